@@ -5,7 +5,8 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 /** Only a job sees all of them: what features add to the scheduler. */
 const beside: NightlyParts = {
-  afterRuns: async (...args) => (await import('../src/features/alerts/look.ts')).endNights(...args),
+  afterRuns: async (...args) =>
+    (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
   chooseQueries: async (...args) =>
     (await import('../src/features/cadence/choose.ts')).decideByName(...args),
   monitor: async (...args) =>

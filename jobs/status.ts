@@ -22,5 +22,5 @@ await runCommand(
         .option('--settings', 'list the settings and where each came from')
         .option('--json', 'print one JSON object'),
   },
-  async () => (await import('../src/core/runs/look.ts')).showStatus,
+  async () => (await import('../src/core/runs/status-command.ts')).showStatus,
 )

@@ -5,7 +5,8 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 /** Only a job sees all of them: what features add to the worker. */
 const beside: WorkParts = {
-  afterRuns: async (...args) => (await import('../src/features/alerts/look.ts')).endNights(...args),
+  afterRuns: async (...args) =>
+    (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
   monitor: async (...args) =>
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
   desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
@@ -25,7 +26,7 @@ await runCommand<WorkFlags>(
     ],
     define: (program) =>
       program
-        .option('--drain', 'end when no task is open, or when the account stands still')
+        .option('--drain', 'end when no task is open, or when the account is stopped')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
         .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),

@@ -2,7 +2,7 @@
 
 import { inTime, withinTime } from '../base/database/sql-file.ts'
 import { localDate } from '../base/time/zone.ts'
-import { lookAhead } from '../core/runs/look.ts'
+import { lookAhead } from '../core/runs/status-command.ts'
 import { readOrigins } from '../features/analysis/origins.ts'
 import { readSnapshot } from '../features/analysis/snapshot.ts'
 import type { PageAddress } from './address.ts'

@@ -1,3 +1,5 @@
+// Builds the HTTP application of the search service from its routes.
+
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { checkRequest, compress } from './listen.ts'
@@ -10,7 +12,7 @@ import { addUsage } from './usage-route.ts'
 
 type AppParts = SearchParts & Tracing & DashboardParts
 
-/** Everything that the service answers, as one function from request to response. */
+/** Builds the whole service as one function from request to response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const root = new OpenAPIHono<DoorEnv>()
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
@@ -18,7 +20,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   root.use('*', compress(parts.basePath))
   root.use('*', async (c, next) => {
     const refusal = checkRequest(c.req.raw)
-    // Forms of the dashboard are the one thing that is not asked for with GET.
+    // Dashboard forms are the only requests that are not GET.
     if (refusal !== null && !isForm(c.req.raw, parts.basePath)) throw refusal
     await next()
   })
@@ -45,7 +47,7 @@ function isForm({ method, url }: Request, basePath: string): boolean {
   return method === 'POST' && new URL(url).pathname.startsWith(`${basePath}/dashboard/`)
 }
 
-/** The description names each path once: the prefix belongs to the server. */
+/** Writes the OpenAPI document, which lists each path without the base path: that belongs to the server address. */
 function describe(app: OpenAPIHono<DoorEnv>, { basePath, publicUrl }: AppParts): void {
   for (const [name, scheme] of Object.entries(securitySchemes)) {
     app.openAPIRegistry.registerComponent('securitySchemes', name, scheme)

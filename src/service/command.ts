@@ -22,10 +22,10 @@ export interface ServiceFlags {
   readonly log: string
 }
 
-/** Gives the address of the database of this machine's own, for a service whose settings name none. */
+/** Returns the address of the embedded database, for a service whose settings name none. */
 export type EmbeddedDatabase = (home: string) => Promise<string>
 
-/** The service command: the service until a signal comes. */
+/** Runs the service until a signal ends it. */
 export async function runService(
   { options, env, closers, signal }: Call<ServiceFlags>,
   embedded: EmbeddedDatabase,
@@ -53,7 +53,7 @@ async function startFromFlags(
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
-  // Errors name their help page: there is no address for it that is right for everybody.
+  // Errors link to a help page, and no default address of it is right for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; say with --public-url where clients reach the service`,
@@ -78,14 +78,14 @@ async function startFromFlags(
   })
 }
 
-/** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
+/** Reads the base path of all routes from a flag; an empty string means none. */
 function pathFlag(name: string, text: string): string {
-  // Other characters mean something to the router, or are sent in another spelling.
+  // Other characters have a meaning for the router or arrive percent-encoded.
   if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }
 
-/** A day from a flag, as the clock of answers that move. */
+/** Reads a day from a flag and makes it the clock of drifting answers. */
 function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined
   if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)

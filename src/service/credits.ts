@@ -1,9 +1,11 @@
+// Reserves, settles and refunds the credits of a request, and limits the request rate of an account.
+
 import type pg from 'pg'
 import { type FoundKey, renewalIsDue, renewalTime } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
-/** Credits set aside for one request, until it is settled or refunded. */
+/** Credits reserved for one request, until they are settled or refunded. */
 interface Charge {
   readonly kind: 'charge'
   readonly id: number
@@ -11,22 +13,22 @@ interface Charge {
   readonly reserved: number
 }
 
-/** Not enough credits, or none free for the moment. */
+/** The reason why no credits could be reserved. */
 export interface Unpaid {
-  /** `busy`: there are enough, but other requests have set them aside and may give them back. */
+  /** `busy`: other requests have reserved the credits and may release them. */
   readonly kind: 'spent' | 'busy'
   readonly remaining: number
-  /** When the plan renews; null for credits that were bought once. */
+  /** The renewal of the plan; null for prepaid credits. */
   readonly renewsAt: Date | null
 }
 
 interface CreditWish {
   readonly search: Search
-  /** The most that the search can cost. */
+  /** The highest possible cost of the search. */
   readonly credits: number
 }
 
-/** Sets credits aside. One statement decides, so that no two requests spend the same credit. */
+/** Reserves credits in one statement, so that two requests cannot spend the same credit. */
 async function reserveCredits(
   pool: pg.Pool,
   key: FoundKey,
@@ -71,13 +73,13 @@ async function whyNot(pool: pg.Pool, account: number, credits: number): Promise<
   return { kind: remaining >= credits ? 'busy' : 'spent', remaining, renewsAt: renews_at }
 }
 
-/** How a charged request ended. */
+/** The outcome of a charged request. */
 interface ChargeEnding {
   readonly credits: number
   readonly status: number
   readonly ms: number
   readonly provider: string
-  /** The answer, for a request that may be asked for again. */
+  /** The answer to store, for a request with an idempotency key. */
   readonly keep: Keeping | null
 }
 
@@ -88,8 +90,8 @@ export interface Keeping {
 }
 
 /**
- * Writes down what a request cost in the end and gives the rest back; returns what is left. Null when the request was
- * not ours to end any more: it had been given up for dead, and nothing is charged for it.
+ * Records the cost of a request, releases the rest of its reservation and returns the balance. Returns null when the
+ * request had already been refunded as dead: then nothing is charged.
  */
 export async function settleCredits(
   pool: pg.Pool,
@@ -113,7 +115,7 @@ export async function settleCredits(
   return rows[0]?.remaining ?? null
 }
 
-// Charge and answer are one commit: an answer that was charged can be asked for again, one that was not cannot.
+// Charge and answer are one commit: a charged answer can be replayed, an uncharged one cannot.
 const ownClaim =
   'and exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update)'
 const keepAnswer = `,
@@ -154,38 +156,38 @@ function settling(condition: string, keeping = ''): string {
     from paid`
 }
 
-/** A query as Postgres can hold it: everything but NUL. */
+/** Removes NUL, which PostgreSQL cannot store. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}')
 }
 
-// Settled by another process, a credit is free without a word to this one.
+// A settlement in another process frees credits without a wake-up here, so poll.
 const lookAgainMs = 100
 const usualPatienceMs = 10_000
 
-/** Credits that somebody waits for. */
+/** A request for credits that may wait. */
 interface PurseWish extends CreditWish {
-  /** Aborted when the client has gone away. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` from which on nobody waits for the answer; unset: the patience alone counts. */
+  /** Time of `performance.now()` at which the request gives up; unset: the patience alone limits the wait. */
   readonly deadline?: number
 }
 
 interface Patience {
   readonly key: FoundKey
   readonly want: PurseWish
-  /** Time of `performance.now()` from which on nothing is waited for. */
+  /** Time of `performance.now()` at which the wait ends. */
   readonly end: number
 }
 
 interface Line {
-  /** Ends when the last one of the line has had its turn. */
+  /** Resolves after the last request in line. */
   last: Promise<unknown>
   length: number
   wake: () => void
 }
 
-/** Sets credits aside, and waits for those that requests in work may give back before it says that there are none. */
+/** Reserves credits. When other requests may still release some, waits before it reports a lack of credits. */
 export class Purse {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
@@ -196,9 +198,9 @@ export class Purse {
     this.#patienceMs = patienceMs
   }
 
-  /** `busy` only when the others kept theirs for longer than anybody should wait. */
+  /** Returns `busy` only after the patience or the deadline has passed. */
   async reserve(key: FoundKey, want: PurseWish): Promise<Charge | Unpaid> {
-    // Counted from here: nobody waits for the patience of those before, one after the other.
+    // Count from the arrival: waiting in line must not add the patience of each request before it.
     const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
       const first = await reserveCredits(this.#pool, key, want)
@@ -207,12 +209,12 @@ export class Purse {
     return await this.#inLine(key.accountId, (line) => this.#patiently(line, { key, want, end }))
   }
 
-  /** Credits of the account came back: whoever waits for some looks again. */
+  /** Wakes the requests that wait for credits of the account, after some were released. */
   wake(account: number): void {
     this.#lines.get(account)?.wake()
   }
 
-  /** In order of arrival: a dear search is not overtaken for ever by cheap ones. */
+  /** Serves requests in order of arrival, so that cheap searches cannot starve an expensive one. */
   async #inLine<T>(account: number, work: (line: Line) => Promise<T>): Promise<T> {
     const line = this.#lines.get(account) ?? {
       last: Promise.resolve(),
@@ -246,13 +248,13 @@ export class Purse {
 }
 
 interface RateLimits {
-  /** Requests a second of the test keys of one account. */
+  /** Requests per second of the test keys of one account. */
   readonly test: number
-  /** Requests a second of an account without a limit of its own: what nobody reaches who means well. */
+  /** Requests per second of an account without its own limit; high enough that no honest client reaches it. */
   readonly live: number
 }
 
-/** What is allowed to everybody unless the operator says otherwise. */
+/** The limits unless the operator sets others. */
 export const usualLimits: RateLimits = { test: 1000, live: 10_000 }
 
 /** Counts the requests of each account in windows of one second. */
@@ -266,12 +268,12 @@ export class Turnstile {
     this.#limits = limits
   }
 
-  /** The headers that name the limit of a key; throws when this request is one too many. */
+  /** Returns the headers that name the limit of a key; throws when the request exceeds it. */
   async pass(key: FoundKey): Promise<Record<string, string>> {
     const { accountId, kind } = key
     const limit = kind === 'test' ? this.#limits.test : (key.rate ?? this.#limits.live)
     let count = this.#count(`${kind} ${accountId}`)
-    // A limit that was agreed on holds over all processes. What is over it here already is not counted there.
+    // An agreed limit holds across all processes. A request over the limit in this process is not counted in the table.
     if (kind === 'live' && key.rate !== null && count <= limit)
       count = await this.#countAll(accountId)
     const headers = rateHeaders(limit, count)
@@ -308,7 +310,7 @@ export class Turnstile {
   }
 }
 
-/** The window is one second, so one second is always long enough. */
+/** The window is one second, so a retry after one second always succeeds. */
 function rateHeaders(limit: number, count: number): Record<string, string> {
   return {
     'x-ratelimit-limit': String(limit),

@@ -1,3 +1,5 @@
+// Opens the tables of the service and applies its migrations.
+
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -5,27 +7,27 @@ import pg from 'pg'
 import { reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 
-/** The tables of the service. It lives in a schema of its own and shares nothing with its clients. */
+/** The tables of the service, in a schema of their own that shares nothing with clients. */
 export interface Tables {
-  /** For keys, credits and health: short statements, which never wait for a search. */
+  /** For keys, credits and health: short statements that never wait for a search. */
   readonly pool: pg.Pool
-  /** For searches: the server ends their statements when they take too long. */
+  /** For searches: the server cancels their statements at a time limit. */
   readonly searches: pg.Pool
-  /** False where the server does not let us have pg_trgm: titles are then compared by words only. */
+  /** False where pg_trgm cannot be installed: titles are then compared by words only. */
   readonly trigrams: boolean
   close(): Promise<void>
 }
 
-// Below the deadline of a request, so that nothing works on for somebody who has had an answer.
+// Below the deadline of a request, so that no statement outlives the response.
 const longestSearchMs = 8000
 const searchesAtOnce = 4
 
-// Any number, as long as nobody else in the database locks the same one.
+// An arbitrary key of an advisory lock.
 const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
 
-// Counts and ids stay far below 2^53; a date is a day on a calendar, not an instant.
+// Counts and ids stay far below 2^53. A date is a calendar day, not an instant.
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC) return Number
@@ -34,7 +36,7 @@ const types: pg.CustomTypesConfig = {
   },
 }
 
-/** Brings the tables up to date, however many services start at once, and opens the pool on them. */
+/** Applies the migrations, under a lock when several services start at once, and opens the pools. */
 export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
   const trigramSchema = await prepare(databaseUrl)
   const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
@@ -48,7 +50,7 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
       types,
       options: `-c search_path=${path} ${options}`,
     })
-    // An idle connection that breaks is replaced; without a listener it would end the process.
+    // The pool replaces a broken idle connection; without a listener the error would end the process.
     pool.on('error', () => undefined)
     return pool
   }
@@ -91,7 +93,10 @@ async function prepare(databaseUrl: string): Promise<string | null> {
   }
 }
 
-/** A pooler refuses, or drops, the settings that each connection begins with, and gives a session a number of its own. */
+/**
+ * Refuses a pooler, which drops or rejects startup parameters. Its backend process ID differs from the one in the
+ * handshake.
+ */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   const told = 'processID' in client ? Number(client.processID) : 0
@@ -128,7 +133,7 @@ async function migrate(client: pg.Client): Promise<void> {
   }
 }
 
-/** Looks before it makes: a role that may not make schemas is refused even for one that is there. */
+/** Looks before creating: a role without CREATE on the database is refused even when the schema exists. */
 async function ensureSchema(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regnamespace('service') is not null as there",
@@ -166,7 +171,7 @@ async function apply(
 const undefinedFile = '58P01'
 const unsupported = '0A000'
 
-/** The schema that holds pg_trgm, installed if we may; null where it is not to be had. */
+/** Returns the schema that holds pg_trgm, and installs the extension if the role may; null where it is unavailable. */
 async function findTrigrams(client: pg.Client): Promise<string | null> {
   try {
     await client.query('create extension if not exists pg_trgm with schema service')
@@ -181,7 +186,7 @@ async function findTrigrams(client: pg.Client): Promise<string | null> {
   return rows[0]?.schema ?? null
 }
 
-/** Not part of a migration: where pg_trgm is not to be had, everything else still is. */
+/** Not a migration: the service works without pg_trgm. */
 async function indexTrigrams(client: pg.Client, schema: string): Promise<void> {
   const operators = `${pg.escapeIdentifier(schema)}.gin_trgm_ops`
   await client.query(

@@ -1,3 +1,5 @@
+// Runs the `keys` command: creates, revokes and lists keys, and shows their usage.
+
 import { text } from 'node:stream/consumers'
 import { Misuse, unhandled } from '../base/errors.ts'
 import { keyKinds } from './keys.ts'
@@ -14,7 +16,7 @@ export interface KeysOptions {
   readonly json?: boolean
 }
 
-/** What the keys command shows: data for programs, lines for people, and what a person should know. */
+/** The output of the command: JSON for programs, lines for people, and a hint for stderr. */
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]
@@ -23,7 +25,7 @@ interface Shown {
 
 const actions = ['create', 'revoke', 'list', 'usage'] as const
 
-/** The keys command, action by action. */
+/** Runs one action of the command. */
 export async function runKeys(
   keys: Keys,
   args: readonly string[],
@@ -47,7 +49,7 @@ export async function runKeys(
   }
 }
 
-/** Of two such flags one would be passed over without a word. */
+/** Refuses flags that contradict each other, rather than ignoring one silently. */
 function refuseOddFlags(options: KeysOptions): void {
   if (options.plan !== undefined && options.credits !== undefined) {
     throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')
@@ -82,7 +84,7 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
   return { json: issued, lines: [issued.key], hint: 'this key is shown once: keep it now' }
 }
 
-/** A key in a command line is seen by everybody on the machine: `-` reads it from stdin instead. */
+/** Reads the key from stdin for `-`: every user of the machine can see a command line. */
 export async function withoutDash(args: readonly string[]): Promise<string[]> {
   if (args[1] !== '-') return [...args]
   const typed = await text(process.stdin)

@@ -1,3 +1,5 @@
+// Issues, finds, changes and revokes API keys, and defines plans and prices.
+
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
@@ -8,28 +10,28 @@ import { missingKey, refusedKey } from './refusal.ts'
 
 export interface NewKey {
   readonly kind: KeyKind
-  /** A balance of its own, used up once. */
+  /** Prepaid credits of a new account. */
   readonly credits?: number
   /** A plan that renews each month instead. */
   readonly plan?: string
-  /** An account that is there already: how a key is changed without a gap. */
+  /** An existing account, for a key that replaces another without a gap. */
   readonly account?: number
-  /** What the key is for. */
+  /** A note of the purpose of the key. */
   readonly name?: string
-  /** Most requests a second. */
+  /** The limit of requests per second. */
   readonly rate?: number
 }
 
 export interface IssuedKey {
   readonly id: number
-  /** The only time that it is shown. */
+  /** The key itself; shown this once. */
   readonly key: string
   readonly kind: KeyKind
   readonly credits: number
   readonly account: number
 }
 
-/** Issues a key; only its hash is kept. */
+/** Issues a key and stores only its hash. */
 export async function createKey(pool: pg.Pool, wish: NewKey): Promise<IssuedKey> {
   const account = await findOrOpenAccount(pool, wish)
   const key = makeKey(wish.kind)
@@ -76,8 +78,8 @@ async function findOrOpenAccount(pool: pg.Pool, wish: NewKey): Promise<AccountRo
 }
 
 /**
- * Takes a key back for good, at once: by its number, by its last four characters where no other valid key ends so, or by
- * itself. False when there is no such key.
+ * Revokes a key at once and for good. It is named by its number, by its last four characters where they are
+ * unambiguous, or in full. Returns false when there is no such key.
  */
 export async function revokeKey(pool: pg.Pool, given: string): Promise<boolean> {
   const { rows } = await pool.query<{ id: number }>(whichKey(given))
@@ -114,14 +116,14 @@ export interface ListedKey {
   readonly account: number
   readonly plan: string
   readonly credits: number
-  /** Most requests a second of the account; null: no limit of its own. */
+  /** The limit of requests per second of the account; null: none of its own. */
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
   readonly revoked_at: Date | null
 }
 
-/** Every key that was issued, without the part that opens anything. */
+/** Lists every issued key, masked. */
 export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
   const { rows } = await pool.query<ListedKey>(`
     select
@@ -158,7 +160,7 @@ export async function readUsage(pool: pg.Pool): Promise<UsedDay[]> {
   return rows
 }
 
-/** Gives a key another name, and its account another limit. False when there is no such key. */
+/** Changes the name of a key and the limit of its account. Returns false when there is no such key. */
 export async function changeKey(
   pool: pg.Pool,
   { id, name, rate }: { id: number; name: string; rate: number | null },
@@ -179,20 +181,20 @@ const secretLength = 32
 const checkLength = 6
 const shape = /^sk_(live|test)_[0-9A-Za-z]{38}$/
 
-/** Issues a key: its kind, 190 random bits, and a checksum that tells a typing error from a revoked key. */
+/** Makes a key: its kind, 190 random bits, and a checksum that tells a typing error from a revoked key. */
 export function makeKey(kind: KeyKind): string {
   const body = `sk_${kind}_${randomDigits(secretLength)}`
   return body + checksum(body)
 }
 
-/** The kind of a key as this service issues them; null for anything else, whatever it looks like. */
+/** The kind of a key that this service issued; null for any other text. */
 export function keyKind(key: string): KeyKind | null {
   const kind = shape.exec(key)?.[1]
   if (kind !== 'live' && kind !== 'test') return null
   return key.endsWith(checksum(key.slice(0, -checkLength))) ? kind : null
 }
 
-/** What is stored of a key. */
+/** The stored hash of a key. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
@@ -211,45 +213,45 @@ function randomDigits(length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the last multiple of 62 in a byte: without the cut, the first digits would come more often.
+      // 248 is the last multiple of 62 in a byte: without this check the first digits would be more frequent.
       if (byte < 248 && text.length < length) text += digits[byte % digits.length] ?? ''
     }
   }
   return text
 }
 
-/** What an account may spend, and whether it comes back each month. */
+/** The credits of an account, and whether they renew each month. */
 interface Plan {
   readonly quota: number
   readonly renews: boolean
-  /** Requests a second of all its keys together; null: no limit of its own. */
+  /** The limit of requests per second of all its keys together; null: none of its own. */
   readonly rate: number | null
 }
 
-// Far above what anybody can use, far below 2^53: the answer still tells an exact number.
+// Far above any use and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
-/** The plans that a key can be issued on. Spec gap 8: quotas are ours. */
+/** The plans of keys. Spec gap 8: the quotas are ours. */
 const plans: Readonly<Record<string, Plan>> = {
   free: { quota: 1_000, renews: true, rate: null },
   pro: { quota: 50_000, renews: true, rate: null },
   unlimited: { quota: endless, renews: true, rate: null },
 }
 
-/** Spec gap 8: one credit for each ten results begun, from 1 to 10. Nothing found costs one: it was searched. */
+/** Spec gap 8: one credit for each ten results begun, from 1 to 10. An empty answer costs one: it was searched. */
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
 }
 
-/** SQL that is true for accounts whose month is over; the next request begins the new one. */
+/** SQL condition for accounts whose month has ended; their next request renews them. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
-/** SQL for the moment at which an account's credits come back; null for credits that were bought once. */
+/** SQL expression for the next renewal of an account; null for prepaid credits. */
 export const renewalTime =
   "case when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end"
 
-/** What the service needs to know of the key of a request. */
+/** The key of a request, with the state of its account. */
 export interface FoundKey {
   readonly id: number
   readonly accountId: number
@@ -270,7 +272,10 @@ interface KeyRow {
   readonly stale: boolean
 }
 
-/** Looks keys up, never from memory: a revoked key is refused at once. Requests of one moment share a query. */
+/**
+ * Looks up keys in the database, never in memory, so that a revoked key is refused at once. Concurrent requests share a
+ * query.
+ */
 export class KeyRing {
   readonly #pool: pg.Pool
   #waiting: {
@@ -283,7 +288,7 @@ export class KeyRing {
     this.#pool = pool
   }
 
-  /** Null for a key that is unknown or revoked; a mistyped one costs no query. */
+  /** Finds a key; null for one that is unknown or revoked. A mistyped key costs no query. */
   find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return Promise.resolve(null)
     return new Promise((resolve, reject) => {
@@ -325,7 +330,7 @@ export class KeyRing {
     }
   }
 
-  /** To the minute: written at every request it would cost more than the request. */
+  /** Records the last use to the minute: a write at every request would cost more than the request. */
   async #noteUse(ids: readonly number[]): Promise<void> {
     await this.#pool.query({
       name: 'note-use',
@@ -345,12 +350,12 @@ export interface DoorEnv {
   Variables: {
     requestId: string
     key: FoundKey
-    /** What the answer tells about the limit of the key. */
+    /** Rate limit headers of the response. */
     rate: Record<string, string>
   }
 }
 
-/** Every request shows its key first: without one nothing else of it is looked at. */
+/** Checks the key before anything else of a request. */
 export function askForKey(keys: KeyRing) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))
@@ -362,7 +367,7 @@ export function askForKey(keys: KeyRing) {
   })
 }
 
-// Spec gap 5.2: a Bearer header counts, whether its key is good or not; any other scheme counts as no header.
+// Spec gap 5.2: a Bearer header wins over the parameter, valid or not; any other scheme counts as no header.
 function sentKey(header: string | undefined, params: string[] | undefined): string | null {
   const bearer = header === undefined ? null : /^bearer(?:\s+(.*))?$/i.exec(header.trim())
   if (bearer !== null) return bearer[1]?.trim() || null

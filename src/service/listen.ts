@@ -1,3 +1,5 @@
+// Opens the HTTP port, refuses malformed requests in the error format, and compresses responses.
+
 import {
   createServer,
   type IncomingMessage,
@@ -36,7 +38,7 @@ const longestUrl = 16_384
 const largestHead = 65_536
 const slowestHeadMs = 20_000
 
-/** Opens the port. Bytes that Node refuses before they are a request are answered in the error shape too. */
+/** Listens on the port. Input that Node rejects before it is a request also gets the error format. */
 export async function listen(answer: Answering, where: Where): Promise<Listening> {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
@@ -49,11 +51,11 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
       headersTimeout: slowestHeadMs,
       requestTimeout: 2 * slowestHeadMs,
       connectionsCheckingInterval: 5000,
-      // Checked below, where the answer can have the shape of the others.
+      // Checked below, where the refusal has the format of the others.
       requireHostHeader: false,
     },
     (request, response) => {
-      // What stands behind a refused request on its connection is nobody's request.
+      // Ignore pipelined requests behind a refused one.
       if (request.socket.writableEnded) return
       const hosts = countHosts(request)
       if (hosts === 1) void answerWhole({ request, response, listener, where })
@@ -84,29 +86,29 @@ interface Incoming {
   readonly where: Where
 }
 
-/** Answers a request once it is whole; a form is the one thing whose body is read for what it says. */
+/** Answers a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
 async function answerWhole({ request, response, listener, where }: Incoming): Promise<void> {
   const refuse = (refusal: Refusal) => refuseSocket(refusal, response.socket, where)
   const body = request.method === 'POST' ? 'none' : await readAway(request)
-  // What came behind it may have ended the connection meanwhile: nobody could be told the answer.
+  // Pipelined input may have closed the connection meanwhile.
   if (body === 'broken' || request.socket.writableEnded) return
   if (body === 'large') {
     refuse(new Refusal(413, 'The body is too large; none is needed'))
   } else if (body === 'unreadable') {
     refuse(new Refusal(400, 'A request that asks for another protocol has no body here'))
   } else {
-    // What comes behind such a wish is never read: without an end the connection would hang.
+    // Node does not read on after an Upgrade header: without a close the connection would hang.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     await listener(request, response)
   }
 }
 
-/** Listens on this machine only, and says where. */
+/** Listens on the loopback interface only, and returns the address. */
 export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// The address is wrong: another port would not help.
+// The address itself is wrong: another port would not help.
 const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -121,12 +123,12 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
     server.listen(where.port, where.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  // A service that listens everywhere is shown by an address that can be typed.
+  // Show an address that can be typed for a service that listens on all interfaces.
   const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Node takes the first of several; a proxy before it may have taken another. */
+/** Counts Host headers: Node uses the first of several, and a proxy in front of it may have used another. */
 function countHosts({ rawHeaders }: IncomingMessage): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -135,7 +137,7 @@ function countHosts({ rawHeaders }: IncomingMessage): number {
   return count
 }
 
-/** For what is HTTP and still no address: a Host with a slash in it, `OPTIONS *`. */
+/** Refuses valid HTTP without a valid address: a Host with a slash in it, `OPTIONS *`. */
 function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
   const id = newRequestId()
   const known = error instanceof RequestError
@@ -161,7 +163,7 @@ function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
   return new Refusal(400, 'The request is no HTTP request')
 }
 
-/** What Node would answer by itself, in the shape of every other error; the connection ends with it. */
+/** Writes a refusal to the raw socket, in place of the bare response of Node, and closes the connection. */
 function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }: Where): void {
   if (socket === null || !socket.writable) {
     socket?.destroy()
@@ -183,7 +185,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
   log.info({ request: id, client, status: refusal.status }, 'answered before it was a request')
 }
 
-/** Checked before any route: other methods spend nothing (HEAD would run a search), and length has a limit. */
+/** Checks method and length before any route: other methods spend nothing (HEAD would run a search). */
 export function checkRequest(request: Request): Refusal | null {
   if (request.method !== 'GET') {
     return new Refusal(405, `${request.method} is not answered here`, { allow: 'GET' })
@@ -192,7 +194,7 @@ export function checkRequest(request: Request): Refusal | null {
   return null
 }
 
-/** Lets requests in work end, for as long as the grace lasts, then closes the rest. */
+/** Closes the server: waits up to the grace period for requests in flight, then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve())
@@ -203,20 +205,20 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
   clearTimeout(timer)
 }
 
-/** Nothing was sent; all of it came, or it broke off; it is longer than anything that is read here, or cannot be read. */
+/** The end of a request body: absent, complete, cut off, over the limit, or impossible to read. */
 type BodyEnd = 'none' | 'whole' | 'broken' | 'large' | 'unreadable'
 
 const largestBody = 65_536
 
 /**
- * Reads the body of a request that needs none, and forgets it. Only then is the request known to be whole: what breaks
- * after its head is refused, and must not have been searched for and charged by then.
+ * Reads and discards the body of a request that needs none. A request that breaks off in its body must not have been
+ * searched for and charged by then.
  */
 function readAway(request: IncomingMessage): Promise<BodyEnd> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (!chunked && length === 0) return Promise.resolve('none')
-  // Node reads nothing behind a wish to speak something else, granted or not.
+  // Node reads nothing after an Upgrade header, granted or not.
   if (request.headers.upgrade !== undefined) return Promise.resolve('unreadable')
   if (length > largestBody) return Promise.resolve('large')
   return new Promise((resolve) => {
@@ -231,9 +233,9 @@ function readAway(request: IncomingMessage): Promise<BodyEnd> {
   })
 }
 
-// Below this the saving is less than a packet.
+// Below this size the saving is less than a packet.
 const leastBytes = 1024
-// The strongest costs a hundred times the CPU for a tenth less.
+// The highest quality costs a hundred times the CPU for a tenth less.
 const brotliQuality = 4
 
 const encoders = {
@@ -247,8 +249,8 @@ const encoders = {
 type Encoding = keyof typeof encoders
 
 /**
- * Compresses answers that are worth it, for clients that say they can read them. Pages of the dashboard never: they
- * hold secrets beside what somebody else may have made a browser send, and a length would betray them.
+ * Compresses responses for clients that accept it. Never compresses the dashboard: its pages hold secrets beside
+ * reflected input, and their compressed length would reveal them (BREACH).
  */
 export function compress(basePath: string) {
   const secret = `${basePath}/dashboard`
@@ -256,7 +258,7 @@ export function compress(basePath: string) {
     await next()
     if (c.req.path.startsWith(secret)) return
     const { res } = c
-    // An answer that breaks off on purpose is on its way already.
+    // A response that is cut off on purpose is already on its way.
     if (res.body === null || res.headers.has('content-encoding')) return
     res.headers.set('vary', 'Accept-Encoding')
     const encoding = chooseEncoding(c.req.header('accept-encoding'))
@@ -272,7 +274,7 @@ export function compress(basePath: string) {
   })
 }
 
-/** The encoding that a client likes best of those there are; null: as it is. */
+/** The encoding that the client prefers among ours; null: identity. */
 export function chooseEncoding(header: string | undefined): Encoding | null {
   if (header === undefined) return null
   const weights = new Map<string, number>()
@@ -282,7 +284,7 @@ export function chooseEncoding(header: string | undefined): Encoding | null {
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight))
   }
   const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0
-  // As it is counts when it is liked better by name; otherwise what is smaller on the wire.
+  // Use identity when it is preferred by name, and the smaller encoding otherwise.
   const asItIs = weights.get('identity') ?? 0
   const [best] = (['br', 'gzip'] as const)
     .filter((name) => weightOf(name) > 0 && weightOf(name) >= asItIs)

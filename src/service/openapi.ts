@@ -1,3 +1,5 @@
+// Texts of the OpenAPI document and of the help pages.
+
 import { errorResponse, searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
@@ -73,7 +75,7 @@ const refusals = {
   }),
 }
 
-/** What a search can be answered with. The texts say where the specification leaves the behaviour open. */
+/** Responses of a search. Their texts say where the specification leaves the behaviour open. */
 export const searchAnswers = {
   200: {
     description: 'Search response.',
@@ -98,7 +100,7 @@ export const searchAnswers = {
   ...refusals,
 }
 
-/** What a question about usage can be answered with. */
+/** Responses of a usage request. */
 export const usageAnswers = {
   200: {
     description: `${open} what the account of the key used.`,
@@ -156,7 +158,7 @@ export function frontPage(path: string): string {
   )
 }
 
-/** The page that 401 and 403 point at. */
+/** The page that errors 401 and 403 link to. */
 export const keyPage = page(
   'Authentication',
   `<p>Every request needs an API key. Send it in the header <code>Authorization: Bearer API_KEY</code>,
@@ -176,7 +178,7 @@ issued on the same account, use it everywhere, then revoke the first: both are v
 The dashboard, <code>GET /v1/usage</code> and <code>npm run keys -- usage</code> show what each key used on each day.</p>`,
 )
 
-/** The page that every other error points at. */
+/** The page that every other error links to. */
 export const errorPage = page(
   'Errors',
   `<p>Every error has the same shape. A request that was refused or that failed is never charged.

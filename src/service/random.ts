@@ -1,11 +1,13 @@
-/** A stream of numbers in [0, 1) that a text decides: the same text always gives the same stream. */
+// Deterministic random numbers, seeded by a text.
+
+/** A stream of numbers in [0, 1). The same seed gives the same stream. */
 export type Random = () => number
 
-/** Opens the stream of a text. Good enough for invented answers, not for secrets. */
+/** Opens the stream of a seed. Good enough for invented answers, not for secrets. */
 export function seeded(text: string): Random {
   let [a, b, c, d] = spread(text)
   return () => {
-    // sfc32: small, fast, and passes the usual batteries of tests.
+    // sfc32: small, fast, and passes the usual statistical tests.
     const sum = (a + b + d) | 0
     d = (d + 1) | 0
     a = b ^ (b >>> 9)
@@ -22,7 +24,7 @@ export function fraction(text: string): number {
   return (a >>> 0) / 4_294_967_296
 }
 
-/** An item of a list that has one. */
+/** A random item of a list that is not empty. */
 export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0]
 }

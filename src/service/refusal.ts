@@ -1,6 +1,8 @@
+// Error responses of the service, in the format of section 2.4.
+
 import { exits, MillError } from '../base/errors.ts'
 
-// Spec gap 7: only 401 and 403 are given; the other codes continue their style, the HTTP phrase in capitals.
+// Spec gap 7: only 401 and 403 are given; the other codes follow their style, the HTTP phrase in capitals.
 const codes = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -24,7 +26,7 @@ const codes = {
 
 type RefusalStatus = keyof typeof codes
 
-/** An answer that is no result: told to the client in the shape of section 2.4, and never charged. */
+/** An error response, which is never charged. */
 export class Refusal extends MillError {
   override readonly exit = exits.failures
   readonly status: RefusalStatus
@@ -36,7 +38,7 @@ export class Refusal extends MillError {
     this.headers = headers
   }
 
-  /** The body, with a link to the page that explains it. */
+  /** The body, with a link to the help page. */
   body(docsUrl: string): RefusalBody {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     return {
@@ -59,7 +61,7 @@ interface RefusalBody {
   }
 }
 
-/** No key, or one that cannot be read as one. */
+/** For a request without a key, or with one in the wrong format. */
 export function missingKey(): Refusal {
   return new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
 }
@@ -69,12 +71,12 @@ export function refusedKey(): Refusal {
   return new Refusal(403, 'API key is invalid or has been revoked')
 }
 
-/** The client has gone away: nobody reads this, and the work for it ends. */
+/** Ends the work for a client that has disconnected; nobody reads this response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client has gone away; nothing was charged')
 }
 
-/** What becomes of parameters that break their rules: the first problem is named. */
+/** Refuses parameters that break their rules, and names the first problem. */
 export function refuseParams(result: {
   readonly success: boolean
   readonly error?: { readonly issues: readonly { readonly message: string }[] }

@@ -1,9 +1,11 @@
+// Turns answers and errors into HTTP responses, and logs requests.
+
 import { randomUUID } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../base/log.ts'
-import { type Answered, keptSeconds } from './kept.ts'
+import { type Answered, replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
@@ -14,7 +16,7 @@ interface Replying {
   readonly log: Log
 }
 
-/** Said with every answer: what concerns a key is nobody else's, and no cache keeps it. */
+/** Headers of every response: its content belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
@@ -31,12 +33,12 @@ export function respond(search: Search, { answer, used, remaining }: Sold): Sear
     related_searches: [...answer.related_searches],
     credits_used: used,
     credits_remaining: remaining,
-    // Absent where nothing is to be said: who does not know the field sees ten fields as ever.
+    // Absent when the query was searched as sent: most responses then have the ten fields of the specification.
     ...(answer.interpretation === undefined ? {} : { interpretation: answer.interpretation }),
   }
 }
 
-/** What the headers say about an answer. */
+/** Headers of a search response. */
 export function answerHeaders(sold: Sold): Record<string, string> {
   return {
     ...secureHeaders,
@@ -55,7 +57,7 @@ function partHeaders({ ignored, partial }: Answered): Record<string, string> {
   }
 }
 
-/** What every answer tells a key that was shown, whatever came of the request. */
+/** Headers of every response to a valid key, whatever its outcome. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   const key = c.get('key')
   if (key === undefined) return {}
@@ -67,13 +69,13 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
     'x-credits-used': '0',
     'x-credits-remaining': String(key.remaining),
     ...(seconds === null ? {} : { 'x-credits-reset': String(seconds) }),
-    // There when the same Idempotency-Key is given the same answer for so many seconds.
-    ...(key.kind === 'live' ? { 'x-idempotency-window': String(keptSeconds) } : {}),
+    // Announces for how long the same Idempotency-Key returns the same answer.
+    ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
   }
 }
 
-/** The one place where anything that went wrong becomes an answer. */
+/** Turns every error into a response. */
 export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Response {
   const requestId = c.get('requestId')
   const refusal = error instanceof Refusal ? error : unexpected(parts.log, error, requestId)
@@ -85,11 +87,11 @@ export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Re
 
 const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
-/** True for a database that is down, starting, full or cut off: the request itself was right. */
+/** True for a database that is down, starting, full or unreachable: the request itself was valid. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  // The driver gives these two no code.
+  // The driver sets no code on these two.
   return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
 }
 
@@ -107,16 +109,16 @@ export interface Tracing {
   readonly logged: Logged
 }
 
-/** What is written down of each request. What was searched for is the client's business, unless asked for. */
+/** The level of request logging. Queries are the client's business and are logged on demand only. */
 export const loggings = ['requests', 'queries', 'none'] as const
 export type Logged = (typeof loggings)[number]
 
-/** A name for one request: in its answer, in its error and in the log. */
+/** Makes a request ID for the response, its error and the log. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-/** The address of the client: what a proxy on this machine says of it, or who has connected. */
+/** The address of the client: the last entry of X-Forwarded-For from a proxy on this machine, or the peer. */
 export function clientOf(c: Context<DoorEnv>): string {
   const peer = peerOf(c.env.incoming.socket)
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
@@ -125,21 +127,21 @@ export function clientOf(c: Context<DoorEnv>): string {
 
 const loopbackPeer = /^(::1$|127\.)/
 
-/** The other end of a connection, the same whether the port listens on IPv6 or not. */
+/** The peer address, with IPv4-mapped IPv6 addresses as IPv4. */
 export function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Without parameters, and no address that nobody knows: a key may stand in either.
+// Without parameters and unknown paths: a key may be in either.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
-/** Names every request, and writes one line about each when it is answered. */
+/** Gives every request an ID, and logs one line about it after the response. */
 export function trace({ log, logged }: Tracing) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
-    // A connection that has ended by then has no address any more.
+    // Read it now: a closed connection has no address.
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)

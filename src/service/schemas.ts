@@ -1,3 +1,5 @@
+// Parameters and responses of the service as Zod schemas, for validation and OpenAPI.
+
 import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
 import { Refusal } from './refusal.ts'
@@ -10,7 +12,7 @@ const usedDay = z.object({
   credits: z.int(),
 })
 
-/** What the account of a key used. Not in the specification. */
+/** The usage of an account. Not in the specification. */
 export const usageResponse = z
   .object({
     success: z.literal(true),
@@ -29,7 +31,7 @@ export const usageResponse = z
 
 const daysRule = rule('days', 'a whole number from 1 to 366')
 
-/** The parameters of a question about usage. */
+/** The parameters of a usage request. */
 export const usageParams = z.object({
   days: z
     .string(daysRule)
@@ -49,18 +51,18 @@ export const usageParams = z.object({
 
 export type UsageResponse = z.infer<typeof usageResponse>
 
-// Written out: a pattern in a description of an API has no flags.
+// Spelled out: a pattern in an OpenAPI document has no flags.
 const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
 const mostPages = 10
-/** Results that are within reach of one query, however they are paged. */
+/** The most results of one query over all its pages. */
 export const mostReach = 100
 
-/** What a rule says when it is broken. */
+/** The message of a broken rule. */
 function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-/** A parameter that is a whole number, however it is written. */
+/** A parameter with a whole number in any notation. */
 function wholeParam(name: string, least: number, most: number) {
   const text = rule(name, `a whole number from ${least} to ${most}`)
   return z
@@ -74,7 +76,7 @@ function wholeParam(name: string, least: number, most: number) {
 const safeties = ['off', 'moderate', 'strict'] as const
 const ages = ['any', 'day', 'week', 'month', 'year'] as const
 
-/** Parameters that the specification does not have: who does not send them is answered as if they did not exist. */
+/** Parameters beyond the specification. A client that does not send them sees no difference. */
 const additions = {
   page: wholeParam('page', 1, mostPages).openapi({
     type: 'integer',
@@ -100,9 +102,9 @@ const additions = {
     }),
 }
 
-/** The additions as the providers see them. */
+/** The additions as providers see them. */
 interface Additions {
-  /** From 1. */
+  /** The first page is 1. */
   readonly page: number
   readonly safe: (typeof safeties)[number] | null
   readonly freshness: Exclude<(typeof ages)[number], 'any'> | null
@@ -114,7 +116,7 @@ interface Sent {
   readonly freshness?: (typeof ages)[number] | undefined
 }
 
-/** Fills in what was not sent; a page beyond reach is refused. */
+/** Fills in defaults, and refuses a page out of reach. */
 function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number): Additions {
   if (page > 1 && page * num > mostReach) {
     const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
@@ -123,12 +125,12 @@ function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number)
   return { page, safe: safe ?? null, freshness: freshness === 'any' ? null : freshness }
 }
 
-/** Most characters of a query: what the great engines take at most. */
+/** The most characters of a query, as at the large search engines. */
 const longestQuery = 2048
 
-// Written out: a pattern in a description of an API has no flags.
+// Spelled out: a pattern in an OpenAPI document has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
-// Neither a space nor a sign that nobody sees.
+// Any character except white space, control and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
@@ -139,7 +141,7 @@ const qRule = {
 
 const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 
-/** The parameters of a search. What this refuses is answered with 400, and the message names the rule. */
+/** The parameters of a search. A value that they refuse gets a 400 whose message names the rule. */
 export const searchParams = z.object({
   q: z
     .string(qRule)
@@ -196,7 +198,7 @@ export const searchParams = z.object({
   }),
 })
 
-/** The headers of a search that mean something beyond the key. */
+/** Headers with a meaning beyond the key. */
 export const searchHeaders = z.object({
   'idempotency-key': z.string().optional().openapi({
     description:
@@ -284,7 +286,7 @@ export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 type SearchParams = z.infer<typeof searchParams>
 
-/** One search as the providers see it: every parameter decided. */
+/** A search as providers see it, with every parameter decided. */
 export interface Search extends Additions {
   readonly q: string
   readonly num: number
@@ -294,7 +296,7 @@ export interface Search extends Additions {
   readonly device: SearchParams['device'] | null
 }
 
-/** Fills in what was not sent. Spec gap 4.1: `num` is 10, nothing else has an effect unless it is sent. */
+/** Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. */
 export function readSearch(params: SearchParams): Search {
   const num = params.num ?? 10
   return {

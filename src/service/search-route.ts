@@ -1,5 +1,7 @@
+// Serves GET /v1/search: checks the key and the parameters, then sells an answer.
+
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { type Provider, readIdempotencyKey } from './kept.ts'
+import { type Provider, readIdempotencyKey } from './stored-answers.ts'
 import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
 import { searchAnswers } from './openapi.ts'
 import {
@@ -19,11 +21,11 @@ import { readSearch, searchHeaders, searchParams } from './schemas.ts'
 export interface SearchParts extends Shop {
   readonly keys: KeyRing
   readonly turnstile: Turnstile
-  /** Answers for test keys. */
+  /** Source of answers for test keys. */
   readonly mock: Provider
 }
 
-/** GET /v1/search. */
+/** Adds the route. */
 export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
   const route = createRoute({
     method: 'get',
@@ -49,9 +51,9 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
       const headers = { ...keyHeaders(c), ...answerHeaders(sold) }
       const body = respond(search, sold)
       if (cut) {
-        // It goes out past what names every other answer.
+        // This response bypasses the middleware that names the others.
         const named = { ...headers, 'x-request-id': c.get('requestId') }
-        // The type of a route knows whole answers only.
+        // The route type knows complete responses only.
         return cutShort(c.env.outgoing, body, named) as never
       }
       return c.json(body, 200, headers)
@@ -63,7 +65,7 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
 async function serve(parts: SearchParts, order: Order): Promise<Sold> {
   const { key, search } = order
   if (key.kind === 'live') return await sellAnswer(parts, order)
-  // Nothing is written down for a test key: it leaves balance and usage as they were.
+  // Store nothing for a test key: it leaves balance and usage unchanged.
   const answered = await parts.mock.answer(search, {
     account: key.accountId,
     signal: AbortSignal.timeout(parts.deadlineMs),

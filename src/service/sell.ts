@@ -1,11 +1,17 @@
-// Sells an answer: reserved, found, settled, kept.
+// Sells an answer: reserves credits, searches, settles the cost and stores the answer for replay.
 
 import type { ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
 import { type Keeping, type Purse, settleCredits, type Unpaid } from './credits.ts'
-import { type Answered, type Claim, claimAnswer, giveUpClaim, type Provider } from './kept.ts'
+import {
+  type Answered,
+  type Claim,
+  claimAnswer,
+  giveUpClaim,
+  type Provider,
+} from './stored-answers.ts'
 import { cost, type FoundKey } from './keys.ts'
 import { clientLeft, missingKey, Refusal, refusedKey } from './refusal.ts'
 import type { Search } from './schemas.ts'
@@ -14,7 +20,7 @@ import type { Search } from './schemas.ts'
 export interface Sold extends Answered {
   readonly used: number
   readonly remaining: number
-  /** True when it was sold before, and is given again for nothing. */
+  /** True for a replayed answer, which costs nothing. */
   readonly again: boolean
 }
 
@@ -23,7 +29,7 @@ export interface Shop {
   readonly purse: Purse
   readonly provider: Provider
   readonly deadlineMs: number
-  /** Longer than any request lasts: whoever is older is dead. */
+  /** Age at which a request counts as dead: none lasts longer. */
   readonly leaseMs: number
 }
 
@@ -31,11 +37,11 @@ export interface Order {
   readonly key: FoundKey
   readonly search: Search
   readonly idempotencyKey: string | null
-  /** Aborted when the client has gone away. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
 }
 
-/** The answer given before under the same Idempotency-Key, or a new one. */
+/** Returns the stored answer of the Idempotency-Key, or a new one. */
 export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
   const { idempotencyKey, key, search } = order
   const deadline = performance.now() + shop.deadlineMs
@@ -60,20 +66,20 @@ export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
   }
 }
 
-/** One deadline for everything that is waited for: an earlier answer, credits, the provider. */
+/** One deadline for every wait: an earlier answer, credits, the provider. */
 interface Timed extends Order {
   /** Time of `performance.now()`. */
   readonly deadline: number
 }
 
-/** Credits aside, search, settle. Whatever goes wrong between gives every credit back. */
+/** Reserves credits, searches and settles. An error in between releases every credit. */
 async function sellOnce(shop: Shop, order: Timed, claim: Claim | null): Promise<Sold> {
   const { key, search, gone, deadline } = order
   const want = { search, credits: cost(search.num), gone, deadline }
   const charge = await shop.purse.reserve(key, want)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
-  // A search at work ends with its client, unless its answer can be asked for again.
+  // A search ends with its client, unless an idempotency key allows a replay.
   const over = claim === null ? order.gone : new AbortController().signal
   const end = async (credits: number, status: number, keep: Keeping | null) => {
     const ms = performance.now() - start
@@ -97,7 +103,7 @@ async function sellOnce(shop: Shop, order: Timed, claim: Claim | null): Promise<
   throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })
 }
 
-// What web servers write down for a client that did not wait.
+// The status that web servers log for a client that disconnected.
 const clientGone = 499
 
 function keepable({ answer, ignored, partial }: Answered): string {
@@ -114,7 +120,7 @@ async function beforeDeadline(
   const ended = new Promise<never>((_, reject) => {
     end = (refusal) => {
       stop.abort(refusal)
-      // A search that still waits for its turn says so first: its refusal is another one.
+      // Let the queue refuse first: its refusal is more precise.
       setImmediate(() => reject(refusal))
     }
   })
@@ -168,12 +174,12 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
 
 const longestSlowMs = 60_000
 
-/** What a test key asks to happen, with the query `trouble:429`; null for every other query. */
+/** The fault that a test key requests with a query such as `trouble:429`; null for every other query. */
 export function readTrouble(q: string): string | null {
   return /^trouble:([a-z0-9]+)$/.exec(q.trim())?.[1] ?? null
 }
 
-/** Fails as asked, so that a client can be tried before it matters; returns true when the answer is to be cut. */
+/** Fails as requested, for testing clients; returns true when the response is to be cut off. */
 export async function makeTrouble(trouble: string, gone: AbortSignal): Promise<boolean> {
   const refusal = refusals[trouble]
   if (refusal !== undefined) throw refusal()
@@ -182,7 +188,7 @@ export async function makeTrouble(trouble: string, gone: AbortSignal): Promise<b
   return trouble === 'cut'
 }
 
-/** An answer that breaks off in its middle, as when a line goes dead. */
+/** Cuts a response off in its middle, like a lost connection. */
 export function cutShort(
   outgoing: ServerResponse,
   body: object,
@@ -190,7 +196,7 @@ export function cutShort(
 ): Response {
   const text = JSON.stringify(body)
   outgoing.writeHead(200, { ...headers, 'content-length': String(Buffer.byteLength(text)) })
-  // Half of what was promised, and then nothing.
+  // Send half of the promised length, then disconnect.
   outgoing.write(text.slice(0, text.length / 2), () => outgoing.destroy())
   return RESPONSE_ALREADY_SENT
 }

@@ -1,18 +1,20 @@
+// A proxy in front of a search service that injects faults and keeps a balance of its own, for demos.
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { bindLoopback } from './listen.ts'
 import { fraction } from './random.ts'
 
-/** What is wrong with a whole night; `nobody`: no worker is there, which is nothing that a service could do. */
+/** Faults of a whole night. `nobody` stands for a night without workers, and has no effect here. */
 const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
 type NightFault = (typeof nightFaults)[number]
 
-/** A service with a balance of its own in front of another one: it spoils what that answers. */
+/** A proxy with a balance of its own that spoils the answers of the service behind it. */
 interface SpoilingFront {
   readonly url: string
-  /** What is wrong from here on; null: nothing. */
+  /** Sets the fault of all answers from now on; null: none. */
   set(fault: NightFault | null): void
-  /** Somebody tops the balance up, or spends from it. */
+  /** Changes the balance, as a top-up or external spend does. */
   change(credits: number): void
   close(): Promise<void>
 }
@@ -31,7 +33,7 @@ const failingShare = 0.4
 const shallowShare = 0.1
 const dearTimes = 3
 
-/** Opens it on the loopback. */
+/** Opens the proxy on the loopback interface. */
 export async function openFront(behind: string, credits: number): Promise<SpoilingFront> {
   let fault: NightFault | null = null
   let balance = credits

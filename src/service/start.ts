@@ -1,3 +1,5 @@
+// Starts the search service: opens its parts, serves, and sweeps up after requests that died.
+
 import type pg from 'pg'
 import { Misuse, unhandled } from '../base/errors.ts'
 import { type Log, quietLog } from '../base/log.ts'
@@ -7,7 +9,7 @@ import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
 import { Purse, Turnstile, usualLimits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { forgetAnswers, type Provider } from './kept.ts'
+import { forgetAnswers, type Provider } from './stored-answers.ts'
 import {
   createKey,
   type IssuedKey,
@@ -27,51 +29,51 @@ import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port?: number
   readonly host?: string
-  /** What live keys find: the documents of this machine, the web through a SearXNG, or invented pages. */
+  /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or invented pages. */
   readonly upstream?: Upstream
-  /** With upstream `searxng`: where it lives. */
+  /** Address of SearXNG, with upstream `searxng`. */
   readonly searxngUrl?: URL
-  /** Path under which everything lives, such as `/search-api`. */
+  /** Base path of all routes, such as `/search-api`. */
   readonly basePath?: string
-  /** Seed of answers that move from day to day; unset: they stand still. */
+  /** Seed of answers that drift from day to day; unset: answers do not change. */
   readonly drift?: string
-  /** True: of answers that drift, most stand still for days or weeks. */
+  /** True: most drifting answers stay unchanged for days or weeks. */
   readonly calm?: boolean
-  /** The day that moving answers are of. */
+  /** The clock of drifting answers. */
   readonly today?: () => Date
   readonly log?: Log
   readonly logged?: Logged
-  /** Opens the dashboard; unset: it opens on this machine only. */
+  /** Password of the dashboard; unset: it opens on this machine only. */
   readonly password?: Secret
-  /** Where clients reach the service, with its path; unset: where it listens. */
+  /** Address of the service for clients, with its path; unset: the address that it listens on. */
   readonly publicUrl?: string
-  /** Requests a second of the test keys of one account. */
+  /** Requests per second of the test keys of one account. */
   readonly testRate?: number
-  /** How long queries are kept, before only their sums are. */
+  /** Time until stored queries are reduced to sums. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
-  /** With upstream `searxng`: what is there after so long is the answer. */
+  /** Time limit of upstream `searxng`: results received by then are the answer. */
   readonly upstreamMs?: number
   readonly poolSize?: number
 }
 
-/** What live keys can find. */
+/** Sources of answers for live keys. */
 export const upstreams = ['local', 'searxng', 'mock'] as const
 type Upstream = (typeof upstreams)[number]
 
 export interface Service {
-  /** Base address, as `SEARCH_API_URL` wants it. */
+  /** Base address, as `SEARCH_API_URL` expects it. */
   readonly url: string
   readonly port: number
   readonly keys: Keys
   close(): Promise<void>
 }
 
-/** What the keys command does, for programs. */
+/** The actions of the keys command, for programs. */
 export interface Keys {
   create(wish: NewKey): Promise<IssuedKey>
   revoke(keyOrId: string): Promise<boolean>
@@ -85,7 +87,7 @@ const graceMs = 8000
 // A request is settled after its deadline.
 const leaseMarginMs = 20_000
 
-/** Starts the search service; it answers when this returns. */
+/** Starts the search service; resolves when it accepts requests. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const closers = new Closers()
   const log = options.log ?? quietLog()
@@ -183,7 +185,7 @@ function needUrl(url: URL | undefined): URL {
   )
 }
 
-/** Opens only what the keys command needs. */
+/** Opens only the parts that the keys command needs. */
 export async function openKeys(databaseUrl: string): Promise<Keys & { close(): Promise<void> }> {
   const tables = await openTables(databaseUrl, 1)
   return { ...keysOf(tables), close: () => tables.close() }
@@ -200,13 +202,13 @@ function keysOf({ pool }: Tables): Keys {
 
 interface SweepWish {
   readonly log: Log
-  /** How long queries are kept. */
+  /** Time until stored queries are reduced to sums. */
   readonly keepMs: number
 }
 
 const orphanAgeMs = 300_000
 
-/** What a service does once a minute: dead requests are refunded, what is old becomes a sum. */
+/** Runs every minute: refunds dead requests, and deletes old answers and queries. */
 async function sweep(pool: pg.Pool, { log, keepMs }: SweepWish): Promise<void> {
   try {
     const refunded = await refundOrphans(pool, orphanAgeMs)
@@ -214,14 +216,14 @@ async function sweep(pool: pg.Pool, { log, keepMs }: SweepWish): Promise<void> {
     await forgetAnswers(pool)
     await foldUsage(pool, keepMs)
   } catch (error) {
-    // The next sweep comes in a minute; requests report it themselves when the database is away.
+    // The next sweep is in a minute; requests report an unreachable database themselves.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }
 
 const foldedAtOnce = 5000
 
-/** Leaves of old requests what they cost, and nothing of what they asked. */
+/** Replaces old requests with daily sums, without their queries. */
 export async function foldUsage(pool: pg.Pool, keepMs: number): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ folded: number }>(foldStatement, [keepMs / 1000])
@@ -256,7 +258,7 @@ const foldStatement = `
   select count(*) as folded
   from old`
 
-/** Gives back what requests had set aside that died with their process. */
+/** Releases the reservations of requests that died with their process. */
 async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise<number> {
   const { rows } = await pool.query<{ refunded: number }>(
     `

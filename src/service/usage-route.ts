@@ -1,3 +1,5 @@
+// Serves GET /v1/usage: the requests and credits of an account by day.
+
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type pg from 'pg'
 import type { Turnstile } from './credits.ts'
@@ -15,7 +17,7 @@ interface UsageParts {
 
 const usualDays = 30
 
-/** GET /v1/usage: what a customer would otherwise have to add up from the answers. Costs nothing. */
+/** Adds the route. A usage request costs nothing. */
 export function addUsage(app: OpenAPIHono<DoorEnv>, parts: UsageParts): void {
   const route = createRoute({
     method: 'get',
@@ -79,7 +81,7 @@ async function readAccount(
   })
 }
 
-/** What one key used on one day. */
+/** The usage of one key on one day. */
 export interface KeyDay {
   readonly day: string
   readonly id: number
@@ -91,7 +93,7 @@ export interface KeyDay {
   readonly credits: number
 }
 
-/** The last days, today included, of one account or of all; of half a year of requests only those are read. */
+/** Reads the last days, today included, of one account or of all. Reads only the requests of those days. */
 export async function readDays(
   pool: pg.Pool,
   { days, account }: { days: number; account: number | null },

@@ -19,7 +19,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'staging',
     'summary',
   ],
-  'core/forecast': ['command', 'forecast', 'foresee', 'kept'],
+  'core/forecast': ['command', 'forecast', 'foresee', 'stored-forecast'],
   'core/ledger': [
     'account',
     'admission',
@@ -50,7 +50,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights', 'quarantine'],
   'core/queue': ['minute-clock', 'open-slices', 'queue', 'refill', 'slice-jobs'],
   'core/runs': [
-    'look',
+    'status-command',
     'rebuild',
     'reparse',
     'retry',
@@ -65,7 +65,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/worker': ['command', 'summary', 'work'],
   desk: ['command', 'report/command'],
   'features/admin': ['budget', 'doctor', 'health', 'init', 'migrate', 'rebuild', 'stack'],
-  'features/alerts': ['command', 'look', 'statements', 'trust-command'],
+  'features/alerts': ['command', 'find-alerts', 'statements', 'trust-command'],
   'features/analysis': [
     'ask',
     'domains',

@@ -35,15 +35,15 @@ describe('floors', () => {
     expect(
       climbs(
         tree({
-          'src/core/worker/duties.ts': imports('../../features/alerts/look.ts'),
+          'src/core/worker/duties.ts': imports('../../features/alerts/find-alerts.ts'),
           'src/features/notifications/news.ts': imports('../alerts/told.ts'),
-          'src/features/alerts/look.ts': imports('../notifications/news.ts'),
+          'src/features/alerts/find-alerts.ts': imports('../notifications/news.ts'),
           'src/features/demo/month.ts': imports('../alerts/told.ts'),
         }),
       ),
     ).toEqual([
-      'src/core/worker/duties.ts -> src/features/alerts/look.ts',
-      'src/features/alerts/look.ts -> src/features/notifications/news.ts',
+      'src/core/worker/duties.ts -> src/features/alerts/find-alerts.ts',
+      'src/features/alerts/find-alerts.ts -> src/features/notifications/news.ts',
     ])
   })
 
@@ -80,7 +80,10 @@ describe('floors', () => {
       climbs(
         tree({
           'jobs/demo.ts': imports('./work.ts', '../src/pipeline.ts'),
-          'test/whole/mill.test.ts': imports('../../jobs/work.ts', '../../src/core/runs/look.ts'),
+          'test/whole/mill.test.ts': imports(
+            '../../jobs/work.ts',
+            '../../src/core/runs/status-command.ts',
+          ),
           'src/base/ids.ts': imports('../../test/support/database.ts'),
           'jobs/bench.ts': imports('../test/bench/lists.ts'),
         }),

@@ -4,11 +4,8 @@ import { readTree, type Tree } from './tree.ts'
 
 const tree = (path: string, text: string): Tree => new Map([[path, text]])
 
-/** Rooms whose comments were rewritten; the others follow. */
-const rewritten = ['jobs', 'src/base', 'src/core', 'src/features', 'src/desk']
-
 function program(): Tree {
-  const files = new Map(readTree(rewritten, ['.ts']))
+  const files = new Map(readTree(['jobs', 'src'], ['.ts']))
   files.delete('src/base/database/schema.ts')
   return files
 }
@@ -21,14 +18,14 @@ describe('a doc comment', () => {
     },
   )
 
-  test('begins with a verb or a noun in the rooms that were rewritten', () => {
+  test('begins with a verb or a noun', () => {
     expect(turnedComments(tree('a.ts', '/** Whole number of lanes. */'))).toEqual([])
     expect(turnedComments(program())).toEqual([])
   })
 })
 
 describe('a file', () => {
-  test('opens with a sentence that says what it is for, in the rooms that were rewritten', () => {
+  test('opens with a sentence that says what it is for', () => {
     expect(silentFiles(tree('a.ts', "import a from 'a'\n"))).toEqual(['a.ts'])
     expect(silentFiles(program())).toEqual([])
   })
@@ -44,12 +41,9 @@ describe('a paragraph', () => {
     expect(longParagraphs(tree('a.md', `\`\`\`\n${words(200)}\n\`\`\`\n`))).toEqual([])
   })
 
-  test('has at most eighty words in every page but the two that are still being rewritten', () => {
-    const pages = [...readTree(['.'], ['.md'])].filter(
-      // The schema is generated from the comments of the tables.
-      ([path]) => !/^docs\/(?:analysis|expand|schema)\.md$/.test(path),
-    )
-    expect(pages.length).toBeGreaterThan(25)
-    expect(longParagraphs(new Map(pages))).toEqual([])
+  test('has at most eighty words in every page', () => {
+    const pages = readTree(['.'], ['.md'])
+    expect(pages.size).toBeGreaterThan(25)
+    expect(longParagraphs(pages)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answered, Provider } from '../../src/service/kept.ts'
+import type { Answered, Provider } from '../../src/service/stored-answers.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { createKey, type FoundKey, KeyRing } from '../../src/service/keys.ts'
 import { Purse } from '../../src/service/credits.ts'

@@ -40,7 +40,7 @@ export function makeHistories({
   const world = new World(seed, queries, nights)
   return Array.from({ length: queries }, (_, index) => {
     const kind = kindOf(mix, index)
-    return { id: `query ${index}`, kind, sights: world.live(index, kind) }
+    return { id: `query ${index}`, kind, firstTens: world.live(index, kind) }
   })
 }
 
@@ -86,7 +86,7 @@ class World {
     })
   }
 
-  live(index: number, kind: Kind): QueryHistory['sights'] {
+  live(index: number, kind: Kind): QueryHistory['firstTens'] {
     const random = seeded(`${this.#seed} ${index}`)
     const group = Math.floor(index / groupSize)
     const chance = chancesOf(kind, random, this.#nights)

@@ -1,6 +1,6 @@
 // const mill = await testMill({ api: faulty, backend, settings }) → a Mill on a database of its own, for work() in this process.
 // `mill.plan(['a', 'b'])` makes a run of these queries; `mill.drain()` works on it; `mill.close()` puts everything away.
-import { endNights } from '../../src/features/alerts/look.ts'
+import { endNights } from '../../src/features/alerts/find-alerts.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endNights } from '../../src/features/alerts/look.ts'
+import { endNights } from '../../src/features/alerts/find-alerts.ts'
 import { answerQuestion } from '../../src/features/analysis/sql-command.ts'
 import { ensureReader } from '../../src/base/database/reader-role.ts'
 import { findQuestion } from '../../src/features/analysis/library.ts'

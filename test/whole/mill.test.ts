@@ -114,7 +114,7 @@ describe.each(backends)('the whole mill with its queue on $name', (backend) => {
     const remaining = (JSON.parse(stdout) as { credits_remaining: number }).credits_remaining
     expect(remaining).toBeGreaterThanOrEqual(100)
     const status = await run('status', [], env)
-    expect(status.stdout).toContain('stands still (credit_floor)')
+    expect(status.stdout).toContain('stopped (credit_floor)')
     expect(status.stdout).toContain('npm run resume')
     expect((await run('resume', [], env)).code).toBe(0)
   })

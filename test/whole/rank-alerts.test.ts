@@ -1,6 +1,6 @@
 // @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endNights } from '../../src/features/alerts/look.ts'
+import { endNights } from '../../src/features/alerts/find-alerts.ts'
 import {
   type AlertRule,
   listAlerts,

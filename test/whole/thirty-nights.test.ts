@@ -1,6 +1,6 @@
 // @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
-import { endNights } from '../../src/features/alerts/look.ts'
+import { endNights } from '../../src/features/alerts/find-alerts.ts'
 import { listAlerts, replaceAlertRules } from '../../src/features/alerts/statements.ts'
 import { seeded } from '../../src/service/random.ts'
 import { type Answers, placed, Story, ten } from '../features/analysis/story.ts'

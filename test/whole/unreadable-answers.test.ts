@@ -5,7 +5,7 @@ import type { TestMill } from '../support/mill.ts'
 import { openScene } from '../support/scene.ts'
 
 const young = { maxAgeMs: 3_600_000 }
-const bought = 'no query was bought while an answer was there that was young enough'
+const bought = 'no query was bought while a recent answer could be reused'
 
 test('an answer that nobody can read is not bought again while it is young, in whatever run', async () => {
   const { api, mill } = await openScene({ api: { faults: [{ kind: 'body', body: 'html' }] } })

@@ -34,4 +34,4 @@ language sql stable parallel safe as $$
   where moves.domain = any (domains)
     and moves.change <> 'same'
 $$;
-comment on function analysis.judged_moves(date, text[], integer) is 'The moves of some domains on a day, each against its query''s own volatility: how many of all moves of all domains in up to so many earlier answers to that query (30 unless told) were at least as great. chance is that part, the move itself counted in; at 0.05 or less the verdict is significant, above it noise, and unknown where fewer than sixty earlier moves are there to compare with.';
+comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with the volatility of their query: how many of all moves of all domains in its last earlier answers (30 by default) were at least as great. chance is that fraction, this move included. The verdict is significant at 0.05 or less, noise above it, and unknown with fewer than sixty earlier moves.';

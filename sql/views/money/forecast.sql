@@ -24,7 +24,7 @@ from forecasts
 join accounts on accounts.id = forecasts.account_id
 left join forecast_steps as steps on steps.account_id = forecasts.account_id
 where forecasts.made_at is not null;
-comment on view analysis.forecast is 'What open runs and coming nights will cost, and when the floor is met, as workers and schedulers last computed it: every five minutes while one lives, and by npm run forecast -- --keep. Look at age first: it knows nothing of what came since. An account for which nothing is open or scheduled, or of which balance or prices are unknown, has one row without a step. npm run forecast computes it anew.';
+comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached, as workers and schedulers last computed it: every five minutes while one runs, and by npm run forecast -- --keep. Check age first: later changes are not included. An account for which nothing is open or scheduled, or of which balance or prices are unknown, has one row without a step. npm run forecast computes it anew.';
 comment on column analysis.forecast.account is 'Name of the account.';
 comment on column analysis.forecast.origin is 'live or sandbox.';
 comment on column analysis.forecast.made_at is 'When it was computed.';
@@ -42,5 +42,5 @@ comment on column analysis.forecast.worst is 'What they cost at the dearest pric
 comment on column analysis.forecast.after is 'Credits left after it.';
 comment on column analysis.forecast.cut is 'What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.';
 comment on column analysis.forecast.sure is 'True when it fits at the dearest price paid lately as well.';
-comment on column analysis.forecast.floor_at is 'When the floor stops it.';
+comment on column analysis.forecast.floor_at is 'Time at which the credit floor is reached.';
 comment on column analysis.forecast.missing is 'What nobody knows yet: balance or prices.';

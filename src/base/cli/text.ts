@@ -67,14 +67,21 @@ export function firstNames(names: readonly string[]): string {
   return names.slice(0, fewNames).join(', ') + (names.length > fewNames ? ', …' : '')
 }
 
-/** `1 line`, `2 lines`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
+const grouping = new Intl.NumberFormat('en')
+
+/** A number for people: `12,345`. */
+export function formatNumber(number: number): string {
+  return grouping.format(number)
 }
 
-/** `1 row`, `12,345 rows`. */
-export function rowsText(rows: number): string {
-  return `${rows.toLocaleString('en')} row${rows === 1 ? '' : 's'}`
+/** `1 line`, `1,234 lines`, `2 queries`, `3 searches`. */
+export function count(number: number, noun: string): string {
+  return `${formatNumber(number)} ${number === 1 ? noun : toPlural(noun)}`
+}
+
+function toPlural(noun: string): string {
+  if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`
+  return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
 /** Names unreadable answers whose bodies were read, and why they count as unreadable; empty where there are none. */
@@ -84,8 +91,9 @@ export function flawText(flaws: {
 }): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []
-  if (other > 0) parts.push(`${other} ${other === 1 ? 'answers' : 'answer'} another query`)
-  if (refused > 0) parts.push(`${refused} refused by the API and charged`)
+  if (other > 0)
+    parts.push(`${formatNumber(other)} ${other === 1 ? 'answers' : 'answer'} another query`)
+  if (refused > 0) parts.push(`${formatNumber(refused)} refused by the API and charged`)
   return parts.join(', ')
 }
 

@@ -95,7 +95,7 @@ export function expectWithin(
 ): void {
   const { worst, credits } = estimate
   if (maxCredits === null || (worst !== null && worst <= maxCredits)) return
-  const found = worst === null ? 'an unknown number' : `about ${credits}, ${worst} at the worst`
+  const found = worst === null ? 'an unknown number' : `about ${credits}, at most ${worst}`
   throw new TooDear(
     `expected the purchase to cost at most ${maxCredits} credits, got ${found}; nothing was queued`,
   )

@@ -1,5 +1,6 @@
 // Compares a list with its open run, and with what it held before: queries that it holds no longer.
 
+import { count, formatNumber } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
 import { type ExpressionBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
@@ -54,7 +55,7 @@ export function refuseUndecided(
 /** Counts and names removed queries, for a sentence. */
 export function removedPhrase({ queries, examples }: RemovedQueries): string {
   const shown = examples.map((q) => JSON.stringify(q.slice(0, 60))).join(', ')
-  return `${queriesText(queries)} (${shown}${queries > examples.length ? ', …' : ''})`
+  return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`
 }
 
 /**
@@ -120,10 +121,6 @@ export async function refuseShrunken(
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to hold about ${queriesText(before)} as when it was last read, got ${held}; enqueue it by hand once if that is meant`,
+    `expected ${name} to hold about ${count(before, 'query')} as when it was last read, got ${formatNumber(held)}; enqueue it by hand once if that is meant`,
   )
-}
-
-function queriesText(queries: number): string {
-  return `${queries.toLocaleString('en')} ${queries === 1 ? 'query' : 'queries'}`
 }

@@ -1,6 +1,6 @@
 // What lists come to before they are bought: counts, credits, shares.
 
-import { count, typed } from '../../base/cli/text.ts'
+import { count, formatNumber, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import type { ClassCost, Funds } from '../ledger/prices.ts'
@@ -55,13 +55,17 @@ export function planLines(summary: PlanSummary): readonly string[] {
   const more = lists.length - shownLists
   return [
     ...shown,
-    ...(more > 0 ? [`and ${more} more lists`] : []),
-    `parameters  ${summary.parameters.join(', ')}; answers younger than ${summary.maxAge} are reused`,
+    ...(more > 0 ? [`and ${count(more, 'more list')}`] : []),
+    `parameters  ${summary.parameters.join(', ')}; ${reuseRule(summary.maxAge)}`,
     `api         ${api}${marketNote(origin)}`,
     `cost        ${costLine(summary)}`,
     ...balanceLines(summary),
     // Names come out of files: none of them may steer the reader's terminal.
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
+}
+
+function reuseRule(maxAge: string): string {
+  return maxAge === '0' ? 'no answer is reused' : `answers younger than ${maxAge} are reused`
 }
 
 function marketNote(origin: PlanSummary['origin']): string {
@@ -81,13 +85,13 @@ function listLines(list: ListSummary): string[] {
   const { rows, accepted, duplicates, rejected, queued, reused, already } = list
   const lines = [
     `list        ${list.list}${list.run === null ? '' : `, run ${list.run}`}: ${list.reading}`,
-    `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
-    `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
+    `  read      ${count(rows, 'line')}: ${formatNumber(accepted)} accepted, ${formatNumber(duplicates)} merged as duplicates, ${formatNumber(rejected)} rejected`,
+    `  queries   ${formatNumber(list.tasks)}: ${formatNumber(queued)} to send, ${formatNumber(reused)} reused from recent answers, ${formatNumber(already)} already in the run`,
   ]
   if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
-      `  note      ${list.unreadable} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
     )
   }
   if (list.removed.queries > 0) lines.push(removedLine(list))
@@ -98,7 +102,7 @@ function listLines(list: ListSummary): string[] {
     lines.push(`  rejected  ${count(lineCount, 'line')}: ${reason}`)
   }
   const more = list.reasons.length - shownReasons
-  if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
+  if (more > 0) lines.push(`  rejected  for ${count(more, 'more reason')}`)
   return lines
 }
 
@@ -145,9 +149,9 @@ function costLine({ estimate, lists }: PlanSummary): string {
         ? 'nothing more: no query is added'
         : 'nothing: no query is to be sent'
     case 'unknown':
-      return 'unknown: no answer of this kind has been paid for yet'
+      return 'unknown: no answer of this price class has been paid for yet'
     case 'seen':
-      return `about ${count(credits ?? 0, 'credit')}, ${worst} at the worst (by costs seen so far)`
+      return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (by the prices paid so far)`
     default:
       throw unhandled('basis', basis)
   }
@@ -158,24 +162,30 @@ function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
   const { remaining, after, after_worst: worst, floor } = balance
   const lines = [
     remaining === null
-      ? `balance     unknown until the first answer; ${floor} credits stay untouched`
-      : `balance     ${remaining} now${openNote(balance)}, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
+      ? `balance     unknown until the first answer; credit floor: ${formatNumber(floor)}`
+      : `balance     ${formatNumber(remaining)} now${openNote(balance)}, ${numberOrUnknown(after)} after (at least ${numberOrUnknown(worst)}); credit floor: ${formatNumber(floor)}`,
   ]
   if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
     lines.push(
-      '            not enough above the floor: work will stop there, and go on after a top-up',
+      '            not enough above the credit floor: work stops there and continues after a top-up',
     )
   }
   if (balance.budget !== null) {
-    lines.push(`budget      ${balance.budget} credits: ${budgetNote(balance.within_budget)}`)
+    lines.push(
+      `budget      ${count(balance.budget, 'credit')}: ${budgetNote(balance.within_budget)}`,
+    )
   }
   return lines
 }
 
+function numberOrUnknown(number: number | null): string {
+  return number === null ? 'unknown' : formatNumber(number)
+}
+
 /** Names the credits that open runs take from the same balance. */
 function openNote({ open }: Balance): string {
-  if (open === null) return ', an unknown part of it for what is open already'
-  return open === 0 ? '' : `, about ${open} of them for what is open already`
+  if (open === null) return ', an unknown part of it for open runs'
+  return open === 0 ? '' : `, about ${formatNumber(open)} of it for open runs`
 }
 
 function budgetNote(within: boolean | null): string {

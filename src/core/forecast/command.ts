@@ -5,7 +5,7 @@ import { readConfig } from '../../base/config.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { openMill } from '../mill.ts'
 import { forecastJson, forecastLines, readCreditForecast } from './foresee.ts'
-import { refreshForecast } from './kept.ts'
+import { refreshForecast } from './stored-forecast.ts'
 
 export interface ForecastOptions {
   readonly days: number
@@ -13,7 +13,7 @@ export interface ForecastOptions {
   readonly json?: true
 }
 
-/** Says what open runs and coming nights will cost, and when the floor is met. */
+/** Prints the expected cost of open runs and coming nights, and when the credit floor is reached. */
 export async function showForecast({
   options,
   env,

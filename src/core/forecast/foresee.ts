@@ -1,7 +1,7 @@
 // Reads everything a forecast needs, computes it, and prints it as a table, sentences or JSON.
 
 import type { Origin } from '../../base/answer.ts'
-import { formatTable } from '../../base/cli/text.ts'
+import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { unhandled } from '../../base/errors.ts'
@@ -327,14 +327,11 @@ export function forecastLines(forecast: CreditForecast, zone: string): readonly 
   ]
 }
 
-const amount = (number: number) => number.toLocaleString('en')
-const creditsText = (number: number) => `${amount(number)} credit${number === 1 ? '' : 's'}`
-
 function balanceLine({ balance, observedAt, floor }: CreditForecast, zone: string): string {
-  const least = `credit floor: ${amount(floor)}`
+  const least = `credit floor: ${formatNumber(floor)}`
   if (balance === null) return `Balance: unknown; ${least}`
   const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
-  return `Balance: ${creditsText(balance)} (${seen}after calls in flight); ${least}`
+  return `Balance: ${count(balance, 'credit')} (${seen}after calls in flight); ${least}`
 }
 
 const heads = ['when', 'what', 'list', 'to buy', 'fresh', 'credits', 'at worst', 'left', 'verdict']
@@ -355,15 +352,15 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
     case null:
       return sure ? 'fits' : 'fits at recent prices, not at the highest'
     case 'budget':
-      return `run budget ends at ${bought} of ${asked}`
+      return `run budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'list':
-      return `monthly budget of the list ends at ${bought} of ${asked}`
+      return `monthly budget of the list ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'month':
-      return `monthly budget ends at ${bought} of ${asked}`
+      return `monthly budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'day':
-      return `daily budget ends at ${bought} of ${asked}`
+      return `daily budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'floor':
-      return `credit floor reached at ${bought} of ${asked}`
+      return `credit floor reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     default:
       throw unhandled('cut', cut)
   }
@@ -382,7 +379,9 @@ export function forecastSentences(
       `${what} not known yet: the first answers will tell`,
       ...(day === undefined
         ? []
-        : [`next 24 hours: about ${creditsText(day.credits)}, at most ${amount(day.worst)}`]),
+        : [
+            `next 24 hours: about ${count(day.credits, 'credit')}, at most ${formatNumber(day.worst)}`,
+          ]),
       ...without,
     ]
   }
@@ -414,7 +413,7 @@ function dayLine(steps: readonly ForecastStep[], now: Date): string {
   const open = near
     .filter(({ kind }) => kind === 'run')
     .reduce((total, step) => total + step.credits, 0)
-  return `next 24 hours: about ${creditsText(sum)} (${amount(open)} for open runs), at most ${amount(worst)}`
+  return `next 24 hours: about ${count(sum, 'credit')} (${formatNumber(open)} for open runs), at most ${formatNumber(worst)}`
 }
 
 function floorLine(
@@ -424,7 +423,7 @@ function floorLine(
   const met = firstStop(steps)
   if (met !== null) {
     const { step, at } = met
-    return `the credit floor is reached around ${formatMinute(zone, at)}: ${step.list} stops at ${step.bought} of ${step.asked}`
+    return `the credit floor is reached around ${formatMinute(zone, at)}: ${step.list} stops at ${formatNumber(step.bought)} of ${formatNumber(step.asked)}`
   }
   const unsure = steps.find(({ cut, sure }) => cut === null && !sure)
   const day = formatMinute(zone, until).slice(0, 10)
@@ -450,7 +449,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   if (missing === 0) return []
   const until = renewed === -1 ? '' : ' until the next renewal'
   return [
-    `to buy everything${until}, add ${creditsText(Math.ceil(missing))} by ${formatMinute(zone, new Date(first.at))}`,
+    `to buy everything${until}, add ${count(Math.ceil(missing), 'credit')} by ${formatMinute(zone, new Date(first.at))}`,
   ]
 }
 
@@ -462,7 +461,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
   const when = formatMinute(zone, new Date(first.at))
   return [
-    `budgets leave out ${amount(left)} ${left === 1 ? 'query' : 'queries'}, first at ${when}: ${first.list} ends at ${first.bought} of ${first.asked}`,
+    `budgets leave out ${count(left, 'query')}, first at ${when}: ${first.list} ends at ${formatNumber(first.bought)} of ${formatNumber(first.asked)}`,
   ]
 }
 

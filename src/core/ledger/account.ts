@@ -12,13 +12,13 @@ export interface Account {
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
   /** The balance told by the answer whose call began last; null before the first. */
-  readonly seen: Sighting | null
+  readonly seen: BalanceReading | null
   /** Credits used by calls that ended after that answer's call began: not surely in its balance. */
   readonly spentSince: number
   /** Balances told since a moment before that answer's call began; null before the first. */
-  readonly told: Told | null
+  readonly told: ReportedBalances | null
   /** The same since a later moment: takes its place as soon as the newest balance is of a call begun after it. */
-  readonly toldNext: Told | null
+  readonly toldNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
@@ -56,7 +56,7 @@ export interface ExternalSpend {
 }
 
 /** A balance, told by the answer to the call with this place among all starts. */
-export interface Sighting {
+export interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
@@ -65,7 +65,7 @@ export interface Sighting {
 }
 
 /** Balances told by answers that ended after so many calls had begun. */
-export interface Told {
+export interface ReportedBalances {
   readonly seq: number
   /** The least balance that any of them told. */
   readonly least: number

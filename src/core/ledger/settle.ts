@@ -6,7 +6,7 @@ import { type CompiledQuery, sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
-import { type Account, constants, type Sighting, type Told } from './account.ts'
+import { type Account, constants, type BalanceReading, type ReportedBalances } from './account.ts'
 import { type AccountRow, type Books, type Reservation, takeAccount } from './books.ts'
 import { type Cost, type Costs, hear, type Heard } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
@@ -16,10 +16,10 @@ export function accountOf(row: AccountRow): Account {
   return {
     seq: row.seq,
     usedTotal: row.used_total,
-    seen: seenOf(row),
+    seen: toReading(row),
     spentSince: row.spent_since,
-    told: toldOf(row.told_seq, row.told_least, row.told_untold),
-    toldNext: toldOf(row.next_told_seq, row.next_told_least, row.next_told_untold),
+    told: toReported(row.told_seq, row.told_least, row.told_untold),
+    toldNext: toReported(row.next_told_seq, row.next_told_least, row.next_told_untold),
     reserved: row.reserved,
     inFlight: row.in_flight,
     uncertain: row.uncertain,
@@ -41,13 +41,17 @@ export function accountOf(row: AccountRow): Account {
   }
 }
 
-function seenOf(row: AccountRow): Sighting | null {
+function toReading(row: AccountRow): BalanceReading | null {
   const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
   if (seq === null || at === null || remaining === null) return null
   return { seq, at, remaining, ...(doubted ? { doubted } : {}) }
 }
 
-function toldOf(seq: number | null, least: number | null, untold: number): Told | null {
+function toReported(
+  seq: number | null,
+  least: number | null,
+  untold: number,
+): ReportedBalances | null {
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 

@@ -172,7 +172,7 @@ function readStates(text: string): string[] {
 }
 
 function nothingFound(bound: boolean): string {
-  return `no such task was found in a run that may be opened: nothing ${bound ? 'else ' : ''}is changed`
+  return `no task to retry was found in a run that can be reopened: nothing ${bound ? 'else ' : ''}was changed`
 }
 
 function leftLine(run: number, instead: number): string {
@@ -431,8 +431,8 @@ export async function runResume({ options, env, closers }: Call<ResumeFlags>): P
   }
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })
-  const what = lifted.length === 0 ? 'no stop stood' : `lifted: ${lifted.join(', ')}`
+  const what = lifted.length === 0 ? 'there was no stop' : `lifted: ${lifted.join(', ')}`
   say(`account ${name}: ${what}; one call may now go out to see the balance`)
-  say('workers that wait go on by themselves; otherwise type: npm run work -- --drain')
+  say('waiting workers continue by themselves; otherwise run: npm run work -- --drain')
   return exits.done
 }

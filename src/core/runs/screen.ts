@@ -1,6 +1,6 @@
 // Output of `status`, as lines for a terminal.
 
-import { count, flawText, formatTable, spanText } from '../../base/cli/text.ts'
+import { count, flawText, formatNumber, formatTable, spanText } from '../../base/cli/text.ts'
 import { type CreditForecast, forecastSentences } from '../forecast/foresee.ts'
 import { boundOf, type Costs } from '../ledger/prices.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
@@ -43,13 +43,14 @@ const heads = [
   'spent',
 ]
 
-/** The state of things on one screen: runs, credits, why it stands still, what to type next. */
+/** Formats the status for one screen: runs, credits, stops and the next command. */
 export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
     lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
   lines.push(...runLines(view.runs))
-  if (view.older > 0) lines.push(`and ${view.older} older: npm run status -- --run N shows one`)
+  if (view.older > 0)
+    lines.push(`and ${formatNumber(view.older)} older: npm run status -- --run N shows one`)
   lines.push('')
   lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
@@ -102,28 +103,29 @@ function runLines(runs: readonly RunStatus[]): string[] {
 const texts = new Set(['list', 'date', 'state'])
 
 function accountLines({ account, accountName, floor }: StatusView): string[] {
-  if (account === null) return [`account ${accountName}: not used yet; floor ${floor}`]
+  if (account === null)
+    return [`account ${accountName}: not used yet; credit floor: ${formatNumber(floor)}`]
   const seen =
     account.remaining === null
-      ? 'balance not seen yet'
-      : `${account.remaining} credits left, seen ${ago(account.observed_ago_s)} ago`
+      ? 'balance not reported yet'
+      : `${count(account.remaining, 'credit')} (reported ${ago(account.observed_ago_s)} ago)`
   const held = account.reserved + account.uncertain
   const lines = [
-    `account ${account.name}: ${seen}; floor ${floor}; ${account.workers} workers, ${account.in_flight} calls in flight`,
+    `account ${account.name}: ${seen}; credit floor: ${formatNumber(floor)}; ${count(account.workers, 'worker')}, ${count(account.in_flight, 'call')} in flight`,
   ]
   if (held > 0) {
     lines.push(
-      `held: ${account.reserved} credits for calls in flight, ${account.uncertain} for calls nobody could read`,
+      `held: ${count(account.reserved, 'credit')} for calls in flight, ${formatNumber(account.uncertain)} for calls with an unknown outcome`,
     )
   }
   if (account.external_per_call > 0) {
     lines.push(
-      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} for each call beyond what its bill says; others use the account, or bills are too low`,
+      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} more per call than the API reports; others use the account, or the reports are too low`,
     )
   }
   for (const stop of account.stops) {
     const until = stop.until === null ? '' : `, until ${stop.until}`
-    lines.push(`stands still (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)
+    lines.push(`stopped (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)
   }
   return lines
 }
@@ -138,7 +140,7 @@ function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): st
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
-  // What stands still has no speed, whatever was done in the minute before.
+  // A stopped account has no speed, whatever ended in the last minute.
   if ((account?.stops.length ?? 0) > 0) return tasks
   if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
   return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
@@ -147,13 +149,13 @@ function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): st
 /** By the pace while work went on, and no further than the credits reach. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
   const perMinute = forecast?.perMinute ?? null
-  if (forecast === null || perMinute === null) return 'too few to say how long it takes'
+  if (forecast === null || perMinute === null) return 'too few to estimate the time left'
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps.filter(({ kind }) => kind === 'run') : []
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
   if (!steps.some(({ cut }) => cut !== null))
     return `about ${spanText((open / perMinute) * 60)} to go`
-  return `credits reach for ${bought} of them, about ${spanText((bought / perMinute) * 60)}`
+  return `credits suffice for ${formatNumber(bought)} of them, about ${spanText((bought / perMinute) * 60)}`
 }
 
 function forecastPart({ forecast, origin, zone }: StatusView): string[] {
@@ -176,12 +178,12 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
 
 function mendingStep({ run, list, tasks }: RunStatus): string {
   if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
-  return `the budget of run ${run} or of ${list} was spent: npm run budget; npm run retry -- --run ${run} --state unaffordable`
+  return `the budget of run ${run} or of ${list} is used up: npm run budget; npm run retry -- --run ${run} --state unaffordable`
 }
 
 /** Calls whose outcome nobody could read, with what they may have cost. */
 export function formatUnknown(calls: readonly UnknownCall[]): string {
-  if (calls.length === 0) return 'every call has an outcome that could be read'
+  if (calls.length === 0) return 'no call has an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
   const rows = calls.map((call) => [
     call.call,
@@ -230,11 +232,16 @@ export function believedPrices(costs: Costs): readonly BelievedPrice[] {
 export function priceLines(prices: readonly BelievedPrice[]): string[] {
   return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
     const range =
-      cheapest === dearest ? count(dearest, 'credit') : `${cheapest} to ${dearest} credits`
-    const aside = alone === expected ? `${expected}` : `${expected} together, ${alone} alone`
-    const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, set aside for a call: ${aside}`
+      cheapest === dearest
+        ? count(dearest, 'credit')
+        : `${formatNumber(cheapest)} to ${count(dearest, 'credit')}`
+    const aside =
+      alone === expected
+        ? formatNumber(expected)
+        : `${formatNumber(expected)} together, ${formatNumber(alone)} alone`
+    const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; ${expected} came once: npm run resume -- --forget-prices forgets it`
+      ? `${told}; ${formatNumber(expected)} was paid once: npm run resume -- --forget-prices forgets it`
       : told
   })
 }
@@ -246,6 +253,6 @@ function flawLine(status: RunStatus): string[] {
   if (text === '') return []
   const code = other_query > 0 ? 'OTHER_QUERY' : 'PAID_REFUSAL'
   return [
-    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy those again: npm run retry -- --run ${run} --error ${code} --buy-again`,
+    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: npm run retry -- --run ${run} --error ${code} --buy-again`,
   ]
 }

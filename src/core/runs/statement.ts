@@ -2,7 +2,7 @@
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wordFlag } from '../../base/cli/flags.ts'
-import { formatTable } from '../../base/cli/text.ts'
+import { formatNumber, formatTable } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { dueBetween } from '../../base/time/cron.ts'
@@ -52,7 +52,7 @@ function dateFlag(name: string, text: string | undefined): string | null {
 
 /** A change with the name that a person gives it. */
 export interface NamedEvent extends StatementEvent {
-  readonly what: 'perhaps ours' | "somebody else's" | 'top-up' | 'renewal'
+  readonly what: 'perhaps ours' | 'external spend' | 'top-up' | 'renewal'
 }
 
 /** Everything that a statement shows. */
@@ -84,7 +84,7 @@ function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
     case 'perhaps_ours':
       return 'perhaps ours'
     case 'others':
-      return "somebody else's"
+      return 'external spend'
     case 'top_up':
       return 'top-up'
     default:
@@ -95,7 +95,7 @@ function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
 /** The statement on one screen: sums, what is not surely ours, and the proof that both add up. */
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
-    return ['no balance was told in this time: a statement begins with the first answer']
+    return ['no balance was reported in this time: a statement begins with the first answer']
   const accounts = [...new Set(sums.map(({ account }) => account))]
   return accounts.flatMap((account, index) => [
     ...(index === 0 ? [] : ['']),
@@ -117,20 +117,21 @@ function accountLines(account: string, { by, zone, sums, events }: StatementView
   const last = sums.at(-1)
   if (by === 'day' && first !== undefined && last !== undefined) {
     lines.push(
-      `${first.opening} at first ${signed(total(changes))} in changes = ${last.closing} at last`,
+      `opening balance ${formatNumber(first.opening)} ${signed(total(changes))} in changes = closing balance ${formatNumber(last.closing)}`,
     )
   }
   if (events.length > 0) lines.push('', eventTable(events, zone))
   return lines
 }
 
-const kinds = ['ours', 'perhaps ours', 'others', 'added'] as const
+const kinds = ['ours', 'perhaps ours', 'external', 'added'] as const
 
 function sumTable(by: Grouping, sums: readonly StatementRow[]): string {
   const cells = sums.map((row) => {
     const changes = [row.ours, row.perhaps_ours, row.others, row.top_up]
     const name = row.group === '' ? 'no call of ours' : row.group
-    return by === 'day' ? [name, row.opening, ...changes, row.closing] : [name, ...changes]
+    const figures = by === 'day' ? [row.opening, ...changes, row.closing] : changes
+    return [name, ...figures.map(formatNumber)]
   })
   const heads = by === 'day' ? [by, 'opening', ...kinds, 'closing'] : [by, ...kinds]
   return formatTable(heads, cells, { right: heads.slice(1) })
@@ -143,7 +144,7 @@ function eventTable(events: readonly NamedEvent[], zone: string): string {
     signed(credits),
     what,
     run === null ? '' : `run ${run}`,
-    balance,
+    formatNumber(balance),
   ])
   return formatTable(['after', 'seen', 'credits', 'what', 'of', 'balance'], rows, {
     right: ['credits', 'balance'],
@@ -151,5 +152,5 @@ function eventTable(events: readonly NamedEvent[], zone: string): string {
 }
 
 function signed(credits: number): string {
-  return credits < 0 ? `- ${-credits}` : `+ ${credits}`
+  return credits < 0 ? `- ${formatNumber(-credits)}` : `+ ${formatNumber(credits)}`
 }

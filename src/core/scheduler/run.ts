@@ -23,7 +23,7 @@ export type ChooseQueries = (
   },
 ) => Promise<void>
 
-export interface NightDesk {
+export interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
   /** An answer younger than this is reused, where a schedule says nothing. */
@@ -39,22 +39,33 @@ export interface NightDesk {
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
 /** Plans the run of a night; when another scheduler was first, nothing has happened here. */
-export async function runNight(desk: NightDesk, schedule: Schedule, step: RunStep): Promise<void> {
+export async function runNight(
+  context: SchedulerContext,
+  schedule: Schedule,
+  step: RunStep,
+): Promise<void> {
   try {
-    const { plan, note } = await planNight(desk, schedule, step)
-    await advance(desk.db, schedule.name, step.known)
+    const { plan, note } = await planNight(context, schedule, step)
+    await advance(context.db, schedule.name, step.known)
     const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
     const told = [planPhrase(plan), ...partNotice(schedule), ...wishNotice(plan)]
     if (note !== null) told.push(note)
-    desk.tell(`${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`)
-    await queueRun({ db: desk.db }, await desk.queue(), plan.run)
+    context.tell(
+      `${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`,
+    )
+    await queueRun({ db: context.db }, await context.queue(), plan.run)
   } catch (error) {
     if (error instanceof NightTaken) return
     if (!(error instanceof Misuse)) throw error
     const note = error.message
     const { known, night } = step
-    await recordNights(desk.db, schedule.name, { nights: [night], outcome: 'failed', note, known })
-    desk.tell(`${described(schedule, [night])} failed: ${note}`)
+    await recordNights(context.db, schedule.name, {
+      nights: [night],
+      outcome: 'failed',
+      note,
+      known,
+    })
+    context.tell(`${described(schedule, [night])} failed: ${note}`)
   }
 }
 
@@ -74,21 +85,21 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
 }
 
 /** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
-async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
+async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName } = schedule
   const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
-    planList(desk, orderOf(desk, { schedule, step, from, note }))
+    planList(context, orderOf(context, { schedule, step, from, note }))
   const { cadence } = schedule
   if (cadence.kind === 'adaptive') {
     const { longestDays } = cadence
-    await desk.chooseQueries?.(desk, { listName, runDate: step.night.date, longestDays })
+    await context.chooseQueries?.(context, { listName, runDate: step.night.date, longestDays })
   }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
   } catch (error) {
     if (!(error instanceof MillError) || error instanceof Unreachable) throw error
-    const known = await findList(desk.db, listName)
+    const known = await findList(context.db, listName)
     if (known === null) throw error
     const why = `the queries last read are used, since the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
@@ -97,7 +108,7 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
 }
 
 function orderOf(
-  { maxAgeMs, chooseQueries }: NightDesk,
+  { maxAgeMs, chooseQueries }: SchedulerContext,
   night: {
     schedule: Schedule
     step: RunStep

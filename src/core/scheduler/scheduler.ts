@@ -11,7 +11,7 @@ import { openQueue, type SliceQueue } from '../queue/slice-jobs.ts'
 import { openPart } from '../queue/queue.ts'
 import type { SliceSink } from '../queue/refill.ts'
 import { openTicker } from '../queue/minute-clock.ts'
-import type { ChooseQueries, NightDesk } from './run.ts'
+import type { ChooseQueries, SchedulerContext } from './run.ts'
 import { loadSchedules, type ScheduleFile } from './schedule.ts'
 import { tick } from './tick.ts'
 
@@ -84,7 +84,7 @@ export class Scheduler {
     const { db, supplier, config } = this.#mill
     const { tell, afterRuns = closeAndJudge, chooseQueries } = this.#options
     const schedules = await this.#load()
-    const desk: NightDesk = {
+    const context: SchedulerContext = {
       db,
       supplier,
       maxAgeMs: config.maxAgeMs,
@@ -92,7 +92,7 @@ export class Scheduler {
       tell,
       ...(chooseQueries === undefined ? {} : { chooseQueries }),
     }
-    await tick(desk, schedules)
+    await tick(context, schedules)
     await afterRuns(this.#mill, tell)
     await addUpDay(this.#mill, tell)
   }

@@ -38,9 +38,9 @@ function formatSchedule(view: ScheduleView): string {
   const rows = [
     ['list', schedule.list],
     ['rules', rulesOf(view)],
-    ['next', next.length === 0 ? 'never, it is off' : next.map(minute).join(', ')],
+    ['next', next.length === 0 ? 'never: the schedule is off' : next.map(minute).join(', ')],
     ['last', describeLastNight(zone, last)],
-    ['lately', latelyOf(view)],
+    ['recent', latelyOf(view)],
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })

@@ -17,7 +17,7 @@ import {
   type WatchRow,
 } from '../nights/nights.ts'
 import { decide, type NightStep } from './decide.ts'
-import { described, type NightDesk, runNight } from './run.ts'
+import { described, type SchedulerContext, runNight } from './run.ts'
 import type { Schedule, ScheduleFile } from './schedule.ts'
 
 // Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
@@ -27,13 +27,13 @@ const mostSteps = 200_000
 const mostAheadMs = 60_000
 
 /** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
-export async function tick(desk: NightDesk, file: ScheduleFile): Promise<void> {
-  await keepWatch(desk, file)
+export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
+  await storeSchedules(context, file)
   const failures: unknown[] = []
   for (const schedule of file.schedules) {
     if (!schedule.on) continue
     try {
-      await settle(desk, schedule)
+      await settle(context, schedule)
     } catch (error) {
       failures.push(error)
     }
@@ -43,16 +43,19 @@ export async function tick(desk: NightDesk, file: ScheduleFile): Promise<void> {
 }
 
 /** Stores the schedules of the file; one that is new, changed or on again begins now. */
-async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): Promise<void> {
-  const { watches, now } = await readKept(desk)
+async function storeSchedules(
+  context: SchedulerContext,
+  { schedules, names }: ScheduleFile,
+): Promise<void> {
+  const { watches, now } = await readStoredSchedules(context)
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)
     const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
     if (was !== undefined && was.enabled && !(same && schedule.on)) {
-      await closeOld(desk, was, { now, what: same ? 'turned off' : 'changed' })
+      await closeOld(context, was, { now, what: same ? 'turned off' : 'changed' })
     }
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
-    await saveWatch(desk.db, {
+    await saveWatch(context.db, {
       name: schedule.name,
       list: schedule.listName,
       cron: schedule.cron.pattern,
@@ -71,8 +74,8 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
-    await closeOld(desk, was, { now, what: 'taken out of the file' })
-    await disable(desk.db, was.name)
+    await closeOld(context, was, { now, what: 'taken out of the file' })
+    await disable(context.db, was.name)
   }
 }
 
@@ -80,18 +83,20 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
  * Stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would stay
  * silent until then, so it is set back to now.
  */
-async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
-  const kept = await readWatches(desk.db)
+async function readStoredSchedules(
+  context: SchedulerContext,
+): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
+  const kept = await readWatches(context.db)
   // Read after the watches: what another scheduler has just decided is never ahead of it then.
-  const now = await clock(desk)
+  const now = await clock(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
     const { name, zone, known_until: known } = watch
     const ahead = known.getTime() > now.getTime() + mostAheadMs
     watches.set(name, ahead ? { ...watch, known_until: now } : watch)
     if (!ahead) continue
-    await callBack(desk.db, name, now)
-    desk.tell(
+    await callBack(context.db, name, now)
+    context.tell(
       `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
     )
   }
@@ -100,7 +105,7 @@ async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRo
 
 /** Records undecided nights as missed before a schedule changes or ends, since its due times vanish with its pattern. */
 async function closeOld(
-  desk: NightDesk,
+  context: SchedulerContext,
   was: WatchRow,
   { now, what }: { now: Date; what: string },
 ): Promise<void> {
@@ -109,44 +114,44 @@ async function closeOld(
   const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
   const note = `the schedule was ${what} before a scheduler could decide`
   const outcome = 'missed'
-  const missed = await recordNights(desk.db, was.name, { nights, outcome, note, known: now })
-  if (missed.length > 0) desk.tell(`${described(was, missed)} ${outcome}: ${note}`)
+  const missed = await recordNights(context.db, was.name, { nights, outcome, note, known: now })
+  if (missed.length > 0) context.tell(`${described(was, missed)} ${outcome}: ${note}`)
 }
 
-async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {
-  const { account, origin: kind } = desk.supplier
+async function settle(context: SchedulerContext, schedule: Schedule): Promise<void> {
+  const { account, origin: kind } = context.supplier
   const { name, listName: list } = schedule
   for (let steps = 0; steps < mostSteps; steps++) {
-    const now = await clock(desk)
-    const rows = await readFacts(desk.db, { schedule: name, list, account, kind })
+    const now = await clock(context)
+    const rows = await readFacts(context.db, { schedule: name, list, account, kind })
     const decided = new Set(rows.decided.map((at) => at.getTime()))
     const step = decide(schedule, { ...rows, now, decided })
-    await take(desk, schedule, step)
+    await take(context, schedule, step)
     if (step.kind === 'rest') return
   }
   throw new Error(`expected schedule ${schedule.name} to come to rest within ${mostSteps} steps`)
 }
 
-async function clock(desk: NightDesk): Promise<Date> {
-  return desk.now === undefined ? databaseNow(desk.db) : desk.now()
+async function clock(context: SchedulerContext): Promise<Date> {
+  return context.now === undefined ? databaseNow(context.db) : context.now()
 }
 
-async function take(desk: NightDesk, schedule: Schedule, step: NightStep): Promise<void> {
+async function take(context: SchedulerContext, schedule: Schedule, step: NightStep): Promise<void> {
   switch (step.kind) {
     case 'rest':
-      return advance(desk.db, schedule.name, step.known)
+      return advance(context.db, schedule.name, step.known)
     case 'record':
     case 'wait': {
       const outcome = step.kind === 'record' ? step.outcome : null
-      await recordNights(desk.db, schedule.name, { ...step, outcome })
-      return desk.tell(`${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`)
+      await recordNights(context.db, schedule.name, { ...step, outcome })
+      return context.tell(`${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`)
     }
     case 'close':
-      await cancelRun(desk.db, step.busy.run)
-      await noteRun(desk.db, step.busy.run, step.note)
-      return desk.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
+      await cancelRun(context.db, step.busy.run)
+      await noteRun(context.db, step.busy.run, step.note)
+      return context.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
     case 'run':
-      return runNight(desk, schedule, step)
+      return runNight(context, schedule, step)
     default:
       throw unhandled('step', step)
   }

@@ -1,7 +1,7 @@
 // Progress of a worker, as a line on a terminal or in a log.
 
 import { say } from '../../base/cli/command.ts'
-import { count, spanText } from '../../base/cli/text.ts'
+import { count, formatNumber, spanText } from '../../base/cli/text.ts'
 import type { Mill } from '../mill.ts'
 import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
 import { countOpenTasks } from '../runs/waits.ts'
@@ -129,14 +129,14 @@ function purseOf(
   if (remaining === null) return null
   const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
   const ends: Spendable[] = [
-    { credits: above, end: 'the floor is met' },
+    { credits: above, end: 'credit floor reached' },
     {
       credits: (dailyBudget ?? Infinity) - (account?.day_spent ?? 0),
-      end: 'the budget of the day is used up',
+      end: 'daily budget used up',
     },
     {
       credits: (monthlyBudget ?? Infinity) - (account?.month_spent ?? 0),
-      end: 'the budget of the month is used up',
+      end: 'monthly budget used up',
     },
   ]
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
@@ -169,10 +169,7 @@ export interface WorkProgress {
 /** Credits that may be spent, and the limit that ends them. */
 interface Spendable {
   readonly credits: number
-  readonly end:
-    | 'the floor is met'
-    | 'the budget of the day is used up'
-    | 'the budget of the month is used up'
+  readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
 /** One line: done, left, pace, how long still, and where money ends it. */
@@ -180,12 +177,14 @@ export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
   return [
-    left === null ? `${done} done` : `${done} done, ${left} left`,
+    left === null
+      ? `${formatNumber(done)} done`
+      : `${formatNumber(done)} done, ${formatNumber(left)} left`,
     ...pace,
     ...(still === null ? toGo(standing) : []),
     ...(flying === 0 ? [] : [`${flying} in flight`]),
     ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),
-    ...(still === null ? [] : [`stands still: ${still}`]),
+    ...(still === null ? [] : [`stopped: ${still}`]),
   ].join(' · ')
 }
 

@@ -1,7 +1,7 @@
 // Summary of a worker: its last lines, its exit code, and the reason for which it ended.
 
 import { type Flaw, flawOf } from '../../base/answer.ts'
-import { count, flawText } from '../../base/cli/text.ts'
+import { count, flawText, formatNumber } from '../../base/cli/text.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
 import { leftUnaffordable } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
@@ -22,15 +22,17 @@ const reasons: Readonly<Record<Finish, string>> = {
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
-  const codes = Object.entries(failures).map(([code, tasks]) => `${tasks} ${code}`)
-  if (codes.length > 0) lines.push(`not well in its runs: ${codes.join(', ')}`)
+  const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
+  if (codes.length > 0) lines.push(`failures in its runs: ${codes.join(', ')}`)
   const { median, p95 } = latency
   if (median === null || p95 === null) return lines
   const bill =
     expected === null
-      ? `${used} credits paid; there was no price to expect anything by`
-      : `${expected} credits expected by the prices paid before, ${used} paid`
-  lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95 of 100); ${bill}`)
+      ? `${count(used, 'credit')} paid; no earlier price to compare with`
+      : `${count(expected, 'credit')} expected at earlier prices, ${formatNumber(used)} paid`
+  lines.push(
+    `answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile); ${bill}`,
+  )
   return lines
 }
 
@@ -41,14 +43,18 @@ function inSeconds(ms: number): string {
 /** Last line of a worker: results, cost, the reason for the end, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
-  const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
+  const left =
+    summary.credits_remaining === null ? '' : `, ${formatNumber(summary.credits_remaining)} left`
   const sandbox = mill.supplier.origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
-  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (${whyUnreadable(summary)})`
+  const kept =
+    unreadable === 0 ? '' : `, ${formatNumber(unreadable)} unreadable (${whyUnreadable(summary)})`
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
-    others > 0 ? `; ${others} more of its runs failed, are unknown or cannot be read` : ''
+    others > 0
+      ? `; ${formatNumber(others)} more of its runs failed, are unknown or cannot be read`
+      : ''
   const reason = await whyEnded(mill, summary)
-  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}${besides}; ${calls} calls, ${used} credits used${left}; ${reason}`
+  return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
 }
 
 /** Names what `reparse` cannot mend. */

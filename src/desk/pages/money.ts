@@ -179,8 +179,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
       : events
           .filter(({ what }) => names.includes(what))
           .reduce((all, { credits }) => all + credits, 0)
-  const others = sum(["somebody else's"])
-  const spentByOthers = others === null ? null : Math.abs(others)
+  const external = sum(['external spend'])
   return section(
     {
       id: `account-${purse.id}`,
@@ -196,7 +195,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
         value: figure(`${purse.account}.used`, purse.used),
       },
       { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
-      { text: 'spent by others', value: amount(spentByOthers) },
+      { text: 'external spend', value: amount(external === null ? null : Math.abs(external)) },
     ])}
     ${picture(found)}
     ${
@@ -313,7 +312,7 @@ export const statementPage = definePage({
     title: asked.account === null ? 'Statement' : `Statement of ${asked.account}`,
     plain: true,
     lead: html`From ${asked.span.since} to ${asked.span.until}, days in ${place.zone}; each change
-    of the balance is ours, perhaps ours, somebody else's, or a top-up.`,
+    of the balance is ours, perhaps ours, external spend, or a top-up.`,
     body: html`${chooser({ place, name: 'Which days', keep: ['account', 'by'] }, dayFields(asked.span))}
     ${choices(asked, place)} ${sums(found, asked)} ${drawEvents(found, place)}`,
   }),
@@ -350,7 +349,7 @@ function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
     ...(by === 'day' ? [balance[0]] : []),
     { head: 'ours', number, cell: (row: StatementRow) => amount(row.ours) },
     { head: 'perhaps ours', number, cell: (row: StatementRow) => amount(row.perhaps_ours) },
-    { head: 'others', number, cell: (row: StatementRow) => amount(row.others) },
+    { head: 'external', number, cell: (row: StatementRow) => amount(row.others) },
     { head: 'added', number, cell: (row: StatementRow) => amount(row.top_up) },
     ...(by === 'day' ? [balance[1]] : []),
   ]

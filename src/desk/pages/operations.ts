@@ -1,7 +1,7 @@
 // Operations: runs, workers, schedules and money at this moment.
 
 import { count } from '../../base/cli/text.ts'
-import { type MillState, readTables } from '../../core/runs/look.ts'
+import { type MillState, readTables } from '../../core/runs/status-command.ts'
 import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
 import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
@@ -261,7 +261,7 @@ function creditsOf({ run, spent, budget }: RunStatus): Html {
 }
 
 const stopWords: Readonly<Record<string, string>> = {
-  credit_floor: 'the credit floor is met',
+  credit_floor: 'the credit floor is reached',
   budget: 'a budget is used up',
   auth: 'the key was refused',
 }

@@ -455,7 +455,7 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
         },
         {
           value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),
-          text: 'top up by, where the floor is met within a week',
+          text: 'top-up needed by, if the credit floor is reached within a week',
         },
       ])}
       ${

@@ -15,7 +15,7 @@ import {
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { localDate } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
-import { lookAhead } from '../../core/runs/look.ts'
+import { lookAhead } from '../../core/runs/status-command.ts'
 import { mostDomains } from '../../features/analysis/figures.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/origins.ts'
 import { readSnapshot } from '../../features/analysis/snapshot.ts'

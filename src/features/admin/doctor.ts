@@ -57,7 +57,7 @@ export async function runDoctor({ options, env, closers }: Call<DoctorFlags>): P
   await examine('api', () => checkApi(config))
   await examine('webhook', () =>
     config.webhook === null
-      ? 'none is set: nobody is told when a run ends or the floor is met'
+      ? 'none is set: no notice is sent when a run ends or the credit floor is reached'
       : `${config.webhook.url.host}; npm run notify -- --test sends it a message`,
   )
   const ok = findings.every((finding) => finding.ok)

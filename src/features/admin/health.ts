@@ -94,5 +94,5 @@ async function askTables({ closers }: Call<HealthFlags>, config: Config): Promis
     )
   }
   const { db } = await openMill({ config, closers, say, name: 'health', reading: true })
-  return `the tables are well; ${count(await countLiveWorkers(db), 'live worker')}`
+  return `the tables are healthy; ${count(await countLiveWorkers(db), 'live worker')}`
 }

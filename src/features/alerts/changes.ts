@@ -11,7 +11,7 @@ import {
   type RankAnswer,
   readHolders,
   type ShownAnswer,
-} from './sights.ts'
+} from './evidence.ts'
 import type { AlertRule, KnownAlert, NewAlert, UnlookedRun } from './statements.ts'
 
 type Direction = 'up' | 'down'
@@ -20,7 +20,7 @@ type Direction = 'up' | 'down'
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /** One answer as seen for a subject, or one day of its share; null: of no concern to the rule. */
-export interface Sight {
+export interface Measurement {
   /** Best place of the domain; null: not in the answer. */
   readonly position: number | null
   /** Greatest place that the answer shows, 0 for an empty one; for a day the mean. */
@@ -34,8 +34,8 @@ export interface Sight {
 
 /** An alert that stands: the answer before the change, and the one that confirmed it. */
 export interface StandingAlert {
-  readonly base: Sight
-  readonly raised: Sight
+  readonly base: Measurement
+  readonly raised: Measurement
   readonly way: Direction | null
 }
 
@@ -45,11 +45,11 @@ type AlertStep =
   | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
   | { readonly kind: 'recover' }
 
-interface Sights {
-  readonly base: Sight
-  readonly now: Sight
+interface Measurements {
+  readonly base: Measurement
+  readonly now: Measurement
   /** The answer that shows the change: what another one would have to be as deep as, to deny it. */
-  readonly mark: Sight
+  readonly mark: Measurement
 }
 
 /**
@@ -59,7 +59,7 @@ interface Sights {
  */
 export function decideAlert(
   rule: WatchedFor,
-  series: readonly Sight[],
+  series: readonly Measurement[],
   standing: StandingAlert | null,
 ): AlertStep {
   const now = series.at(-1)
@@ -82,7 +82,7 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
 }
 
 /** The answer before a change that exactly as many answers confirm as are wanted, the last one just now. */
-function findBase(rule: WatchedFor, series: readonly Sight[]): number | null {
+function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
   for (let at = series.length - 2; at >= 0; at -= 1) {
@@ -97,60 +97,67 @@ function findBase(rule: WatchedFor, series: readonly Sight[]): number | null {
 }
 
 /** Whether an answer shows the change that a rule looks for against an earlier one; null: it cannot tell. */
-function shows({ what, threshold, direction }: WatchedFor, sights: Sights): boolean | null {
-  const { base, now } = sights
+function shows(
+  { what, threshold, direction }: WatchedFor,
+  measurements: Measurements,
+): boolean | null {
+  const { base, now } = measurements
   switch (what) {
     case 'entered':
-      return entered(sights)
+      return entered(measurements)
     case 'left':
       if (base.position === null) return null
       return now.position === null ? reaches(now, base) || null : false
     case 'moved':
-      return direction === 'up' ? rose(threshold ?? 1, sights) : fell(threshold ?? 1, sights)
+      return direction === 'up'
+        ? rose(threshold ?? 1, measurements)
+        : fell(threshold ?? 1, measurements)
     case 'crossed':
-      return direction === 'up' ? cameIn(threshold ?? 1, sights) : wentOut(threshold ?? 1, sights)
+      return direction === 'up'
+        ? cameIn(threshold ?? 1, measurements)
+        : wentOut(threshold ?? 1, measurements)
     case 'rival_passed':
       return isBehind(base) === false ? isBehind(now) : null
     case 'new_feature':
     case 'wrong_page':
       return base.flag === false ? now.flag : null
     case 'share_fell':
-      return shrank(threshold ?? 1, sights)
+      return shrank(threshold ?? 1, measurements)
     default:
       throw unhandled('kind of alert', what)
   }
 }
 
 /** An answer is deep enough to show the place that a domain has in another one. */
-function reaches({ depth }: Sight, { position }: Sight): boolean {
+function reaches({ depth }: Measurement, { position }: Measurement): boolean {
   return position !== null && depth >= position
 }
 
-function entered({ base, now, mark }: Sights): boolean | null {
+function entered({ base, now, mark }: Measurements): boolean | null {
   if (base.position !== null) return null
   if (now.position !== null) return reaches(base, now) || null
   return reaches(now, mark) ? false : null
 }
 
 /** A domain that is not shown stands below the last place shown: so far at least it has come or gone. */
-function fell(places: number, { base, now }: Sights): boolean | null {
+function fell(places: number, { base, now }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return now.position - base.position >= places
   if (base.position !== null) return now.depth + 1 - base.position >= places || null
   return now.position !== null && reaches(base, now) ? false : null
 }
 
-function rose(places: number, { base, now, mark }: Sights): boolean | null {
+function rose(places: number, { base, now, mark }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return base.position - now.position >= places
   if (now.position !== null) return base.depth + 1 - now.position >= places || null
   return reaches(now, base.position === null ? mark : base) ? false : null
 }
 
-function wentOut(top: number, { base, now }: Sights): boolean | null {
+function wentOut(top: number, { base, now }: Measurements): boolean | null {
   if (base.position === null || base.position > top) return null
   return now.position === null ? reaches(now, base) || null : now.position > top
 }
 
-function cameIn(top: number, { base, now, mark }: Sights): boolean | null {
+function cameIn(top: number, { base, now, mark }: Measurements): boolean | null {
   if (base.position !== null && base.position <= top) return null
   if (now.position === null) return reaches(now, mark) ? false : null
   if (now.position > top) return false
@@ -158,7 +165,7 @@ function cameIn(top: number, { base, now, mark }: Sights): boolean | null {
 }
 
 /** Whether the domain stands behind its rival; null: neither is there. */
-function isBehind({ position, rival }: Sight): boolean | null {
+function isBehind({ position, rival }: Measurement): boolean | null {
   if (position === null) return rival === null ? null : true
   return rival !== null && rival < position
 }
@@ -167,7 +174,7 @@ function isBehind({ position, rival }: Sight): boolean | null {
 const leastQueries = 0.8
 const leastDepth = 0.6
 
-function shrank(percent: number, { base, now }: Sights): boolean | null {
+function shrank(percent: number, { base, now }: Measurements): boolean | null {
   if (base.share === null || base.share <= 0 || now.share === null) return null
   if (now.queries < base.queries * leastQueries || now.depth < base.depth * leastDepth) return null
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
@@ -182,7 +189,7 @@ export interface FoundChange {
   readonly way: Direction | null
   readonly base: RankAnswer
   readonly now: RankAnswer
-  readonly sights: { readonly base: Sight; readonly now: Sight }
+  readonly measurements: { readonly base: Measurement; readonly now: Measurement }
 }
 
 /** Finds out who took each place, or whose it was, and puts everything into words. */
@@ -194,7 +201,7 @@ export async function putIntoWords(
   const sought = found.map(soughtPlace).filter((place) => place !== null)
   const holders = await readHolders(trx, sought)
   return found.map((one) => {
-    const { rule, query, key, subject, way, base, now, sights } = one
+    const { rule, query, key, subject, way, base, now, measurements } = one
     const place = soughtPlace(one)
     const holder = holders.find(
       (held) => held.search_id === place?.search_id && held.position === place.position,
@@ -203,7 +210,7 @@ export async function putIntoWords(
       subject.rival ?? (holder?.domain === subject.domain ? null : holder?.domain) ?? null
     const page = places.get(now.search_id)?.get(subject.domain ?? '')?.page ?? null
     const told = {
-      ...{ rule, query, subject, way, other, page, ...sights },
+      ...{ rule, query, subject, way, other, page, ...measurements },
       ...{ origin: now.origin, baseDate: base.run_date, date: now.run_date },
     }
     return {
@@ -211,19 +218,19 @@ export async function putIntoWords(
       ...{ query_id: query.query_id, domain: subject.domain, other_domain: other },
       ...{ feature: subject.feature, direction: way, origin: now.origin },
       ...{ base_run_id: base.run_id, base_run_date: base.run_date, base_search_id: base.search_id },
-      ...{ previous_position: sights.base.position, previous_share: null },
+      ...{ previous_position: measurements.base.position, previous_share: null },
       ...{ run_id: now.run_id, run_date: now.run_date, search_id: now.search_id },
-      ...{ position: sights.now.position, share: null },
+      ...{ position: measurements.now.position, share: null },
       ...{ said: alertSentence(told), question: alertQuestion(told) },
     }
   })
 }
 
 /** For a loss the old place in the newer answer, for a gain the new place in the older one. */
-function soughtPlace({ rule, way, base, now, sights }: FoundChange) {
+function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
-  const position = gain ? sights.now.position : sights.base.position
+  const position = gain ? measurements.now.position : measurements.base.position
   const moves = ['entered', 'left', 'moved', 'crossed'].includes(rule.what)
   return moves && position !== null ? { search_id: answer.search_id, position } : null
 }
@@ -338,11 +345,11 @@ function seenAround({ answers, places }: Around): readonly string[] {
 }
 
 /** Reads from an answer what a rule needs about a subject. */
-export function sightOf(
+export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
   answer: ShownAnswer,
-): Sight {
+): Measurement {
   const held = places.get(answer.search_id)
   const placeOf = (name: string | null) => (name === null ? undefined : held?.get(name))
   const place = placeOf(domain)
@@ -371,8 +378,8 @@ interface ToldChange {
   readonly query: Pick<AskedQuery, 'q' | 'variant' | 'target_page'>
   readonly subject: AlertSubject
   readonly way: Direction | null
-  readonly base: Sight
-  readonly now: Sight
+  readonly base: Measurement
+  readonly now: Measurement
   /** Domain that took the place, or lost it. */
   readonly other: string | null
   readonly page: string | null
@@ -424,11 +431,11 @@ function shownQuery({ q, variant }: ToldChange['query']): string {
 }
 
 /** A domain that is not shown stands below the last place that the answer shows, or below where it was. */
-function placeWords({ position, depth }: Sight, other: Sight): string {
+function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
 
-function rivalWords({ rival, position, depth }: Sight): string {
+function rivalWords({ rival, position, depth }: Measurement): string {
   const shown = (place: number | null) => (place === null ? `below ${depth}` : String(place))
   return `${shown(rival)} against ${shown(position)}`
 }

@@ -10,8 +10,8 @@ import {
   placesBySearch,
   putIntoWords,
   type SeenPlaces,
-  type Sight,
-  sightOf,
+  type Measurement,
+  measure,
   subjectsOf,
 } from './changes.ts'
 import {
@@ -19,10 +19,10 @@ import {
   type RankAnswer,
   readAsked,
   readEvidence,
-  readKept,
+  readAnswersById,
   readPlaces,
   type ShownAnswer,
-} from './sights.ts'
+} from './evidence.ts'
 import {
   type AlertRule,
   type KnownAlert,
@@ -90,7 +90,7 @@ async function readAround(trx: Database, some: Some): Promise<Facts> {
   const rests = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
-  const kept = new Map((await readKept(trx, rests)).map((one) => [one.search_id, one]))
+  const kept = new Map((await readAnswersById(trx, rests)).map((one) => [one.search_id, one]))
   const named = domainsOf(rules, ours)
   const told = [
     ...known,
@@ -125,12 +125,12 @@ function judge(
     if (known !== undefined && now.run_date < known.run_date) continue
     const since = known?.recovered_run_date ?? ''
     const fresh = series.filter((one) => one.run_date >= since)
-    const see = (answer: ShownAnswer) => sightOf(around, subject, answer)
+    const see = (answer: ShownAnswer) => measure(around, subject, answer)
     const step = decideAlert(rule, fresh.map(see), standingOf(facts, known, see))
     const base = step.kind === 'raise' ? fresh[step.base] : undefined
     if (step.kind === 'raise' && base !== undefined) {
-      const sights = { base: see(base), now: see(now) }
-      into.found.push({ rule, query, key, subject, way: step.way, base, now, sights })
+      const measurements = { base: see(base), now: see(now) }
+      into.found.push({ rule, query, key, subject, way: step.way, base, now, measurements })
     }
     if (step.kind === 'recover' && known !== undefined) {
       const { run_id: run, run_date: date, search_id: search } = now
@@ -145,7 +145,7 @@ function judge(
 function standingOf(
   { kept }: Facts,
   known: KnownAlert | undefined,
-  see: (answer: ShownAnswer) => Sight,
+  see: (answer: ShownAnswer) => Measurement,
 ) {
   if (known === undefined || known.recovered_run_date !== null) return null
   const base = kept.get(known.base_search_id ?? 0)

@@ -9,7 +9,7 @@ import {
   domainsFor,
   shareQuestion,
   shareSentence,
-  type Sight,
+  type Measurement,
 } from './changes.ts'
 import type { AlertLook, AlertOrder } from './queries.ts'
 import {
@@ -117,14 +117,14 @@ function judgeShare(
   const standing =
     base === undefined || mark === undefined
       ? null
-      : { base: sightOfDay(base), raised: sightOfDay(mark), way: null }
-  const step = decideAlert(rule, series.map(sightOfDay), standing)
+      : { base: measureDay(base), raised: measureDay(mark), way: null }
+  const step = decideAlert(rule, series.map(measureDay), standing)
   if (step.kind === 'recover') return { now, before: null }
   const before = step.kind === 'raise' ? series[step.base] : undefined
   return before === undefined ? null : { now, before }
 }
 
-function sightOfDay({ share, queries, depth }: ShareDay): Sight {
+function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 

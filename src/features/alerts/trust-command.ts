@@ -13,7 +13,7 @@ import { openMill } from '../../core/mill.ts'
 import { readRuns } from '../../core/nights/health.ts'
 import { judgeEnded } from '../../core/nights/judge.ts'
 import { addMarks, type TrustDecision, undoMark } from '../../core/nights/quarantine.ts'
-import { endNights } from './look.ts'
+import { endNights } from './find-alerts.ts'
 
 /** Flags of `npm run trust`. */
 export interface TrustFlags {

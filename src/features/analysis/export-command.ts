@@ -3,7 +3,7 @@
 import { pipeline } from 'node:stream/promises'
 import { type Call, say } from '../../base/cli/command.ts'
 import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
-import { rowsText } from '../../base/cli/text.ts'
+import { count } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
@@ -61,15 +61,15 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const reading = { ...asked, text, timeoutMs, origins, suspects, before }
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   let rows = 0
-  const counted = count(batches, (more) => (rows += more))
+  const counted = countRows(batches, (more) => (rows += more))
   const pieces = await write(counted, format, { raw, bom })
   if (target === null) {
     await pipeline(pieces, process.stdout, { end: false })
-    say(`wrote ${rowsText(rows)} of ${name} as ${format}`)
+    say(`wrote ${count(rows, 'row')} of ${name} as ${format}`)
     return exits.done
   }
   await writeTarget(target, pieces)
-  say(`wrote ${rowsText(rows)} of ${name} to ${path} as ${format}`)
+  say(`wrote ${count(rows, 'row')} of ${name} to ${path} as ${format}`)
   const hint = /\banalysis\./i.test(asked.text) ? await hintOrigins(mill.db, origins) : null
   if (hint !== null) say(hint)
   return exits.done
@@ -92,7 +92,7 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   )
 }
 
-async function* count(
+async function* countRows(
   batches: AsyncIterable<CellBatch>,
   add: (rows: number) => void,
 ): AsyncGenerator<CellBatch> {

@@ -2,6 +2,7 @@
 
 import type pg from 'pg'
 import type { PoolClient } from 'pg'
+import { count } from '../../base/cli/text.ts'
 import { say } from '../../base/cli/command.ts'
 import type { Environment } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -73,7 +74,7 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   const away = all.length - asked.length
   reading.tell(
-    `read ${rows} rows of ${days.size} days from the archive in ${seconds} s${away === 0 ? '' : `; ${away} others were left out`}`,
+    `read ${count(rows, 'row')} of ${count(days.size, 'day')} from the archive in ${seconds} s${away === 0 ? '' : `; ${count(away, 'other day')} left out`}`,
   )
 }
 

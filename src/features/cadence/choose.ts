@@ -6,10 +6,10 @@ import { sql } from '../../base/database/kysely.ts'
 import { dayNumber } from '../../base/time/zone.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { findList } from '../../core/nights/nights.ts'
-import { keepSights } from './first-tens.ts'
+import { storeFirstTens } from './first-tens.ts'
 import { decideNight, type KnownQuery, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
-import { dateOf, unpackSights } from './sights.ts'
+import { dateOf, unpackFirstTens } from './comparison.ts'
 
 interface DatedNight {
   readonly runDate: string
@@ -46,9 +46,11 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const today = dayNumber(runDate)
   const since = dateOf(today - memoryOf(longestDays))
   const order = { list, since, until: runDate, origin, api, own: false }
-  const queries = await keepSights(db, order)
+  const queries = await storeFirstTens(db, order)
   if (queries.length === 0) return
-  const known = queries.map(({ id, sights }) => knownOf(String(list), id, unpackSights(sights)))
+  const known = queries.map(({ id, first_tens: packed }) =>
+    knownOf(String(list), id, unpackFirstTens(packed)),
+  )
   const rules = { list: String(list), longest: longestDays, share: usualShare }
   const decisions = decideNight(known, today, rules)
   const draws = await readOpenDraws(db, { list, before: runDate })

@@ -6,7 +6,7 @@ import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { type Bounds, unseenOf } from './draws.ts'
-import { type HistoryList, readHistoryLists, readSights } from './first-tens.ts'
+import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
 import { readRestingLists, type RestingList } from './receipts.ts'
 import {
   movesSeen,
@@ -16,7 +16,7 @@ import {
   replayNights,
   sumUp,
 } from './replay.ts'
-import { dateOf, unpackSights } from './sights.ts'
+import { dateOf, unpackFirstTens } from './comparison.ts'
 
 /** Flags of `npm run cadence`. */
 export interface CadenceOptions {
@@ -85,10 +85,10 @@ async function backtestList(
   { longest, share }: Pick<Backtest, 'longest' | 'share'>,
 ): Promise<Backtest> {
   const all = { since: '0001-01-01', until: '9999-12-31', own: true }
-  const seen = await readSights(db, { list: list.id, origin, api, ...all })
-  const histories = seen.map(({ id, sights }): QueryHistory => ({
+  const seen = await readFirstTens(db, { list: list.id, origin, api, ...all })
+  const histories = seen.map(({ id, first_tens: packed }): QueryHistory => ({
     id,
-    sights: unpackSights(sights),
+    firstTens: unpackFirstTens(packed),
   }))
   const nights = replayNights(histories, { list: String(list.id), longest, share })
   const moves = movesSeen(histories, nights)

@@ -5,7 +5,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
 /** Which answers count: of which list, nights, origin and API. */
-interface SightOrder {
+interface FirstTenOrder {
   readonly list: number
   readonly since: string
   readonly until: string
@@ -20,11 +20,14 @@ interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
   /** For each answer, the oldest first: its day, its depth, how many pages there are, and a number for each page. */
-  readonly sights: Buffer
+  readonly first_tens: Buffer
 }
 
 /** The first ten of all answers to the queries of a list as it was last read, in one look at the tables. */
-export async function readSights(db: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+export async function readFirstTens(
+  db: Database,
+  order: FirstTenOrder,
+): Promise<readonly SeenQuery[]> {
   return lookAt(db, order, false)
 }
 
@@ -32,13 +35,16 @@ export async function readSights(db: Database, order: SightOrder): Promise<reado
  * The same, for the next time keeping those that nobody has looked at yet. Each night looks at the answers of two months:
  * taken from their results they cost several times as much.
  */
-export async function keepSights(db: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+export async function storeFirstTens(
+  db: Database,
+  order: FirstTenOrder,
+): Promise<readonly SeenQuery[]> {
   return lookAt(db, order, true)
 }
 
 async function lookAt(
   db: Database,
-  order: SightOrder,
+  order: FirstTenOrder,
   keep: boolean,
 ): Promise<readonly SeenQuery[]> {
   return db.transaction().execute(async (trx) => {
@@ -61,13 +67,13 @@ async function lookAt(
             int4send(answers.run_date - date '1970-01-01') || coalesce(first_tens.sight, looked.sight),
             ''::bytea
             order by answers.run_date
-          ) as sights
+          ) as first_tens
         from answers
         left join first_tens on first_tens.search_id = answers.id
         left join looked on looked.search_id = answers.id
         group by answers.query_id
       )
-      select members.query_id as id, members.tags, coalesce(seen.sights, '') as sights
+      select members.query_id as id, members.tags, coalesce(seen.first_tens, '') as first_tens
       from members
       left join seen using (query_id)
       order by members.query_id`.execute(trx)
@@ -102,7 +108,7 @@ const shown = sql`
     and held.position between 1 and 10`
 
 /** Queries that the list held when it was last read; where it is alone, all that it ever held. */
-function membersOf({ list, own }: SightOrder) {
+function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags
     from list_queries
@@ -114,7 +120,7 @@ function membersOf({ list, own }: SightOrder) {
 }
 
 /** The newest readable answer to each member for each night. */
-function answersOf({ list, since, until, origin, api, own }: SightOrder) {
+function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
   return sql`
     select distinct on (tasks.query_id, runs.run_date)
       tasks.query_id, runs.run_date, searches.id, coalesce(searches.depth, 0) as depth
@@ -145,7 +151,7 @@ export interface HistoryList {
 
 export async function readHistoryLists(
   db: Database,
-  { origin, api }: Pick<SightOrder, 'origin' | 'api'>,
+  { origin, api }: Pick<FirstTenOrder, 'origin' | 'api'>,
 ): Promise<readonly HistoryList[]> {
   return db
     .selectFrom('lists')

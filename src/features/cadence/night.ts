@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
-import type { Comparison, FirstTen } from './sights.ts'
+import type { Comparison, FirstTen } from './comparison.ts'
 
 export interface KnownQuery {
   readonly id: string

@@ -2,12 +2,12 @@
 
 import { type Bounds, clustered } from './draws.ts'
 import { type CadenceRules, decideNight, drawnFrom, type KnownQuery } from './night.ts'
-import { type Comparison, type FirstTen, movesBetween, stepBetween } from './sights.ts'
+import { type Comparison, type FirstTen, movesBetween, stepBetween } from './comparison.ts'
 
 /** A query with what it was answered, night by night, the oldest first. */
 export interface QueryHistory {
   readonly id: string
-  readonly sights: readonly FirstTen[]
+  readonly firstTens: readonly FirstTen[]
 }
 
 export interface ReplayedNight {
@@ -40,12 +40,12 @@ export function replayNights(
     const decisions = new Map(decideNight(known, day, rules).map((one) => [one.id, one]))
     const asked: string[] = []
     const byChance: string[] = []
-    for (const { history, sight } of held) {
+    for (const { history, firstTen } of held) {
       const decision = decisions.get(history.id)
       if (decision !== undefined && decision.due > day && !decision.byChance) continue
       asked.push(history.id)
       if (decision?.byChance === true) byChance.push(history.id)
-      logs.get(history.id)?.add(sight)
+      logs.get(history.id)?.add(firstTen)
     }
     return { day, queries: held.length, asked, byChance }
   })
@@ -56,21 +56,21 @@ function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
 ): readonly QueryHistory[] {
-  return histories.filter(({ sights }) => {
-    const first = sights[0]
-    const last = sights.at(-1)
+  return histories.filter(({ firstTens }) => {
+    const first = firstTens[0]
+    const last = firstTens.at(-1)
     return first !== undefined && last !== undefined && first.day < day && last.day >= before
   })
 }
 
 /** The nights of all histories, each with the queries that were answered in it. */
 function nightsOf(histories: readonly QueryHistory[]) {
-  const nights = new Map<number, { history: QueryHistory; sight: FirstTen }[]>()
+  const nights = new Map<number, { history: QueryHistory; firstTen: FirstTen }[]>()
   for (const history of histories) {
-    for (const sight of history.sights) {
-      const night = nights.get(sight.day)
-      if (night === undefined) nights.set(sight.day, [{ history, sight }])
-      else night.push({ history, sight })
+    for (const firstTen of history.firstTens) {
+      const night = nights.get(firstTen.day)
+      if (night === undefined) nights.set(firstTen.day, [{ history, firstTen }])
+      else night.push({ history, firstTen })
     }
   }
   return [...nights]
@@ -78,16 +78,16 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
-export function knownOf(list: string, id: string, sights: readonly FirstTen[]): KnownQuery {
+export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
   const log = new Log(list, id)
-  for (const sight of sights) log.add(sight)
+  for (const firstTen of firstTens) log.add(firstTen)
   return log.since(-Infinity)
 }
 
 class Log {
   readonly #id: string
   readonly #spread: number
-  readonly #sights: FirstTen[] = []
+  readonly #firstTens: FirstTen[] = []
   /** Each answer beside the one before it; null: they cannot be compared. */
   readonly #steps: (Comparison | null)[] = []
 
@@ -96,19 +96,19 @@ class Log {
     this.#spread = drawnFrom(list, id)
   }
 
-  add(sight: FirstTen): void {
-    const before = this.#sights.at(-1)
-    this.#steps.push(before === undefined ? null : stepBetween(before, sight))
-    this.#sights.push(sight)
+  add(firstTen: FirstTen): void {
+    const before = this.#firstTens.at(-1)
+    this.#steps.push(before === undefined ? null : stepBetween(before, firstTen))
+    this.#firstTens.push(firstTen)
   }
 
   since(day: number): KnownQuery {
     const query = { id: this.#id, spread: this.#spread }
-    const first = this.#sights.findIndex((sight) => sight.day >= day)
+    const first = this.#firstTens.findIndex((firstTen) => firstTen.day >= day)
     if (first === -1) return { ...query, steps: [], last: null, before: null }
     const steps = this.#steps.slice(first + 1).filter((step) => step !== null)
-    const last = this.#sights.at(-1) ?? null
-    const before = this.#sights.length - first > 1 ? (this.#sights.at(-2) ?? null) : null
+    const last = this.#firstTens.at(-1) ?? null
+    const before = this.#firstTens.length - first > 1 ? (this.#firstTens.at(-2) ?? null) : null
     return { ...query, steps, last, before }
   }
 }
@@ -151,11 +151,11 @@ export function sumUp(
   const inTime = lates.filter((late) => late <= inTimeNights).length
   return {
     queries: histories.length,
-    daily_calls: histories.reduce((sum, { sights }) => sum + sights.length, 0),
+    daily_calls: histories.reduce((sum, { firstTens }) => sum + firstTens.length, 0),
     calls: [...calls.values()].reduce((sum, of) => sum + of, 0),
     saved: clustered(
-      histories.map(({ id, sights }) => {
-        return { some: sights.length - (calls.get(id) ?? 0), many: sights.length }
+      histories.map(({ id, firstTens }) => {
+        return { some: firstTens.length - (calls.get(id) ?? 0), many: firstTens.length }
       }),
     ),
     moves: held.length,
@@ -198,9 +198,9 @@ export function movesSeen(
   const asked = new Map<string, Set<number>>(histories.map(({ id }) => [id, new Set()]))
   for (const night of nights) for (const id of night.asked) asked.get(id)?.add(night.day)
   const place = new Map(nights.map(({ day }, index) => [day, index]))
-  return histories.flatMap(({ id, sights }) => {
-    const bought = sights.filter(({ day }) => asked.get(id)?.has(day) === true)
-    return judge(changesOf(sights), changesOf(bought), place).map((move) => ({ id, ...move }))
+  return histories.flatMap(({ id, firstTens }) => {
+    const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
+    return judge(changesOf(firstTens), changesOf(bought), place).map((move) => ({ id, ...move }))
   })
 }
 
@@ -211,9 +211,9 @@ interface Change {
   readonly entered: boolean
 }
 
-function changesOf(sights: readonly FirstTen[]): readonly Change[] {
-  return sights.slice(1).flatMap((after, index) => {
-    const before = sights[index]
+function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
+  return firstTens.slice(1).flatMap((after, index) => {
+    const before = firstTens[index]
     const moves = before === undefined ? null : movesBetween(before, after)
     if (before === undefined || moves === null) return []
     const span = { since: before.day, day: after.day }
@@ -235,8 +235,9 @@ function judge(
     const found = left.findIndex(
       (one) => one.page === page && one.entered === entered && one.since < day && one.day >= day,
     )
-    const [sight] = found === -1 ? [] : left.splice(found, 1)
-    const late = sight === undefined ? null : (place.get(sight.day) ?? 0) - (place.get(day) ?? 0)
+    const [firstTen] = found === -1 ? [] : left.splice(found, 1)
+    const late =
+      firstTen === undefined ? null : (place.get(firstTen.day) ?? 0) - (place.get(day) ?? 0)
     return { day, page, entered, late }
   })
   return judged.toReversed()

@@ -10,7 +10,7 @@ import { endRuns } from '../../core/nights/judge.ts'
 import { usualLongestDays } from '../../core/scheduler/schedule.ts'
 import type { Summary } from '../../core/worker/summary.ts'
 import { work } from '../../core/worker/work.ts'
-import { endNights } from '../alerts/look.ts'
+import { endNights } from '../alerts/find-alerts.ts'
 import { decideByName } from '../cadence/choose.ts'
 import {
   type MonthStage,

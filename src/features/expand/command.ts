@@ -1,7 +1,7 @@
 // The expand command: takes related searches of a list, round by round.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
-import { count, formatTable } from '../../base/cli/text.ts'
+import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { reaching } from '../../base/database/trouble.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
@@ -51,11 +51,11 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const more = queries.length - shown.length
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
-    `from        ${count(answered, 'answer')} of ${whose}, which name ${candidates} related ${candidates === 1 ? 'search' : 'searches'} that you never asked`,
-    `looked at   ${looked}, the most promising first${leftOutNote(found)}`,
+    `from        ${count(answered, 'answer')} of ${whose}, which name ${count(candidates, 'related search')} that you never asked`,
+    `looked at   ${formatNumber(looked)}, the most promising first${leftOutNote(found)}`,
     queryTable(shown),
-    ...(more > 0 ? [`and ${more} more`] : []),
-    `cost        ${costLine(found)}; all rounds together use at most ${credits}`,
+    ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
+    `cost        ${costLine(found)}; all rounds together use at most ${formatNumber(credits)}`,
     balanceLine(found),
   ]
 }
@@ -86,10 +86,10 @@ function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
 function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
   const { unwanted, twins, other_script: script, unusable } = leftOut
   const reasons = [
-    unwanted > 0 ? `${unwanted} by --match and --not` : '',
-    twins > 0 ? `${twins} resembling what is there` : '',
-    script > 0 ? `${script} in another script` : '',
-    unusable > 0 ? `${unusable} that cannot be sent` : '',
+    unwanted > 0 ? `${formatNumber(unwanted)} by --match and --not` : '',
+    twins > 0 ? `${formatNumber(twins)} resembling what is there` : '',
+    script > 0 ? `${formatNumber(script)} in another script` : '',
+    unusable > 0 ? `${formatNumber(unusable)} that cannot be sent` : '',
   ].filter((reason) => reason !== '')
   return reasons.length === 0 ? '' : `; left out: ${reasons.join(', ')}`
 }
@@ -99,16 +99,16 @@ function costLine({ preview: { queries, estimate } }: Takeable): string {
   if (estimate.credits === null) {
     return `${calls}, unknown: no answer of this kind has been paid for yet`
   }
-  return `${calls}, about ${count(estimate.credits, 'credit')}, ${estimate.worst} at the worst`
+  return `${calls}, about ${count(estimate.credits, 'credit')}, at most ${formatNumber(estimate.worst ?? 0)}`
 }
 
 function balanceLine({ preview: { balance } }: Takeable): string {
   const { remaining, after, floor } = balance
   if (remaining === null) {
-    return `balance     unknown until the first answer; ${floor} credits stay untouched`
+    return `balance     unknown until the first answer; credit floor: ${formatNumber(floor)}`
   }
-  const short = after !== null && after < floor ? ': work will stop there' : ''
-  return `balance     ${remaining} now, ${after ?? 'unknown'} after; the floor is ${floor}${short}`
+  const short = after !== null && after < floor ? ': work stops there' : ''
+  return `balance     ${formatNumber(remaining)} now, ${after === null ? 'unknown' : formatNumber(after)} after; credit floor: ${formatNumber(floor)}${short}`
 }
 
 /** Lines about the result, and the next command. */
@@ -120,13 +120,13 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   switch (kind) {
     case 'queued':
       return [
-        `round ${round} of ${depth}: ${queriesText(taken)} in the list ${JSON.stringify(into)}, run ${run}${again > 0 ? ', which were never asked so far' : ''}`,
+        `round ${round} of ${depth}: ${count(taken, 'query')} in the list ${JSON.stringify(into)}, run ${run}${again > 0 ? ', which were never asked so far' : ''}`,
         `next        ${work}, then type the same again for what comes next`,
       ]
     case 'previewed':
       return [
         again > 0
-          ? `${queriesText(again)} taken before and never asked would be planned first`
+          ? `${count(again, 'query')} taken before and never asked would be planned first`
           : 'a dry run: nothing was taken or queued',
       ]
     case 'refused':
@@ -134,12 +134,14 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
     case 'waiting':
       return [
         `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
-        ...(lowered === null ? [] : [`run ${run} may use ${lowered} credits in all from now on`]),
+        ...(lowered === null
+          ? []
+          : [`run ${run} may use ${count(lowered, 'credit')} in all from now on`]),
         `next        ${work}, then type the same again`,
       ]
     case 'spent':
       return [
-        `${stand.used} of ${credits} credits are used, which leaves too few for another query; a greater --credits goes on`,
+        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; a greater --credits goes on`,
       ]
     case 'exhausted':
       return [exhaustedLine(outcome, order)]
@@ -150,7 +152,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
 
 function openCount({ stand }: ExpandOutcome): string {
   const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
-  return queriesText(open)
+  return count(open, 'query')
 }
 
 function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandOrder): string {
@@ -208,10 +210,6 @@ function lessonLine(rounds: readonly BroughtRound[]): string[] {
 
 function rate(value: number | null): string {
   return value === null ? '' : value.toFixed(1)
-}
-
-function queriesText(number: number): string {
-  return `${number} ${number === 1 ? 'query' : 'queries'}`
 }
 
 /** Report of a finished expansion for programs. */

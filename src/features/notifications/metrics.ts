@@ -2,7 +2,7 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../../base/database/database.ts'
-import { readKeptForecast } from '../../core/forecast/kept.ts'
+import { readStoredForecast } from '../../core/forecast/stored-forecast.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { overdueNights } from '../../core/nights/nights.ts'
 import { countSuspects, readGoodNights } from '../../core/nights/odd-nights.ts'
@@ -117,7 +117,7 @@ function accountGauges(registers: Registry[]) {
   })
   const stopped = gauge(registers, {
     name: 'account_stopped',
-    help: '1 while the account stands still for this reason.',
+    help: '1 while the account is stopped for this reason.',
     labelNames: ['reason'],
   })
   const used = new Counter({
@@ -209,14 +209,14 @@ function forecastGauges(registers: Registry[]) {
   })
   const days = gauge(registers, {
     name: 'forecast_days_to_floor',
-    help: 'Days until the floor is met by the last forecast; absent while it is not met within thirty.',
+    help: 'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
   })
   const made = gauge(registers, {
     name: 'forecast_timestamp_seconds',
     help: 'When the forecast was last computed.',
   })
   return async (db: Database, account: { account: string; origin: string }) => {
-    const found = await readKeptForecast(db, account)
+    const found = await readStoredForecast(db, account)
     // Not nought: nobody knows, or it does not come to that.
     for (const one of [credits, days, made]) one.remove()
     if (found === null) return

@@ -252,7 +252,7 @@ function textOf(same: readonly News[]): string {
       return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is ${verdict}: ${news.reasons.join('; ')}`
     }
     case 'stop':
-      return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
+      return `querymill: account ${news.account} is stopped (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
     case 'night_missed':
     case 'night_skipped':
     case 'night_late':

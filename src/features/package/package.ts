@@ -9,7 +9,7 @@ import type { EnqueueReport } from '../../core/enqueue/result.ts'
 import { type Mill, openMill as openParts, workerPool } from '../../core/mill.ts'
 import type { Summary } from '../../core/worker/summary.ts'
 import { work } from '../../core/worker/work.ts'
-import { endNights } from '../alerts/look.ts'
+import { endNights } from '../alerts/find-alerts.ts'
 import { prove, type Verified } from '../verify/command.ts'
 import { onSnapshot } from '../verify/verify.ts'
 

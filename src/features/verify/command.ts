@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Answer, refusedRows } from '../../base/answer.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wholeFlag } from '../../base/cli/flags.ts'
+import { formatNumber } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -26,10 +27,6 @@ export interface VerifyOptions {
   readonly deep?: true
   readonly maxExternal?: string
   readonly json?: true
-}
-
-function formatNumber(credits: number): string {
-  return credits.toLocaleString('en')
 }
 
 /** Result of a verification: the checks, and what these tables cannot prove. */

@@ -178,7 +178,7 @@ const aboutCalls: Promises = {
     left join searches s on s.call_id = c.id
     left join tasks t on t.id = c.task_id
     where s.task_id <> c.task_id or t.query_id <> c.query_id`),
-  'each call of an account has its own place, and none is missing': counting(sql`
+  'the calls of an account are numbered without gaps': counting(sql`
     from accounts a
     left join (
       select account_id, count(*) as calls, count(distinct start_seq) as places, max(start_seq) as last
@@ -201,7 +201,7 @@ const aboutCalls: Promises = {
       where t.run_id = r.id and c.outcome = 'settled'
     )`),
   // Reservation and settlement of one second may cross each other.
-  'no query was bought while an answer was there that was young enough': counting(sql`
+  'no query was bought while a recent answer could be reused': counting(sql`
     from calls c
     join accounts a on a.id = c.account_id
     join tasks t on t.id = c.task_id
@@ -219,7 +219,7 @@ const aboutCalls: Promises = {
       and first.finished_at < c.sent_at - interval '1 second'
       and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
       and (t.answers_after is null or s.fetched_at > t.answers_after)`),
-  'no query was out twice at once where one answer serves both': counting(sql`
+  'no query had two calls in flight where one answer serves both': counting(sql`
     from calls c
     join searches s on s.call_id = c.id
     join calls first on first.query_id = c.query_id and first.id < c.id
@@ -230,7 +230,7 @@ const aboutCalls: Promises = {
       and first.sent_at <= c.sent_at
       and first.finished_at > c.sent_at
       and (f.api, f.origin) = (s.api, s.origin)`),
-  'what was given up or had a response was sent': counting(sql`
+  'each call with a response or an unknown outcome was sent': counting(sql`
     from calls c
     where c.outcome = 'unsent'
       and (
@@ -257,7 +257,7 @@ const aboutCalls: Promises = {
       or t.ambiguous > coalesce(c.unread, 0)
       or t.deaths > coalesce(c.unread, 0)`),
   // Hosts are right to within five seconds; an answer may come after its call was given up.
-  'each answer was received while its call was out': counting(sql`
+  'each answer was received while its call was in flight': counting(sql`
     from searches s
     join calls c on c.id = s.call_id
     left join raw_answers r on r.call_id = s.call_id
@@ -268,8 +268,7 @@ const aboutCalls: Promises = {
     from runs r
     where r.accepted > (select count(*) from tasks t where t.run_id = r.id)
       + (select count(*) from forgotten_tasks f where f.run_id = r.id)`),
-  'nothing says what the calls of forgotten queries asked, or what they were answered':
-    counting(sql`
+  'no request or response of a forgotten query is left': counting(sql`
     from forgotten_tasks f
     left join calls c on c.task_id = f.task_id
     where c.query_id <> uuid '00000000-0000-0000-0000-000000000000'
@@ -287,14 +286,14 @@ const aboutCalls: Promises = {
 }
 
 const aboutAccounts: Promises = {
-  'the balance of an account is the one that an answer told': counting(sql`
+  'the balance of an account is one that an answer reported': counting(sql`
     from accounts a
     left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
     where a.obs_seq is not null
       and a.obs_remaining is distinct from c.credits_remaining
       -- The API said that credit is used up: nothing is taken to be left.
       and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false)`),
-  'what was spent since the newest balance is what calls that ended since cost': counting(sql`
+  'the spending since the newest balance is that of the calls that ended since': counting(sql`
     from accounts a
     join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
     where c.outcome = 'settled'
@@ -302,7 +301,7 @@ const aboutAccounts: Promises = {
       and c.credits_remaining = a.obs_remaining
       and a.spent_since <> a.used_total - c.start_total - c.credits_used`),
   // Calls that began after a moment ended after it: what their answers told is part of each bound kept since then.
-  'no bound of a balance is higher than what answers told': counting(sql`
+  'no bound of a balance is higher than the reported balances': counting(sql`
     from accounts a
     cross join lateral (
       values
@@ -325,7 +324,7 @@ const aboutAccounts: Promises = {
       join calls c on c.id = s.call_id
       where c.account_id = a.id and starts_with(s.parse_error, ${otherQuery})
     )`),
-  'the prices of each kind are those that its answers told': counting(sql`
+  'the prices of each price class are those in its answers': counting(sql`
     from account_costs p
     left join (
       select
@@ -340,7 +339,7 @@ const aboutAccounts: Promises = {
       or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
       or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0)`),
   // Kept are the last thirty to sixty that were read, in an order that is not written down: hence the least of some.
-  'calls are bound to no less than the last prices': counting(sql`
+  'reservations are no lower than the last prices': counting(sql`
     from account_costs p
     where greatest(p.recent_first, p.earlier_first) < (
       select min(newest.credits_used)
@@ -354,7 +353,8 @@ const aboutAccounts: Promises = {
     )
     and p.seen >= 30`),
   // Whatever others spend: a call that was let through although the newest balance had no room for it.
-  'no call began that would have gone below the floor by the newest balance told': counting(sql`
+  'no call began that would have crossed the credit floor by the newest reported balance':
+    counting(sql`
     from (
       select
         moment.*,
@@ -420,7 +420,7 @@ const bookPromises: Promises = {
       from calls c where c.account_id = a.id and c.outcome is null
     ) held on true
     where a.reserved <> held.bound or a.in_flight <> held.calls`),
-  'credits held are those of calls nobody could read': counting(sql`
+  'credits held are those of calls with an unknown outcome': counting(sql`
     from accounts a
     left join lateral (
       select coalesce(sum(credits_reserved), 0) as bound
@@ -434,7 +434,7 @@ const bookPromises: Promises = {
       from calls c where c.account_id = a.id and c.outcome = 'settled'
     ) paid on true
     where a.used_total <> paid.used`),
-  'the purse of each run is that of its calls': counting(sql`
+  'the spending of each run is that of its calls': counting(sql`
     from runs r
     left join (
       select t.run_id,
@@ -449,8 +449,7 @@ const bookPromises: Promises = {
       group by t.run_id
     ) sums on sums.run_id = r.id
     where r.reserved <> coalesce(sums.reserved, 0) or r.spent <> coalesce(sums.spent, 0)`),
-  'a task is paid once, and again only after a call nobody could read or a person asked':
-    counting(sql`
+  'a task is paid once, and again only after an unknown outcome or on request': counting(sql`
     from calls again
     join searches s on s.task_id = again.task_id and s.call_id <> again.id
     join calls first on first.id = s.call_id
@@ -532,15 +531,15 @@ const bookPromises: Promises = {
     from searches s
     left join calls c on c.id = s.call_id
     where c.id is null or c.query_id <> s.query_id or c.outcome is null or c.outcome = 'unsent'`),
-  'each result names a page and a host that are known': counting(sql`
+  'each result names a known page and a known host': counting(sql`
     from organic_results o
     where (o.page_id is not null and not exists (select from pages p where p.id = o.page_id))
       or (o.domain_id is not null and not exists (select from domains d where d.id = o.domain_id))`),
-  'each thing in a block of an answer names a page and a host that are known': counting(sql`
+  'each item of a SERP feature names a known page and a known host': counting(sql`
     from search_features f
     where (f.page_id is not null and not exists (select from pages p where p.id = f.page_id))
       or (f.domain_id is not null and not exists (select from domains d where d.id = f.domain_id))`),
-  'each page names a host that is known': counting(sql`
+  'each page names a known host': counting(sql`
     from pages p
     where p.domain_id is not null and not exists (select from domains d where d.id = p.domain_id)`),
   'each entity, topic and related query of an answer is known': counting(sql`
@@ -552,7 +551,7 @@ const bookPromises: Promises = {
       select from search_related_searches x
       where not exists (select from related_searches r where r.id = x.related_search_id)
     ) orphans`),
-  'each task asks a query that is known': counting(sql`
+  'each task names a known query': counting(sql`
     from tasks t where not exists (select from queries q where q.id = t.query_id)`),
   'a run is suspect if it was judged so for a reason': counting(sql`
     from runs r
@@ -567,7 +566,7 @@ const bookPromises: Promises = {
     join calls c on c.id = s.call_id
     join accounts a on a.id = c.account_id
     where a.kind <> s.origin`),
-  'each related search that was taken is in its list, and in the run that buys it': counting(sql`
+  'each selected related search is in its list and in the run that buys it': counting(sql`
     from expansions e
     where not exists (select from list_queries m where m.list_id = e.list_id and m.query_id = e.query_id)
       or not exists (select from queries q where q.id = e.query_id)
@@ -577,7 +576,7 @@ const bookPromises: Promises = {
         join runs r on r.id = t.run_id
         where t.run_id = e.run_id and t.query_id = e.query_id and r.list_id = e.list_id
       ))`),
-  'each related search that was taken was named for a query of the round before': counting(sql`
+  'each selected related search was named for a query of the previous round': counting(sql`
     from expansions e
     where case
       -- It was forgotten.
@@ -712,7 +711,7 @@ function finishedPromises(sample: DaySample): Promises {
       { counts: ['ranked', 'top_3', 'top_10', 'top_20'], sums: ['positions', 'clicks'] },
       sample,
     ),
-    'each answer of a finished day differs from the one before as it is kept': straySums(
+    'each answer of a finished day differs from the previous one as stored': straySums(
       { table: 'finished_steps', live: 'live_steps', on: 'compared_on', keys: ['query_id'] },
       {
         counts: [

@@ -1,3 +1,5 @@
+// Builds the shipped corpus, or loads it and files of pages into the documents.
+
 import type pg from 'pg'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
@@ -13,7 +15,7 @@ export interface CorpusOptions {
   readonly json?: boolean
 }
 
-/** The corpus command: makes the shipped file, or fills the documents from it and from files of pages. */
+/** Runs `corpus build`, `corpus load` or `corpus add`. */
 export async function runCorpus(
   { options, args: [action, ...files], env, closers }: Call<CorpusOptions>,
   embedded: EmbeddedDatabase,
@@ -27,7 +29,7 @@ export async function runCorpus(
     throw new Misuse(`expected load, add or build, got ${action}`)
   }
   if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
-  // Before anything is loaded: a slip in the last name must not leave half of the files added.
+  // Open all files before loading any: a typing error in the last name must not leave half of them added.
   const opened: PageFile[] = []
   for (const file of files) {
     const pages = await openPages(callerPath(env, file), file)
@@ -43,7 +45,7 @@ export async function runCorpus(
   return rejected > 0 && added === 0 ? exits.usage : exits.done
 }
 
-/** Adds the pages of each file in turn, and names every line that is left out. */
+/** Adds the pages of each file in turn and prints every rejected line. */
 async function addFiles(
   pool: pg.Pool,
   files: readonly PageFile[],

@@ -1,8 +1,10 @@
+// Describes one page of the corpus, and opens files of pages.
+
 import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
-/** A page that can be found. One line of a corpus file. */
+/** A page that searches can find: one line of a corpus file. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
   title: z.string().max(2000),
@@ -11,7 +13,7 @@ export const documentShape = z.object({
     .string()
     .regex(/^[a-z]{2,3}$/)
     .default('en'),
-  /** Names that the page is about, for the list of entities. */
+  /** Names of things that the page is about, for entity recognition. */
   entities: z
     .array(z.object({ name: z.string().min(2).max(200), type: z.string().max(50) }))
     .default([]),
@@ -22,12 +24,12 @@ export type DocumentInput = z.input<typeof documentShape>
 
 const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 
-/** A title without the name of its site, as `documents.head` has it. */
+/** A title without its site name, as in `documents.head`. */
 export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }
 
-/** Words that a page is also found by: `ServiceWorker` as two words, and those of its address. */
+/** Further search terms of a page: `ServiceWorker` as two words, and the words of its address. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
   const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
   const words = [...titleAlone(title).split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) =>
@@ -40,21 +42,21 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // A path that is no UTF-8 is still a path; its words are then what can be read of it.
+    // Not valid UTF-8: use the words of the encoded path.
     return path
   }
 }
 
-/** A name without the backticks around code in it; `<a>` stays, since that is its subject. */
+/** A name without its backticks. `<a>` stays, since it is the subject. */
 export function withoutBackticks(name: string): string {
   return name.replaceAll('`', '').trim()
 }
 
-/** Text without markup, code fences, links and runs of whitespace. */
+/** Text without markup, code fences, links and repeated white space. */
 export function plainText(text: string): string {
   return (
     text
-      // Only what marks text up: `<video>` in a sentence is its subject.
+      // Remove only tags that format: `<video>` in a sentence is its subject.
       .replace(
         /<\/?(?:code|a|em|strong|p|br|b|i|kbd|sub|sup|li|ul|ol|pre|span)(?:\s[^>]*)?\/?>/gi,
         '',
@@ -72,7 +74,7 @@ export function plainText(text: string): string {
 
 /** A JSONL file of pages, opened. */
 export interface PageFile {
-  /** The path as the person typed it. */
+  /** Path as the user typed it. */
   readonly shown: string
   readonly lines: () => AsyncIterable<string>
   readonly close: () => Promise<void>
@@ -80,7 +82,7 @@ export interface PageFile {
 
 const folder = 'a folder; name the files in it'
 
-/** Opens a file or a pipe; a folder is refused. */
+/** Opens a file or a pipe, and refuses a folder. */
 export async function openPages(path: string, shown: string): Promise<PageFile> {
   const handle = await open(path).catch((cause: unknown) => {
     throw unreadable(shown, cause, folder)

@@ -1,3 +1,5 @@
+// Loads the shipped corpus and files of pages into the tables of the service.
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,15 +11,18 @@ import { type Document, documentShape, furtherWords, type PageFile } from './doc
 
 const corpusLock = 7_361_002
 
-/** Where the corpus lies that comes with the program. */
+/** Path of the shipped corpus. */
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus unless it is there; of several starters one loads, the others wait for it. */
+/**
+ * Loads the shipped corpus unless this version is loaded. Of several services that start at once, one loads and the
+ * others wait.
+ */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = createHash('sha256').update(packed).digest('hex')
   return await inTransaction(pool, async (client) => {
-    // Asked without the lock first: every start but the first one passes here.
+    // Check without the lock first: every start after the first ends here.
     if ((await loadedSum(client)) === sha256) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if ((await loadedSum(client)) === sha256) return 0
@@ -40,7 +45,7 @@ interface Added {
   readonly rejected: readonly string[]
 }
 
-/** Adds the pages of a JSONL file; a line that is no page is named and left out. */
+/** Adds the pages of a JSONL file. A line that is not a page is rejected with its number. */
 export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile): Promise<Added> {
   const rejected: string[] = []
   let documents = 0
@@ -80,7 +85,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is given up with its transaction: it may be the connection that failed.
+    // Discard the connection: it may be what failed.
     client.release(true)
     throw error
   }
@@ -93,7 +98,7 @@ async function loadedSum(client: pg.PoolClient): Promise<string | undefined> {
   return rows[0]?.sha256
 }
 
-/** An index that is built at once costs a third of one that is kept up row by row. */
+/** Building the index once costs a third of updating it row by row. */
 async function whileUnindexed(client: pg.PoolClient, work: () => Promise<void>): Promise<void> {
   await client.query('drop index if exists documents_tsv')
   await work()
@@ -136,10 +141,10 @@ function parseLine(text: string): Document | string {
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
 
-/** Pages that one statement puts in. */
+/** Pages in one INSERT. */
 const batchSize = 2000
 
-/** A page and the line that it stood on. */
+/** A page and its line number. */
 interface CorpusLine {
   readonly line: number
   readonly document: Document
@@ -150,7 +155,7 @@ interface RefusedPage {
   readonly why: string
 }
 
-/** Puts pages in, all but those that the database cannot hold: a batch that fails is halved until they stand alone. */
+/** Inserts pages except those that PostgreSQL rejects: a failing batch is halved until the bad pages are alone. */
 async function insertLines(
   client: pg.PoolClient,
   lines: readonly CorpusLine[],
@@ -182,12 +187,12 @@ async function insertLines(
   ]
 }
 
-/** Values out of range, too long for an index or a text to search: the page is wrong, not the database. */
+/** True for SQLSTATE classes 22, 23 and 54: the page is at fault, not the database. */
 function isAboutData({ code }: pg.DatabaseError): boolean {
   return code !== undefined && /^(22|23|54)/.test(code)
 }
 
-/** Postgres holds no NUL and no half characters. */
+/** Removes NUL and lone surrogates, which PostgreSQL cannot store. */
 function storable({ title, text, entities, ...rest }: Document): Document {
   const clean = (dirty: string) => dirty.replaceAll('\0', ' ').toWellFormed()
   return {
@@ -198,7 +203,7 @@ function storable({ title, text, entities, ...rest }: Document): Document {
   }
 }
 
-/** Puts the shipped documents in; one that cannot be held is a fault of the file. */
+/** Inserts the shipped documents. One that PostgreSQL rejects fails the whole load. */
 async function insertAll(client: pg.PoolClient, documents: readonly Document[]): Promise<void> {
   for (let at = 0; at < documents.length; at += batchSize) {
     await insertBatch(client, documents.slice(at, at + batchSize), true)
@@ -210,7 +215,7 @@ async function insertBatch(
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
-  // One statement cannot meet the same address twice: the last line about it wins.
+  // One INSERT ... ON CONFLICT cannot touch a row twice: the last line for an address wins.
   const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
   const columns = [
     batch.map(({ url }) => url),

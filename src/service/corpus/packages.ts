@@ -1,4 +1,4 @@
-// Pages made from open data: web features, MDN, specifications.
+// Makes corpus pages from open data: web features, MDN and specifications.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const shape = z.object({
   ),
 })
 
-/** One page for each feature of caniuse.com, and one for each article that it links to. */
+/** Makes a page for each feature of caniuse.com and for each article that it links to. */
 function readCaniuse(data: unknown): DocumentInput[] {
   const documents: DocumentInput[] = []
   for (const [id, feature] of Object.entries(shape.parse(data).data)) {
@@ -83,7 +83,7 @@ const areas: Readonly<Record<string, string>> = {
   webextensions: 'WebExtensions',
 }
 
-/** One page for each address of MDN that the compatibility data names. */
+/** Makes a page for each MDN address in the compatibility data. */
 function readMdn(data: unknown, features: FeatureText): DocumentInput[] {
   const pages = new Map<string, DocumentInput>()
   walk(z.record(z.string(), z.unknown()).parse(data), [], (path, compat) => {
@@ -115,7 +115,7 @@ function walk(
   }
 }
 
-/** As the pages are titled: `Array.map - JavaScript`, `grid-template - CSS`, `<video> - HTML`. */
+/** A title in the style of MDN: `Array.map - JavaScript`, `grid-template - CSS`, `<video> - HTML`. */
 function titleOf(path: readonly string[]): string {
   const [area = '', ...rest] = path
   const groups = [
@@ -166,7 +166,7 @@ const specShape = z.array(
   }),
 )
 
-/** One page for each specification of the web platform. */
+/** Makes a page for each specification of the web platform. */
 function readSpecs(data: unknown): DocumentInput[] {
   return specShape.parse(data).map((spec) => {
     const groups = (spec.groups ?? []).map(({ name }) => name)
@@ -192,7 +192,7 @@ function readSpecs(data: unknown): DocumentInput[] {
   })
 }
 
-/** What a web feature is called and what it is, for the pages that belong to it. */
+/** Name and description of each web feature, for the pages that belong to it. */
 type FeatureText = Map<string, { readonly name: string; readonly text: string }>
 
 const oneOrMore = z.union([z.string(), z.array(z.string())])
@@ -217,7 +217,7 @@ const featureShape = z.object({
   groups: z.record(z.string(), z.looseObject({ name: z.string() })),
 })
 
-/** One page for each feature of the web platform. */
+/** Makes a page for each feature of the web platform. */
 function readFeatures(data: unknown, texts: FeatureText): DocumentInput[] {
   const { features, groups } = featureShape.parse(data)
   const documents: DocumentInput[] = []
@@ -263,7 +263,7 @@ function availability(status: Status | undefined): string {
 
 const packageShape = z.object({ name: z.string(), version: z.string() })
 
-/** The packages that the corpus is made of. */
+/** The npm packages that the corpus is made from. */
 const needed = ['@mdn/browser-compat-data', 'caniuse-db', 'web-features', 'web-specs'] as const
 type Source = (typeof needed)[number]
 
@@ -274,7 +274,7 @@ interface Built {
   readonly sources: Readonly<Record<string, string>>
 }
 
-/** Makes the corpus file out of unpacked npm packages; the same packages always make the same file. */
+/** Makes the corpus file from unpacked npm packages. The same packages give the same bytes. */
 export function buildCorpus(folders: readonly string[], out: string): Built {
   if (!out.endsWith('.gz')) {
     throw new Misuse(
@@ -312,7 +312,7 @@ export function buildCorpus(folders: readonly string[], out: string): Built {
   }
 }
 
-/** Writes beside the file, then renames: a full disk must not cost the corpus that is there. */
+/** Writes a temporary file and renames it: a full disk must not destroy the existing corpus. */
 function replaceFile(path: string, bytes: Uint8Array): void {
   const draft = `${path}.${process.pid}.part`
   try {
@@ -323,7 +323,7 @@ function replaceFile(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** One document an address: what several sources say about it is put together. */
+/** Merges the documents of several sources that have the same address. */
 function merge(documents: readonly DocumentInput[]): DocumentInput[] {
   const byUrl = new Map<string, DocumentInput>()
   for (const document of documents) {

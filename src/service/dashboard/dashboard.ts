@@ -1,3 +1,5 @@
+// Serves the dashboard: creates, renames, limits and revokes keys, and shows usage.
+
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
@@ -23,7 +25,7 @@ import { dashboardStyle, renderDashboard } from './page.ts'
 
 export interface DashboardParts {
   readonly pool: pg.Pool
-  /** Null: it opens on this machine only. */
+  /** Null: the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
   readonly basePath: string
@@ -41,11 +43,11 @@ const pageHeaders = {
 const shownDays = 30
 const largestForm = 10_000
 
-/** The page where keys are made, named, limited and taken back, and where usage is seen. */
+/** Adds the routes of the dashboard. */
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
-  // A form that did not fit is shown at its own address, which browsers load again and keep.
+  // A rejected form is shown at its own address, which browsers reload and bookmark.
   for (const path of ['/dashboard', '/dashboard/keys']) {
     app.get(path, async (c) => {
       guard.check(c)
@@ -63,7 +65,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     guard.checkForm(c)
     const form = await readForm(c)
     const ticket = form['ticket'] ?? ''
-    // Whoever reloads the page that shows a key sends its form again.
+    // Reloading the page that shows a key sends its form again.
     if (tickets.has(ticket)) return await show(c, parts, again)
     const made = await make(parts.pool, form)
     if (made.issued !== null) tickets.add(ticket)
@@ -176,7 +178,7 @@ const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const loopbackPeer = /^(::1|(::ffff:)?127\.)/
 const wrongAMinute = 10
 
-/** Lets in who stands at this machine, or who knows the password. */
+/** Admits clients on this machine, or with the password when one is set. */
 class Guard {
   readonly #password: Secret | null
   readonly #publicUrl: () => string
@@ -187,7 +189,7 @@ class Guard {
     this.#publicUrl = publicUrl
   }
 
-  /** Throws for everybody who is not let in. */
+  /** Throws a refusal for every other client. */
   check(c: Context<DoorEnv>): void {
     if (this.#password === null) {
       if (isHere(c)) return
@@ -197,7 +199,7 @@ class Guard {
     }
     const client = clientOf(c)
     this.#wrong = this.#wrong.filter(({ at }) => at > Date.now() - 60_000)
-    // Of this client alone: a guesser must not shut the operator out.
+    // Count each client alone: a guesser must not lock the operator out.
     if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
@@ -208,7 +210,7 @@ class Guard {
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }
 
-  /** A form counts only when our own page sent it: another site's page could send one, too. */
+  /** Accepts a form only from our own page, against cross-site request forgery. */
   checkForm(c: Context<DoorEnv>): void {
     this.check(c)
     const site = c.req.header('sec-fetch-site')
@@ -219,7 +221,7 @@ class Guard {
   }
 }
 
-/** The name that was asked for counts too: a name of another site can lead to this machine. */
+/** Checks the Host header too, against DNS rebinding: another site's name can resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   const peer = c.env.incoming.socket.remoteAddress ?? ''

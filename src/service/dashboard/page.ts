@@ -1,25 +1,25 @@
-// The dashboard's page, with its picture and its look.
+// Renders the page of the dashboard, with its chart and its style sheet.
 
 import { html } from 'hono/html'
 import type { IssuedKey, ListedKey } from '../keys.ts'
 import type { KeyDay } from '../usage-route.ts'
 
 interface DashboardView {
-  /** Where the dashboard lies, as a path. */
+  /** Path of the dashboard. */
   readonly path: string
-  /** Where the service is asked, as its customers type it. */
+  /** Address of the service as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
   readonly days: readonly string[]
   readonly used: readonly KeyDay[]
-  /** A key that was just made: shown now and never again. */
+  /** A key that was just created; shown this once. */
   readonly issued: IssuedKey | null
   readonly problem: string | null
   /** Makes a form that is sent twice count once. */
   readonly ticket: string
 }
 
-/** The whole page: made on the server, for browsers with scripts and without. */
+/** Renders the whole page on the server; it needs no script. */
 export function renderDashboard(shown: DashboardView) {
   const { path, address, keys, days, used, issued, problem } = shown
   return html`<!doctype html>
@@ -182,7 +182,7 @@ interface Series {
   readonly byDay: ReadonlyMap<string, number>
 }
 
-/** Credits of each day as a bar, one colour for each of the keys that used most. */
+/** Draws the credits of each day as a stacked bar, with a colour for each of the keys with the highest usage. */
 function drawChart(days: readonly string[], used: readonly KeyDay[]) {
   const series = toSeries(used)
   const total = (day: string) => series.reduce((sum, one) => sum + (one.byDay.get(day) ?? 0), 0)
@@ -238,7 +238,7 @@ function drawDays(days: readonly string[]) {
   })
 }
 
-/** Those that used most under their own names, the others together. */
+/** The keys with the highest usage as series of their own, the others as one. */
 function toSeries(used: readonly KeyDay[]): Series[] {
   const keys = new Map<number, { name: string; total: number; byDay: Map<string, number> }>()
   for (const { id, key, name, day, credits } of used) {
@@ -257,7 +257,7 @@ function toSeries(used: readonly KeyDay[]): Series[] {
   return [...sorted.slice(0, mostSeries), { name: `${rest.length} others`, byDay }]
 }
 
-/** The next even number of the kind that people read off. */
+/** The next round number for the top of an axis. */
 function niceTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   return Math.max(
@@ -266,7 +266,7 @@ function niceTop(value: number): number {
   )
 }
 
-/** The dashboard's look. Served as a file, so that the page can forbid every style inside it. */
+/** The style sheet. It is a separate file, so that the content security policy can forbid inline styles. */
 export const dashboardStyle = `
 :root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--good:#1a7f4b;--paper:#fff;--ink:#1c2126}
 @media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--good:#5fd39a;--paper:#14181c;--ink:#e6e9ec}}

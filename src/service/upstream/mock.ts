@@ -1,5 +1,7 @@
+// Invents answers, and lets them drift from day to day.
+
 import { dayMs } from '../../base/time/zone.ts'
-import { type FoundAnswer, type Provider, shownOf } from '../kept.ts'
+import { type FoundAnswer, type Provider, shownOf } from '../stored-answers.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 
@@ -64,7 +66,7 @@ const endings = [
   'price',
 ] as const
 
-/** Invented answers on hosts that are reserved for examples: the same search always finds the same. */
+/** Opens a provider of invented answers on reserved example hosts. The same search always gives the same answer. */
 export function openMock(drift: Drift = noDrift): Provider {
   return {
     name: 'mock',
@@ -74,13 +76,13 @@ export function openMock(drift: Drift = noDrift): Provider {
   }
 }
 
-/** Every parameter of the search takes part in the seed: another place, another page of results. */
+/** Invents an answer from a seed of all parameters: another place gives other results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, gl, safe, freshness } = search
-  // What is asked for by its default is the same as what is not asked for.
+  // A default that is sent equals one that is not.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   const added = safe === null && freshness === null ? [] : [safe, freshness]
-  // `num` and `page` are left out, so that the first ten of a hundred are the ten of ten.
+  // Without `num` and `page`, so that the first ten of a hundred are the ten of ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device, ...added]))
   const words = q.trim().replace(/\s+/g, ' ')
   return {
@@ -132,28 +134,28 @@ function some<T>(
     .map(({ item }) => item)
 }
 
-/** How answers move from day to day, for histories that are made rather than lived through. */
+/** The change of answers from day to day, for generated histories. */
 export interface Drift {
-  /** False: answers stand still, as they do unless the operator asks for histories. */
+  /** False: answers never change. */
   readonly moves: boolean
-  /** Puts the pages of a query, best first, into the order of the day; some are away on some days. */
+  /** Puts the pages of a query into the order of the day; some are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
-/** Answers that stand still. */
+/** Answers that never change. */
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
 
-// How many places a page wanders, at the top and further down: the first place is the steadiest.
+// How far a page moves, at the top and below it: the first position is the most stable.
 const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/** How many queries of a calm drift move every day, and within how many days the others do. */
+/** The share of queries of a calm drift that move every day, and the range of days between moves of the others. */
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /**
- * Answers as of a day that the operator sets: the same seed and day always give the same order. Where it is calm, most
- * queries stand still for days or weeks, each at its own pace, as real ones do.
+ * Opens the drift of a seed: the same seed and day give the same order. With `calm`, most queries stay unchanged for
+ * days or weeks, each at its own interval, as real ones do.
  */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
   return {
@@ -170,7 +172,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** The day on which a query last moved. */
+/** The last day on which a query moved. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < calmness.restless) return day
   const { least, most } = calmness
@@ -179,7 +181,7 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** A slow swing, a quick one and the noise of one day; and now and then a page is gone for some days. */
+/** Offsets a page by a slow wave, a quick wave and daily noise, and removes it for some days now and then. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / stretchDays + phase)

@@ -1,20 +1,20 @@
-// A query as far as the documents are asked about it, and the connection that asks.
+// Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
 
 import type pg from 'pg'
 
-/** A query as far as the documents are asked about it. */
+/** A parsed query. */
 export interface AskedWords {
-  /** Distinct words in lower case, without those that are excluded. */
+  /** Distinct words in lower case, without excluded ones. */
   readonly words: readonly string[]
-  /** What `websearch_to_tsquery` reads, where quotes, `-` or `or` were used; null for plain words. */
+  /** Text for `websearch_to_tsquery` when the query has quotes, `-` or `or`; null for plain words. */
   readonly operators: string | null
 }
 
-// What one statement looks for is bounded: three hundred words cost as much as these.
+// Bounds the cost of one statement: a query of three hundred words costs as much as one of these.
 const mostWords = 32
 const longestWord = 64
 
-/** Takes a query apart. Words count once, and the first thirty-two of them decide. */
+/** Parses a query. Repeated words count once, and words beyond the thirty-second are ignored. */
 export function readQuestion(q: string): AskedWords {
   const tokens = new Map<string, Token>()
   let room = mostWords
@@ -31,7 +31,7 @@ export function readQuestion(q: string): AskedWords {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // Nothing but exclusions excludes nothing: `-css` alone is a word with a sign before it.
+  // A query of exclusions alone excludes nothing: `-css` is then the word itself.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates = wanted.length > 0 && list.some(isOperator)
@@ -47,7 +47,7 @@ interface Token {
 }
 
 function readToken(text: string): Token {
-  // `-webkit-box-reflect` is a name, not the wish to see nothing of it.
+  // `-webkit-box-reflect` is a name, not an exclusion.
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
   const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, longestWord))
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
@@ -57,7 +57,10 @@ function isOperator({ excluded, quoted, joins }: Token): boolean {
   return excluded || quoted || joins
 }
 
-/** `or` joins what stands beside it; each appears once, so that a chain of them is as long as its words. */
+/**
+ * Rebuilds the query for PostgreSQL. `or` joins all its neighbours and appears once, so that a chain of them stays
+ * short.
+ */
 function websearch(tokens: readonly Token[]): string {
   const joined = tokens.some(({ joins }) => joins)
   const parts = tokens
@@ -71,19 +74,19 @@ function websearch(tokens: readonly Token[]): string {
   return [wanted.join(joined ? ' or ' : ' '), ...unwanted].join(' ')
 }
 
-/** Statements of one search, on a connection of its own: when the search is over, so is what runs there. */
+/** Statements of one search, on a connection of its own. They are cancelled with the search. */
 export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
 interface SearchPools {
-  /** For searches: their statements end by themselves after a while. */
+  /** For searches: their statements have a time limit. */
   readonly searches: pg.Pool
   /** For keys and credits, which never wait for a search. */
   readonly pool: pg.Pool
 }
 
-/** Runs the statements of a search, and ends the one at work when the signal comes. */
+/** Runs the statements of a search, and cancels the current one when the signal aborts. */
 export async function withStatements<T>(
   { searches, pool }: SearchPools,
   signal: AbortSignal,
@@ -92,7 +95,7 @@ export async function withStatements<T>(
   signal.throwIfAborted()
   const client = await searches.connect()
   const cancel = () => {
-    // Said over another connection: this one is busy with what is to end.
+    // Cancel over another connection: this one is busy with the statement.
     const text = 'select pg_cancel_backend($1)'
     pool.query(text, [processOf(client)]).catch(() => undefined)
   }
@@ -105,12 +108,12 @@ export async function withStatements<T>(
     return result
   } finally {
     signal.removeEventListener('abort', cancel)
-    // A cancel that is still on its way must not meet the next search on this connection.
+    // A cancel on its way must not hit the next search on this connection.
     client.release(broken || signal.aborted)
   }
 }
 
-/** The server's own number of a connection. */
+/** The process ID of the backend of a connection. */
 function processOf(client: pg.PoolClient): number {
   return 'processID' in client ? Number(client.processID) : 0
 }

@@ -1,3 +1,5 @@
+// Statements that find and rank documents.
+
 const bareTitle = "regexp_replace(documents.head, ' [-|] .*$', '')"
 
 const matching = `
@@ -117,14 +119,14 @@ function statement({ likeness, alike }: { likeness: string; alike: string }): st
 }
 
 /**
- * One statement finds and ranks. Its parameters: the words as text, all of them as a query, all of them in the title,
- * the rarest, each term, their weights, how many pages at most, how many hold enough, the language, how many candidates,
- * the least share of the words' weight that a page has to hold, each term in titles and addresses.
+ * One statement finds and ranks. Its parameters: the words as text, a query of all words, the same for titles, the
+ * rarest words, each term, their weights, the most pages, how many pages are enough, the language, the number of
+ * candidates, the least share of the weight that a page has to match, and each term for titles and addresses.
  */
 export const ranking = {
   trigrams: statement({
     likeness: `0.2 * word_similarity($1, lower(documents.title)) + similarity(${bareTitle}, $1)`,
-    // Words that are wrong in more than one letter match nothing; titles that look alike still do.
+    // Words with more than one wrong letter match nothing, but similar titles do.
     alike: `
       select id, 0::real as share
       from documents

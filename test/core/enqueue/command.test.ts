@@ -69,7 +69,7 @@ describe('npm run enqueue', () => {
     await enqueue(['twice.txt'])
     const { code, out } = await enqueue(['twice.txt'])
     expect(code).toBe(0)
-    expect(out).toContain('2: 0 to send, 0 answered by younger answers, 2 in the run already')
+    expect(out).toContain('2: 0 to send, 0 reused from recent answers, 2 already in the run')
     expect(out).toMatch(/^cost +nothing more: no query is added$/m)
     expect(out).toMatch(/^next +npm run work -- --drain$/m)
   })

@@ -55,14 +55,14 @@ describe('the plan', () => {
     expect(planLines(summary)).toEqual([
       'list        shoes, run 7: utf-8, divided by commas',
       '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
-      '  queries   9: 5 to send, 3 answered by younger answers, 1 in the run already',
+      '  queries   9: 5 to send, 3 reused from recent answers, 1 already in the run',
       '  ignored   columns "Volume", "CPC"',
       '  rejected  2 lines: no query',
       'parameters  gl us, num 10; answers younger than 12h are reused',
       'api         api.example',
-      'cost        about 10 credits, 20 at the worst (by costs seen so far)',
-      'balance     110 now, 100 after (90 at the worst); the floor is 100',
-      '            not enough above the floor: work will stop there, and go on after a top-up',
+      'cost        about 10 credits, at most 20 (by the prices paid so far)',
+      'balance     110 now, 100 after (at least 90); credit floor: 100',
+      '            not enough above the credit floor: work stops there and continues after a top-up',
       'budget      15 credits: not enough in the worst case: what it does not cover ends as unaffordable',
     ])
   })

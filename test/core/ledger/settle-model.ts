@@ -2,8 +2,8 @@ import {
   type Account,
   constants,
   lowestBalance,
-  type Sighting,
-  type Told,
+  type BalanceReading,
+  type ReportedBalances,
 } from '../../../src/core/ledger/account.ts'
 import {
   boundOf,
@@ -177,7 +177,7 @@ function addUp(account: Account, change: Change): Account {
   }
 }
 
-function tell(told: Told | null, { least, untold }: Change): Told | null {
+function tell(told: ReportedBalances | null, { least, untold }: Change): ReportedBalances | null {
   if (told === null) return null
   return {
     ...told,
@@ -226,7 +226,7 @@ function drain(account: Account, { noCredit }: Change, floor: number): Account {
   }
 }
 
-function isNewer(seen: Sighting | null, { seq }: { seq: number }): boolean {
+function isNewer(seen: BalanceReading | null, { seq }: { seq: number }): boolean {
   return seen !== null && seen.seq > seq
 }
 

@@ -98,18 +98,18 @@ describe('the status', () => {
     expect(many).toContain('about 5 min to go')
   })
 
-  test('says how far the credits reach and when the floor is met, before it is', () => {
+  test('says how far the credits reach and when the credit floor is reached, before it is', () => {
     const stop = { asked: 300, bought: 200, cut: 'floor', sure: false, floorAt: 200_000 } as const
     const shown = formatStatus(
       view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
     )
-    expect(shown).toContain('credits reach for 200 of them, about 4 min')
+    expect(shown).toContain('credits suffice for 200 of them, about 4 min')
     expect(shown).toContain(
       'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops at 200 of 300',
     )
   })
 
-  test('promises no time while the account stands still', () => {
+  test('promises no time while the account is stopped', () => {
     const stop = { reason: 'credit_floor', since: '10:00', until: null, detail: 'low' }
     const shown = formatStatus(view({ account: { ...account, stops: [stop] } }))
     expect(shown).not.toContain('min to go')
@@ -126,7 +126,7 @@ describe('the status', () => {
     [
       'a budget that was spent needs a greater one',
       { unaffordable: 2 },
-      'the budget of run 9 or of list-9 was spent: npm run budget; npm run retry -- --run 9 --state unaffordable',
+      'the budget of run 9 or of list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
     ],
   ])('names the next step for the newest run that fell short: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]

@@ -26,7 +26,7 @@ describe('a rise of the balance', () => {
     expect(whatOf(rise, 'UTC')).toEqual(['renewal'])
     expect(whatOf(rise, 'Asia/Tokyo')).toEqual(['top-up'])
     expect(whatOf(rise, 'UTC', null)).toEqual(['top-up'])
-    expect(whatOf({ ...rise, kind: 'others' }, 'UTC')).toEqual(["somebody else's"])
+    expect(whatOf({ ...rise, kind: 'others' }, 'UTC')).toEqual(['external spend'])
   })
 })
 
@@ -41,15 +41,15 @@ describe('the statement on paper', () => {
     expect(statementLines({ by: 'day', zone: 'UTC', sums, events })).toEqual([
       'account bank',
       [
-        'day         opening  ours  perhaps ours  others  added  closing',
-        '2026-01-31      110   -10             0       0      0      100',
-        '2026-02-01      100    -5             0       0    900      995',
+        'day         opening  ours  perhaps ours  external  added  closing',
+        '2026-01-31      110   -10             0         0      0      100',
+        '2026-02-01      100    -5             0         0    900      995',
       ].join('\n'),
-      '110 at first + 885 in changes = 995 at last',
+      'opening balance 110 + 885 in changes = closing balance 995',
       '',
       [
         'after             seen              credits  what    of  balance',
-        '2026-01-31 23:50  2026-02-01 00:10    + 900  top-up         1000',
+        '2026-01-31 23:50  2026-02-01 00:10    + 900  top-up        1,000',
       ].join('\n'),
     ])
   })

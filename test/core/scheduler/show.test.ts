@@ -47,7 +47,7 @@ describe('schedules as a page', () => {
     expect(page).toMatch(
       /last +2026-10-01 02:00 late, run 4 open, 6 of 10 tasks done \(joined run 3\)$/m,
     )
-    expect(page).toMatch(/lately +6 ran, 1 missed in the last 7 days$/m)
+    expect(page).toMatch(/recent +6 ran, 1 missed in the last 7 days$/m)
     expect(page).toMatch(/OVERDUE +2026-10-02 02:00: nobody decided$/m)
   })
 
@@ -68,8 +68,8 @@ describe('schedules as a page', () => {
   test('say that one is off, and which lines of the file are refused', () => {
     const page = formatNights(forecast)
     expect(page).toContain('off (off): At 02:00, UTC')
-    expect(page).toMatch(/next +never, it is off$/m)
-    expect(page).toMatch(/lately +none in the last 7 days$/m)
+    expect(page).toMatch(/next +never: the schedule is off$/m)
+    expect(page).toMatch(/recent +none in the last 7 days$/m)
     expect(page).toContain('refused, line 3: cron: expected five cron fields')
     expect(formatNights({ schedules: [], refusals: [] })).toBe('No schedule can be used.')
   })

@@ -7,7 +7,7 @@ const standing: WorkProgress = {
   perSecond: 12.5,
   flying: 8,
   remaining: 5_000,
-  purse: { credits: 4_900, end: 'the floor is met' },
+  purse: { credits: 4_900, end: 'credit floor reached' },
   price: 2,
   still: null,
 }
@@ -17,19 +17,21 @@ const line = (over: Partial<WorkProgress>) => describeProgress({ ...standing, ..
 describe('the line of progress', () => {
   test('says done, left, pace and how long still', () => {
     expect(line({})).toBe(
-      '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5000 credits left',
+      '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5,000 credits left',
     )
   })
 
   test('says after how many answers money ends it, when that comes before the last task', () => {
-    expect(line({ remaining: 108, purse: { credits: 8, end: 'the floor is met' } })).toContain(
-      ' · the floor is met after 4 more answers, in 1 s · ',
+    expect(line({ remaining: 108, purse: { credits: 8, end: 'credit floor reached' } })).toContain(
+      ' · credit floor reached after 4 more answers, in 1 s · ',
     )
-    const day = { credits: 3, end: 'the budget of the day is used up' } as const
-    expect(line({ purse: day })).toContain('the budget of the day is used up after 1 more answer,')
-    expect(line({ purse: { credits: 599, end: 'the floor is met' } })).toContain('299 more answers')
-    expect(line({ purse: { credits: 600, end: 'the floor is met' } })).toContain('24 s to go')
-    expect(line({ purse: { credits: -5, end: 'the floor is met' } })).toContain('after 0 more')
+    const day = { credits: 3, end: 'daily budget used up' } as const
+    expect(line({ purse: day })).toContain('daily budget used up after 1 more answer,')
+    expect(line({ purse: { credits: 599, end: 'credit floor reached' } })).toContain(
+      '299 more answers',
+    )
+    expect(line({ purse: { credits: 600, end: 'credit floor reached' } })).toContain('24 s to go')
+    expect(line({ purse: { credits: -5, end: 'credit floor reached' } })).toContain('after 0 more')
   })
 
   test('promises no time that nobody knows', () => {
@@ -37,12 +39,12 @@ describe('the line of progress', () => {
       '300 done · 8 in flight',
     )
     expect(line({ perSecond: 0 })).not.toContain('to go')
-    expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5000 credits left')
+    expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5,000 credits left')
   })
 
   test('says why nothing is bought instead of how long it takes', () => {
     expect(line({ still: '103 credits left, 100 must stay', flying: 0 })).toBe(
-      '300 done, 300 left · 13/s · 5000 credits left · stands still: 103 credits left, 100 must stay',
+      '300 done, 300 left · 13/s · 5,000 credits left · stopped: 103 credits left, 100 must stay',
     )
   })
 

@@ -16,7 +16,7 @@ describe('a drain', () => {
     await mill.plan(queries(60))
     const { code, stderr } = await run('work', ['--drain', '--concurrency', '1'], mill.env)
     const [, done, left, more] =
-      /^(\d+) done, (\d+) left · [\d.]+\/s · the floor is met after (\d+) more answers?, in \d+ s(?: · 1 in flight)? · \d+ credits left$/m.exec(
+      /^(\d+) done, (\d+) left · [\d.]+\/s · credit floor reached after (\d+) more answers?, in \d+ s(?: · 1 in flight)? · \d+ credits left$/m.exec(
         stderr,
       ) ?? []
     expect(Number(done) + Number(left), stderr).toBe(60)
@@ -28,15 +28,15 @@ describe('a drain', () => {
     const { mill, api } = await openScene({ api: { delayMs: 100, cost: 2 } })
     await mill.plan(queries(5))
     const first = await run('work', ['--drain', '--json'], mill.env)
-    expect(first.stderr).toContain('10 credits paid; there was no price to expect anything by')
+    expect(first.stderr).toContain('10 credits paid; no earlier price to compare with')
     expect(JSON.parse(first.stdout)).toMatchObject({ credits_expected: null, failures: {} })
     const refused = { kind: 'status', status: 400, code: 'INVALID_QUERY' } as const
     api.set({ cost: 3, faults: ['query 1 ', 'query 2 '].map((match) => ({ ...refused, match })) })
     await mill.plan(queries(8).map((q) => `${q} again`))
     const second = await run('work', ['--drain', '--json'], mill.env)
-    expect(second.stderr).toContain('not well in its runs: 2 INVALID_QUERY')
+    expect(second.stderr).toContain('failures in its runs: 2 INVALID_QUERY')
     expect(second.stderr).toMatch(
-      /answers took [\d.]+ s \(median\), [\d.]+ s \(95 of 100\); 16 credits expected by the prices paid before, 18 paid/,
+      /answers took [\d.]+ s \(median\), [\d.]+ s \(95th percentile\); 16 credits expected at earlier prices, 18 paid/,
     )
     const sums = JSON.parse(second.stdout)
     expect(sums).toMatchObject({ credits_expected: 16, failures: { INVALID_QUERY: 2 } })

@@ -28,7 +28,7 @@ describe('npm run health', () => {
       { ok: true, asked: `http://127.0.0.1:${port}/readyz`, said: 'ok' },
     ])
     expect((await run('health', ['--tables'], env)).stdout).toBe(
-      'the tables are well; 1 live worker\n',
+      'the tables are healthy; 1 live worker\n',
     )
     worker.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
@@ -41,7 +41,7 @@ describe('npm run health', () => {
     const { mill } = await openScene()
     expect(await run('health', [], mill.env)).toMatchObject({
       code: 0,
-      stdout: 'the tables are well; 0 live workers\n',
+      stdout: 'the tables are healthy; 0 live workers\n',
     })
   })
 

@@ -2,23 +2,23 @@ import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import {
   decideAlert,
-  type Sight,
+  type Measurement,
   type StandingAlert,
   type WatchedFor,
 } from '../../../src/features/alerts/changes.ts'
 
-const plain: Sight = {
+const plain: Measurement = {
   ...{ position: null, depth: 10, rival: null, flag: null, share: null, queries: 0 },
 }
 
 /** A place in an answer of ten; null: not in it. */
-const at = (position: number | null, depth = 10): Sight => ({ ...plain, position, depth })
-const against = (position: number | null, rival: number | null): Sight => ({
+const at = (position: number | null, depth = 10): Measurement => ({ ...plain, position, depth })
+const against = (position: number | null, rival: number | null): Measurement => ({
   ...at(position),
   rival,
 })
-const flagged = (flag: boolean | null): Sight => ({ ...plain, flag })
-const shared = (share: number | null, queries = 100, depth = 10): Sight => ({
+const flagged = (flag: boolean | null): Measurement => ({ ...plain, flag })
+const shared = (share: number | null, queries = 100, depth = 10): Measurement => ({
   ...{ ...plain, share, queries, depth },
 })
 
@@ -27,7 +27,7 @@ const watched = (what: WatchedFor['what'], more: Partial<WatchedFor> = {}): Watc
 })
 
 /** Night after night, as it is done: what happened on which, by the number of the answer. */
-function live(rule: WatchedFor, series: readonly Sight[]) {
+function live(rule: WatchedFor, series: readonly Measurement[]) {
   const events: { night: number; kind: 'raise' | 'recover'; base?: number; way?: string }[] = []
   let standing: StandingAlert | null = null
   let since = 0
@@ -59,7 +59,7 @@ const raise = (night: number, base: number, way?: string) => ({
 const recover = (night: number) => ({ night, kind: 'recover' })
 
 describe('an alert', () => {
-  test.each<[string, WatchedFor, Sight[], object[]]>([
+  test.each<[string, WatchedFor, Measurement[], object[]]>([
     [
       'a domain that left and came back',
       watched('left'),
@@ -175,7 +175,7 @@ describe('an alert', () => {
 })
 
 const positions = fc.option(fc.integer({ min: 1, max: 12 }), { nil: null })
-const sights = fc.array(
+const measurements = fc.array(
   fc.record({ position: positions, rival: positions }).map(({ position, rival }) => ({
     ...at(position, 12),
     rival,
@@ -191,7 +191,7 @@ const rules = fc.record({
 
 describe('any series of answers', () => {
   test('raises and recovers in turns', () => {
-    const inTurns = fc.property(rules, sights, (rule, series) => {
+    const inTurns = fc.property(rules, measurements, (rule, series) => {
       const kinds = live(rule, series).map(({ kind }) => kind)
       expect(kinds).toEqual(kinds.map((_, index) => (index % 2 === 0 ? 'raise' : 'recover')))
     })
@@ -200,7 +200,7 @@ describe('any series of answers', () => {
 
   test('comes to the same alerts when answers that cannot tell lie between', () => {
     const gapped = fc.property(
-      ...([rules, sights, fc.array(fc.nat({ max: 12 }), { maxLength: 4 })] as const),
+      ...([rules, measurements, fc.array(fc.nat({ max: 12 }), { maxLength: 4 })] as const),
       (rule, series, gaps) => {
         const untelling = at(null, 0)
         const wide = series.flatMap((one, index) => {
@@ -220,7 +220,7 @@ describe('any series of answers', () => {
   })
 
   test('agrees about a domain that left with one who counts by hand', () => {
-    const counted = fc.property(sights, (series) => {
+    const counted = fc.property(measurements, (series) => {
       const expected: { night: number; kind: string }[] = []
       let gone = false
       for (let night = 1; night < series.length; night += 1) {
@@ -237,7 +237,7 @@ describe('any series of answers', () => {
   })
 
   test('tells a move only between two answers that are so far apart', () => {
-    const moves = fc.property(sights, fc.integer({ min: 1, max: 6 }), (series, threshold) => {
+    const moves = fc.property(measurements, fc.integer({ min: 1, max: 6 }), (series, threshold) => {
       for (const { night, base = 0, way } of live(watched('moved', { threshold }), series)) {
         if (way === undefined) continue
         const [from, to] = [series[base]?.position ?? 13, series[night]?.position ?? 13]

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endNights } from '../../../src/features/alerts/look.ts'
+import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { run } from '../../support/run.ts'

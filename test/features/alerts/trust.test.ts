@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endNights } from '../../../src/features/alerts/look.ts'
+import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { listAlerts, replaceAlertRules } from '../../../src/features/alerts/statements.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { verifyPromises } from '../../support/promises.ts'

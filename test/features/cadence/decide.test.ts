@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decideNight, type KnownQuery } from '../../../src/features/cadence/night.ts'
 import { type QueryHistory, replayNights } from '../../../src/features/cadence/replay.ts'
-import { type FirstTen, stepBetween } from '../../../src/features/cadence/sights.ts'
+import { type FirstTen, stepBetween } from '../../../src/features/cadence/comparison.ts'
 import { firstDay } from '../../support/histories.ts'
 
 const rules = { list: 'words', longest: 14, share: 1 }
@@ -14,21 +14,21 @@ function known(
   id: string,
   answers: readonly (readonly [day: number, pages: number[]])[],
 ): KnownQuery {
-  const sights = answers.map(([day, pages]): FirstTen => ({
+  const firstTens = answers.map(([day, pages]): FirstTen => ({
     day: firstDay + day,
     depth: 20,
     pages,
   }))
-  const steps = sights.slice(1).flatMap((sight, index) => {
-    const before = sights[index]
-    return (before === undefined ? null : stepBetween(before, sight)) ?? []
+  const steps = firstTens.slice(1).flatMap((firstTen, index) => {
+    const before = firstTens[index]
+    return (before === undefined ? null : stepBetween(before, firstTen)) ?? []
   })
   return {
     id,
     spread: 0,
     steps,
-    last: sights.at(-1) ?? null,
-    before: sights.at(-2) ?? null,
+    last: firstTens.at(-1) ?? null,
+    before: firstTens.at(-2) ?? null,
   }
 }
 
@@ -121,29 +121,31 @@ describe('a night of an adaptive list', () => {
   })
 })
 
-const aSight = fc.record({
+const aFirstTen = fc.record({
   day: fc.integer({ min: 0, max: 30 }),
   depth: fc.integer({ min: 0, max: 20 }),
   pages: fc.array(fc.integer({ min: 1, max: 15 }), { maxLength: 10 }),
 })
-const aHistory = fc.uniqueArray(aSight, { selector: ({ day }) => day, maxLength: 20 })
+const aHistory = fc.uniqueArray(aFirstTen, { selector: ({ day }) => day, maxLength: 20 })
 
 describe('a replay', () => {
   test('asks only what daily asking asks, whoever comes and goes, and each query once it is new', () => {
     const aList = fc.array(aHistory, { maxLength: 6 })
     fc.assert(
       fc.property(aList, fc.integer({ min: 1, max: 20 }), (lives, longest) => {
-        const histories = lives.map((sights, index): QueryHistory => {
-          return { id: `${index}`, sights: sights.toSorted((a, b) => a.day - b.day) }
+        const histories = lives.map((firstTens, index): QueryHistory => {
+          return { id: `${index}`, firstTens: firstTens.toSorted((a, b) => a.day - b.day) }
         })
         const nights = replayNights(histories, { ...rules, longest })
         for (const { day, asked, queries } of nights) {
-          const held = histories.filter(({ sights }) => sights.some((sight) => sight.day === day))
+          const held = histories.filter(({ firstTens }) =>
+            firstTens.some((firstTen) => firstTen.day === day),
+          )
           expect(held.map(({ id }) => id)).toEqual(expect.arrayContaining([...asked]))
           expect(asked.length).toBeLessThanOrEqual(queries)
         }
-        for (const { id, sights } of histories) {
-          const first = sights[0]?.day
+        for (const { id, firstTens } of histories) {
+          const first = firstTens[0]?.day
           if (first === undefined) continue
           expect(nights.find(({ day }) => day === first)?.asked).toContain(id)
         }
@@ -152,14 +154,14 @@ describe('a replay', () => {
   })
 
   test('of one day asks every query once, and saves nothing', () => {
-    const sights = [{ day: firstDay, depth: 20, pages: still }]
-    const nights = replayNights([{ id: 'one', sights }], rules)
+    const firstTens = [{ day: firstDay, depth: 20, pages: still }]
+    const nights = replayNights([{ id: 'one', firstTens }], rules)
     expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [] }])
   })
 
   test('of a list whose members are others each night asks each of them', () => {
     const lives = days(30).map((day): QueryHistory => {
-      return { id: `${day}`, sights: [{ day: firstDay + day, depth: 20, pages: still }] }
+      return { id: `${day}`, firstTens: [{ day: firstDay + day, depth: 20, pages: still }] }
     })
     expect(replayNights(lives, rules).every(({ asked, queries }) => asked.length === queries)).toBe(
       true,
@@ -167,10 +169,10 @@ describe('a replay', () => {
   })
 
   test('of a list that is asked once a week asks as often, since every interval is over by then', () => {
-    const sights = days(20).map((week) => {
+    const firstTens = days(20).map((week) => {
       return { day: firstDay + 7 * week, depth: 20, pages: still }
     })
-    const nights = replayNights([{ id: 'weekly', sights }], { ...rules, longest: 7 })
+    const nights = replayNights([{ id: 'weekly', firstTens }], { ...rules, longest: 7 })
     expect(nights.filter(({ asked }) => asked.length === 1)).toHaveLength(20)
   })
 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { keepSights, readSights } from '../../../src/features/cadence/first-tens.ts'
-import { unpackSights } from '../../../src/features/cadence/sights.ts'
+import { storeFirstTens, readFirstTens } from '../../../src/features/cadence/first-tens.ts'
+import { unpackFirstTens } from '../../../src/features/cadence/comparison.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { Story } from '../analysis/story.ts'
 
@@ -30,8 +30,8 @@ beforeEach(async () => {
 afterEach(() => database.close())
 
 const read = async () => {
-  const seen = await readSights(database.db, order)
-  return seen.map(({ id, sights }) => ({ id, sights: unpackSights(sights) }))
+  const seen = await readFirstTens(database.db, order)
+  return seen.map(({ id, first_tens: packed }) => ({ id, firstTens: unpackFirstTens(packed) }))
 }
 const kept = async () => {
   const { rows } = await sql<{ kept: number }>`select count(*) as kept from first_tens`.execute(
@@ -42,13 +42,13 @@ const kept = async () => {
 
 describe('the first ten of answers', () => {
   test('are the same whether they were kept, are being kept or were never looked at', async () => {
-    const before = await readSights(database.db, order)
+    const before = await readFirstTens(database.db, order)
     expect(await kept()).toBe(0)
-    expect(await keepSights(database.db, order)).toEqual(before)
+    expect(await storeFirstTens(database.db, order)).toEqual(before)
     expect(await kept()).toBe(4)
-    expect(await readSights(database.db, order)).toEqual(before)
-    expect(await keepSights(database.db, order)).toEqual(before)
-    const lengths = (await read()).map(({ sights }) => sights.map((one) => one.pages.length))
+    expect(await readFirstTens(database.db, order)).toEqual(before)
+    expect(await storeFirstTens(database.db, order)).toEqual(before)
+    const lengths = (await read()).map(({ firstTens }) => firstTens.map((one) => one.pages.length))
     expect(lengths.map((counts) => counts.join(' ')).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
       '10 10',
       '3 0',
@@ -62,7 +62,7 @@ describe('the first ten of answers', () => {
     ['an answer that goes', 'delete from searches where id = (select min(id) from searches)'],
     ['a page that is known by another name', "update pages set url_key = url_key || 'x'"],
   ])('are read anew after %s', async (_, change) => {
-    await keepSights(database.db, order)
+    await storeFirstTens(database.db, order)
     const before = await read()
     await sql.raw(change).execute(database.db)
     const after = await read()
@@ -72,7 +72,7 @@ describe('the first ten of answers', () => {
   })
 
   test('are not forgotten when other answers come', async () => {
-    await keepSights(database.db, order)
+    await storeFirstTens(database.db, order)
     await new Story(database.pool).night('2026-03-03', { boots: pages(1, 5) })
     expect(await kept()).toBe(4)
   })

@@ -9,7 +9,7 @@ import {
   replayNights,
   sumUp,
 } from '../../../src/features/cadence/replay.ts'
-import { type FirstTen, stepBetween } from '../../../src/features/cadence/sights.ts'
+import { type FirstTen, stepBetween } from '../../../src/features/cadence/comparison.ts'
 import { type MadeHistory, makeHistories, type Mix } from '../../support/histories.ts'
 
 const rules = { list: 'proof', longest: 14, share: usualShare }
@@ -80,12 +80,12 @@ function hiddenIn(
 ): readonly Hidden[] {
   const last = new Map<string, FirstTen>()
   const days = new Map(
-    histories.map(({ id, sights }) => [id, new Map(sights.map((s) => [s.day, s]))]),
+    histories.map(({ id, firstTens }) => [id, new Map(firstTens.map((s) => [s.day, s]))]),
   )
   return nights.map(({ day, asked, byChance }) => {
     const night = { resting: 0, hiding: 0, drawn: 0, moved: 0 }
-    for (const [id, sights] of days) {
-      const now = sights.get(day)
+    for (const [id, firstTens] of days) {
+      const now = firstTens.get(day)
       const before = last.get(id)
       if (now === undefined) continue
       const isDrawn = byChance.includes(id)

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decideCadence } from '../../../src/features/cadence/choose.ts'
 import { usualShare } from '../../../src/features/cadence/night.ts'
 import { type QueryHistory, replayNights } from '../../../src/features/cadence/replay.ts'
-import { dateOf } from '../../../src/features/cadence/sights.ts'
+import { dateOf } from '../../../src/features/cadence/comparison.ts'
 import { scheduleOf } from '../../core/scheduler/world.ts'
 import { firstDay, makeHistories } from '../../support/histories.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
-import { answerRun } from '../../support/sights.ts'
+import { answerRun } from '../../support/answered-run.ts'
 
 const supplier = { origin: 'sandbox', api: 'bundled' } as const
 const longest = 14
@@ -25,9 +25,9 @@ afterEach(() => table.close())
 /** The queries of some histories and their answers on a day. */
 function answersOn(histories: readonly QueryHistory[], day: number) {
   return new Map(
-    histories.flatMap(({ id, sights }) => {
-      const sight = sights.find((one) => one.day === day)
-      return sight === undefined ? [] : [[id, sight] as const]
+    histories.flatMap(({ id, firstTens }) => {
+      const firstTen = firstTens.find((one) => one.day === day)
+      return firstTen === undefined ? [] : [[id, firstTen] as const]
     }),
   )
 }
@@ -53,7 +53,7 @@ async function live(histories: readonly QueryHistory[], nights: number) {
       where run_id = ${run}
         and state = 'open'`.execute(table.db)
     asked.push(rows.map(({ q }) => q).toSorted())
-    await answerRun(table.db, { run, at, supplier, sights: answersOn(histories, day) })
+    await answerRun(table.db, { run, at, supplier, firstTens: answersOn(histories, day) })
   }
   return asked
 }
@@ -72,7 +72,7 @@ async function replay(histories: readonly QueryHistory[]) {
   const { list, ids } = await listAndIds()
   const named = new Map([...ids].map(([q, id]) => [id, q]))
   const told = histories
-    .map(({ id, sights }): QueryHistory => ({ id: ids.get(id) ?? '', sights }))
+    .map(({ id, firstTens }): QueryHistory => ({ id: ids.get(id) ?? '', firstTens }))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const nights = replayNights(told, { list: String(list), longest, share: usualShare })
   const replayed = nights.map(({ asked }) => asked.map((id) => named.get(id) ?? '').toSorted())

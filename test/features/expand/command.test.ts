@@ -15,10 +15,8 @@ describe('npm run expand', () => {
     expect(tried.stdout).toContain(
       'from        2 answers of the list "seeds", which name 16 related',
     )
-    expect(tried.stdout).toContain(
-      'cost        4 calls, about 4 credits, 4 at the worst; all rounds',
-    )
-    expect(tried.stdout).toContain('balance     198 now, 194 after; the floor is 100')
+    expect(tried.stdout).toContain('cost        4 calls, about 4 credits, at most 4; all rounds')
+    expect(tried.stdout).toContain('balance     198 now, 194 after; credit floor: 100')
     expect(tried.stdout).toContain('a dry run: nothing was taken or queued')
     expect((await expandOnce()).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
@@ -81,12 +79,12 @@ describe('npm run expand', () => {
     })
   })
 
-  test('says by its exit code that a dry run would meet the floor', async () => {
+  test('says by its exit code that a dry run would reach the credit floor', async () => {
     const { mill } = await openScene({ api: { credits: 110 } })
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const flags = ['--list', 'seeds', '--credits', '15', '--dry-run']
     const { code, stdout } = await run('expand', flags, mill.env)
-    expect(stdout).toContain('108 now, 93 after; the floor is 100: work will stop there')
+    expect(stdout).toContain('108 now, 93 after; credit floor: 100: work stops there')
     expect(code).toBe(3)
   })
 

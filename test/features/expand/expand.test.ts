@@ -245,9 +245,9 @@ describe('an expansion', () => {
     expect(await expand(mill, order, { ...silent, yes: false, ask })).toMatchObject({
       kind: 'refused',
     })
-    expect(asked).toEqual(['Buy 1020 calls? [y/N] '])
+    expect(asked).toEqual(['Buy 1,020 calls? [y/N] '])
     await expect(expand(mill, order, { ...silent, yes: false })).rejects.toThrow(
-      /expected --yes for a purchase of 1020 calls, got none and nobody to ask/,
+      /expected --yes for a purchase of 1,020 calls, got none and nobody to ask/,
     )
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })

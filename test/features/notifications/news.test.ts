@@ -81,7 +81,7 @@ describe('news', () => {
       ),
     )
     expect(texts).toContainEqual(
-      'querymill: account api.example.com stands still (credit_floor): 103 credits left, 100 must stay',
+      'querymill: account api.example.com is stopped (credit_floor): 103 credits left, 100 must stay',
     )
     expect(texts).toContainEqual(
       expect.stringMatching(/words, due 3 times up to \d{4}-\d\d-\d\d \d\d:\d\d UTC, was missed/),

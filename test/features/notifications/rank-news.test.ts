@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
-import { endNights } from '../../../src/features/alerts/look.ts'
+import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { replaceAlertRules } from '../../../src/features/alerts/statements.ts'
 import { tellNews } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'

@@ -101,7 +101,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'each answer tells the cost and the balance of its call',
-      'what was spent since the newest balance is what calls that ended since cost',
+      'the spending since the newest balance is that of the calls that ended since',
     ],
   },
   {
@@ -113,7 +113,7 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set cheapest = 2`,
     ],
-    found: [says, 'what was spent since the newest balance is what calls that ended since cost'],
+    found: [says, 'the spending since the newest balance is that of the calls that ended since'],
   },
   {
     title: 'no price that was forgotten on request, but what a body says',
@@ -124,7 +124,7 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set seen = seen - 1`,
     ],
-    found: [says, 'what was spent since the newest balance is what calls that ended since cost'],
+    found: [says, 'the spending since the newest balance is that of the calls that ended since'],
   },
   {
     title: 'a call nobody could read that is called unsent, with the sums',
@@ -133,12 +133,15 @@ const tampers: readonly Tamper[] = [
       sql`update accounts set uncertain = 0`,
       sql`update runs set spent = spent - 4`,
     ],
-    found: ['what was given up or had a response was sent', 'no task has more tries than calls'],
+    found: [
+      'each call with a response or an unknown outcome was sent',
+      'no task has more tries than calls',
+    ],
   },
   {
     title: 'a raised balance',
     by: [sql`update accounts set obs_remaining = obs_remaining + 500`],
-    found: ['the balance of an account is the one that an answer told'],
+    found: ['the balance of an account is one that an answer reported'],
   },
   {
     title: 'a lowered price',
@@ -146,14 +149,14 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
     ],
     found: [
-      'the prices of each kind are those that its answers told',
-      'calls are bound to no less than the last prices',
+      'the prices of each price class are those in its answers',
+      'reservations are no lower than the last prices',
     ],
   },
   {
     title: 'a lowered price of lately',
     by: [sql`update account_costs set recent_first = 1, earlier_first = 1`],
-    found: ['calls are bound to no less than the last prices'],
+    found: ['reservations are no lower than the last prices'],
   },
   {
     title: 'an answer that was deleted, with its task opened again',
@@ -234,7 +237,7 @@ const tampers: readonly Tamper[] = [
   {
     title: 'an ad without its page',
     by: [sql`update search_features set page_id = gen_random_uuid() where page_id is not null`],
-    found: ['each thing in a block of an answer names a page and a host that are known'],
+    found: ['each item of a SERP feature names a known page and a known host'],
   },
   {
     title: 'a renamed entity, topic and related query',
@@ -255,7 +258,7 @@ const tampers: readonly Tamper[] = [
     by: [
       sql`update searches set fetched_at = fetched_at + interval '1 second' where id = ${oneAnswer}`,
     ],
-    found: ['each answer was received while its call was out'],
+    found: ['each answer was received while its call was in flight'],
   },
   {
     title: 'a moved time of an answer and its body',
@@ -263,7 +266,7 @@ const tampers: readonly Tamper[] = [
       sql`update searches set fetched_at = fetched_at - interval '1 day' where id = ${oneAnswer}`,
       sql`update raw_answers set received_at = received_at - interval '1 day' where call_id = ${oneAnswer}`,
     ],
-    found: ['each answer was received while its call was out'],
+    found: ['each answer was received while its call was in flight'],
   },
   {
     title: 'shifted counts of a run',
@@ -287,7 +290,7 @@ const tampers: readonly Tamper[] = [
       // The purse of its run counts its calls twice then.
       sql`update runs set spent = spent + 4`,
     ],
-    found: ['nothing says what the calls of forgotten queries asked, or what they were answered'],
+    found: ['no request or response of a forgotten query is left'],
   },
   {
     title: 'a key in a message of a call',
@@ -311,8 +314,8 @@ const tampers: readonly Tamper[] = [
       sql`update accounts set obs_remaining = 50`,
     ],
     found: [
-      'no call began that would have gone below the floor by the newest balance told',
-      'no bound of a balance is higher than what answers told',
+      'no call began that would have crossed the credit floor by the newest reported balance',
+      'no bound of a balance is higher than the reported balances',
       says,
     ],
   },
@@ -332,17 +335,17 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a call that was removed',
-    'each call of an account has its own place, and none is missing',
+    'the calls of an account are numbered without gaps',
     sql`delete from calls where id = ${oneAnswer}`,
   ],
   [
     'a number of calls that was lowered',
-    'each call of an account has its own place, and none is missing',
+    'the calls of an account are numbered without gaps',
     sql`update accounts set seq = seq - 1`,
   ],
   [
     'two calls in one place',
-    'each call of an account has its own place, and none is missing',
+    'the calls of an account are numbered without gaps',
     sql`update calls set start_seq = start_seq + 1 where id = ${oneAnswer}`,
   ],
   [
@@ -357,12 +360,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'less that was spent since the newest balance',
-    'what was spent since the newest balance is what calls that ended since cost',
+    'the spending since the newest balance is that of the calls that ended since',
     sql`update accounts set spent_since = spent_since - 4`,
   ],
   [
     'a bound of the balance that was raised',
-    'no bound of a balance is higher than what answers told',
+    'no bound of a balance is higher than the reported balances',
     sql`update accounts set told_least = told_least + 1000, next_told_seq = 0, next_told_least = 10000`,
   ],
   [
@@ -381,7 +384,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a query that was bought twice at once',
-    'no query was out twice at once where one answer serves both',
+    'no query had two calls in flight where one answer serves both',
     sql`
       with later as (
         update calls

@@ -44,8 +44,7 @@ test('an answer that was bought a second time although the first one was there i
   await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
   await rebuild(mill, 1)
   await mill.drain()
-  const name =
-    'a task is paid once, and again only after a call nobody could read or a person asked'
+  const name = 'a task is paid once, and again only after an unknown outcome or on request'
   expect(await twice()).toEqual([name])
   await sql`update tasks set answers_after = (select min(fetched_at) from searches)`.execute(
     mill.db,
@@ -65,9 +64,9 @@ test('each sum of an account and of a run that its calls do not say is found', a
   const sums = [
     ['accounts', 'used_total', 'credits used by an account are those of its settled calls'],
     ['accounts', 'reserved', 'credits set aside are those of calls in flight'],
-    ['accounts', 'uncertain', 'credits held are those of calls nobody could read'],
-    ['runs', 'reserved', 'the purse of each run is that of its calls'],
-    ['runs', 'spent', 'the purse of each run is that of its calls'],
+    ['accounts', 'uncertain', 'credits held are those of calls with an unknown outcome'],
+    ['runs', 'reserved', 'the spending of each run is that of its calls'],
+    ['runs', 'spent', 'the spending of each run is that of its calls'],
   ] as const
   for (const [table, column, name] of sums) {
     expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
@@ -136,7 +135,7 @@ test('a thing in a block of an answer that names a page or a host nobody knows i
     const checks = await verifyPromises(mill.db)
     expect(
       checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
-    ).toEqual([['each thing in a block of an answer names a page and a host that are known', 1]])
+    ).toEqual([['each item of a SERP feature names a known page and a known host', 1]])
   }
 })
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addUpDay } from '../../../src/core/nights/after-runs.ts'
-import { endNights } from '../../../src/features/alerts/look.ts'
+import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { Story } from '../analysis/story.ts'
 

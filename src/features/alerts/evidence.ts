@@ -123,7 +123,7 @@ export async function readEvidence(
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** The answers that alerts rest on. */
-export async function readKept(
+export async function readAnswersById(
   trx: Database,
   searches: readonly number[],
 ): Promise<readonly ShownAnswer[]> {

@@ -15,7 +15,7 @@ import { expectRun } from './run.ts'
 import { believedPrices, formatStatus, formatUnknown, type StatusView } from './screen.ts'
 import { countRuns, endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
 
-interface LookOptions {
+interface StatusFlags {
   readonly run?: number
   readonly watch?: true
   readonly unknown?: true
@@ -28,7 +28,7 @@ const mostUnknown = 1_000
 const forecastDays = 7
 
 /** Shows the state of the mill once, or again and again with `--watch`. */
-async function showMill({ options, env, closers, signal }: Call<LookOptions>): Promise<Exit> {
+async function showMill({ options, env, closers, signal }: Call<StatusFlags>): Promise<Exit> {
   const config = readConfig(env)
   const json = options.json === true
   const run = options.run ?? null
@@ -123,7 +123,7 @@ async function showUnknown(mill: Mill, json: boolean): Promise<Exit> {
   return exits.done
 }
 
-export interface StatusOptions extends LookOptions {
+export interface StatusOptions extends StatusFlags {
   readonly settings?: true
 }
 

@@ -7,7 +7,7 @@ import { dayMs } from '../../base/time/zone.ts'
 import type { Mill } from '../mill.ts'
 import { type CreditForecast, readCreditForecast } from './foresee.ts'
 
-type Seer = Pick<Mill, 'db' | 'config' | 'supplier'>
+type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
@@ -16,7 +16,7 @@ const forecastRestShare = 20
 const shownDays = 30
 
 /** Computes and stores the forecast for `analysis.forecast`, unless it is only minutes old. */
-export async function refreshForecast(mill: Seer, { now = false } = {}): Promise<boolean> {
+export async function refreshForecast(mill: ForecastMill, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
   // A test account never stops for credit.
   if (supplier.origin === 'test') return false
@@ -25,12 +25,12 @@ export async function refreshForecast(mill: Seer, { now = false } = {}): Promise
     restShare: now ? 0 : forecastRestShare,
   })
   if (account === null) return false
-  await keepForecast(db, account, rowsOf(await readCreditForecast(mill, { days: shownDays })))
+  await storeForecast(db, account, rowsOf(await readCreditForecast(mill, { days: shownDays })))
   return true
 }
 
 /** Refreshes the forecast while a worker or scheduler runs. */
-export function startForecast(mill: Seer): { close(): Promise<void> } {
+export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
     // A database that is away is told of elsewhere; the view shows how old its figures are.
@@ -46,7 +46,7 @@ export function startForecast(mill: Seer): { close(): Promise<void> } {
   }
 }
 
-function rowsOf(forecast: CreditForecast): KeptForecast {
+function rowsOf(forecast: CreditForecast): StoredForecast {
   const { outcome, now } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps : []
   const day = steps.filter(({ at }) => at <= now.getTime() + dayMs)
@@ -68,12 +68,12 @@ function rowsOf(forecast: CreditForecast): KeptForecast {
   }
 }
 
-interface Whose {
+interface AccountName {
   readonly account: string
   readonly origin: string
 }
 
-interface KeptForecast {
+interface StoredForecast {
   readonly until: Date
   readonly balance: number | null
   readonly observed_at: Date | null
@@ -104,7 +104,7 @@ interface KeptForecast {
  */
 async function claimForecast(
   db: Database,
-  { account, origin }: Whose,
+  { account, origin }: AccountName,
   { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
 ): Promise<number | null> {
   const claimed = await db
@@ -136,10 +136,10 @@ async function claimForecast(
 /** A statement takes 65,535 values. */
 const insertedAtOnce = 1000
 
-async function keepForecast(
+async function storeForecast(
   db: Database,
   account: number,
-  { steps, ...forecast }: KeptForecast,
+  { steps, ...forecast }: StoredForecast,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // The row first: two that compute it at once come one after the other, and their steps do not mix.
@@ -164,9 +164,9 @@ async function keepForecast(
 }
 
 /** Result of the last forecast of an account, for metrics; null: none was computed. */
-export async function readKeptForecast(
+export async function readStoredForecast(
   db: Database,
-  { account, origin }: Whose,
+  { account, origin }: AccountName,
 ): Promise<{
   readonly made_s: number
   readonly day_credits: number | null

@@ -54,8 +54,8 @@ export function dateOf(day: number): string {
 }
 
 /** Answers as the tables hand them over; those that show the same pages, one after the other, share them. */
-export function unpackSights(packed: Buffer): readonly FirstTen[] {
-  const sights: FirstTen[] = []
+export function unpackFirstTens(packed: Buffer): readonly FirstTen[] {
+  const firstTens: FirstTen[] = []
   let before = { from: 0, to: 0, pages: [] as readonly number[] }
   for (let at = 0; at < packed.length;) {
     const day = packed.readInt32BE(at)
@@ -65,10 +65,10 @@ export function unpackSights(packed: Buffer): readonly FirstTen[] {
     if (packed.compare(packed, from, to, before.from, before.to) !== 0) {
       before = { from, to, pages: unpackPages(packed, from, to) }
     }
-    sights.push({ day, depth, pages: before.pages })
+    firstTens.push({ day, depth, pages: before.pages })
     at = to
   }
-  return sights
+  return firstTens
 }
 
 function unpackPages(packed: Buffer, from: number, to: number): readonly number[] {

@@ -1,7 +1,7 @@
-// answerRun(db, { run, at, supplier, sights }) → every open task of a run gets its answer: the pages that a made history
+// answerRun(db, { run, at, supplier, firstTens }) → every open task of a run gets its answer: the pages that a made history
 // shows, by the text of the query; a query without any fails. The run is done then. Nothing is bought.
 import { sql } from 'kysely'
-import type { FirstTen } from '../../src/features/cadence/sights.ts'
+import type { FirstTen } from '../../src/features/cadence/comparison.ts'
 import { contentId } from '../../src/base/query.ts'
 import type { Database } from '../../src/base/database/database.ts'
 
@@ -9,11 +9,11 @@ export interface AnsweredRun {
   readonly run: number
   readonly at: string
   readonly supplier: { readonly origin: string; readonly api: string }
-  readonly sights: ReadonlyMap<string, FirstTen>
+  readonly firstTens: ReadonlyMap<string, FirstTen>
 }
 
 export async function answerRun(db: Database, answered: AnsweredRun): Promise<void> {
-  const { run, at, supplier, sights } = answered
+  const { run, at, supplier, firstTens } = answered
   const { rows: tasks } = await sql<{ id: number; query_id: string; q: string }>`
     select tasks.id, tasks.query_id, queries.q
     from tasks
@@ -21,8 +21,8 @@ export async function answerRun(db: Database, answered: AnsweredRun): Promise<vo
     where tasks.run_id = ${run}
       and tasks.state = 'open'`.execute(db)
   const found = tasks.flatMap((task) => {
-    const sight = sights.get(task.q)
-    return sight === undefined ? [] : [{ ...task, sight }]
+    const firstTen = firstTens.get(task.q)
+    return firstTen === undefined ? [] : [{ ...task, firstTen }]
   })
   await sql`
     insert into searches (id, call_id, task_id, query_id, fetched_at, depth, result_count, origin, api)
@@ -30,10 +30,10 @@ export async function answerRun(db: Database, answered: AnsweredRun): Promise<vo
     from unnest(
       ${found.map(({ id }) => id)}::bigint[],
       ${found.map(({ query_id: query }) => query)}::uuid[],
-      ${found.map(({ sight }) => sight.depth)}::bigint[]
+      ${found.map(({ firstTen }) => firstTen.depth)}::bigint[]
     ) as answer (id, query_id, depth)`.execute(db)
-  const results = found.flatMap(({ id, sight }) =>
-    sight.pages.map((page, index) => {
+  const results = found.flatMap(({ id, firstTen }) =>
+    firstTen.pages.map((page, index) => {
       const url = `https://a.example/${page}`
       return { search: id, place: index + 1, url, page: contentId('page', url) }
     }),

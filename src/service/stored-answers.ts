@@ -1,13 +1,15 @@
+// Replays stored answers to repeated idempotency keys, and defines what providers return.
+
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Interpretation, NamedEntity, OrganicResult, Search } from './schemas.ts'
 
-/** For so long the same Idempotency-Key is given the same answer. */
-export const keptSeconds = 86_400
+/** The number of seconds for which the same Idempotency-Key returns the same answer. */
+export const replaySeconds = 86_400
 
-/** A request that may be asked for again, and its right to be the one that answers. */
+/** A request with an idempotency key, and its right to be the one that answers. */
 export interface Claim {
   readonly kind: 'claim'
   readonly account: number
@@ -15,8 +17,8 @@ export interface Claim {
   readonly token: string
 }
 
-/** An answer that was given before. */
-interface KeptAnswer {
+/** A stored answer. */
+interface StoredAnswer {
   readonly kind: 'kept'
   readonly answer: string
   readonly used: number
@@ -27,15 +29,15 @@ interface Again {
   readonly account: number
   readonly key: string
   readonly search: Search
-  /** After so long, whoever claimed it is dead: no request lasts longer. */
+  /** Age at which a claim counts as abandoned: no request lasts longer. */
   readonly leaseMs: number
-  /** So long a second request waits for the first. */
+  /** The longest that a second request waits for the first. */
   readonly waitMs: number
-  /** Aborted when the client has gone away: it waits no more. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
 }
 
-/** Null for a request without the header. */
+/** Reads the Idempotency-Key header; null for a request without one. */
 export function readIdempotencyKey(header: string | undefined): string | null {
   if (header === undefined) return null
   if (/^[\x21-\x7e]{1,255}$/.test(header)) return header
@@ -45,8 +47,8 @@ export function readIdempotencyKey(header: string | undefined): string | null {
   )
 }
 
-/** The answer given before, or the right to give it; waits for a first request that is still in work. */
-export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | KeptAnswer> {
+/** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
+export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | StoredAnswer> {
   const asked = hash('sha256', identityOf(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
@@ -65,12 +67,12 @@ export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | 
   }
 }
 
-/** What was asked, as text. An addition that was not sent is not in it: keys from before there was any stay good. */
+/** The request as text. Additions that were not sent are left out, so that older keys stay valid. */
 function identityOf({ page, safe, freshness, ...search }: Search): string {
   const { hl, device } = search
   return JSON.stringify({
     ...search,
-    // What is asked for by its default is the same as what is not asked for.
+    // A default that is sent equals one that is not.
     hl: hl?.toLowerCase() === 'en' ? null : hl,
     device: device === 'desktop' ? null : device,
     ...(page === 1 ? {} : { page }),
@@ -91,7 +93,7 @@ async function claim(
       values ($1, $2, $3, $4)
       on conflict (account_id, key) do update
       set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
-      where kept.claimed_at < now() - make_interval(secs => ${keptSeconds})
+      where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
         or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))
       returning claim`,
     values: [account, key, asked, token, leaseMs / 1000],
@@ -115,7 +117,7 @@ async function read(pool: pg.Pool, { account, key }: Again): Promise<KeptRow | u
   return rows[0]
 }
 
-/** Nothing was answered and nothing charged: the next request with this key starts anew. */
+/** Releases a claim without an answer or a charge: the next request with this key starts afresh. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
     name: 'give-up-claim',
@@ -124,10 +126,10 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
   })
 }
 
-/** Forgets answers that are older than a day. */
+/** Deletes answers that are older than a day. */
 export async function forgetAnswers(pool: pg.Pool): Promise<void> {
   await pool.query(
-    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${keptSeconds})`,
+    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
   )
 }
 
@@ -141,7 +143,7 @@ function stillInWork(): Refusal {
   })
 }
 
-/** What was found for a search: everything but its price. */
+/** The answer to a search, without its price. */
 export interface FoundAnswer {
   readonly intent: string
   readonly sentiment: string
@@ -149,11 +151,11 @@ export interface FoundAnswer {
   readonly entities: readonly NamedEntity[]
   readonly organic_results: readonly OrganicResult[]
   readonly related_searches: readonly string[]
-  /** Where something else was searched for than what was sent. */
+  /** Set when the service searched for something other than the query. */
   readonly interpretation?: Interpretation
 }
 
-/** An answer, with what its headers say about it. */
+/** An answer and what its headers report. */
 export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent and had no effect. */
@@ -162,31 +164,31 @@ export interface Answered {
   readonly partial: boolean
 }
 
-/** Who asks, and until when. */
+/** The account that asks, and its limits of time. */
 export interface Asker {
   /** Accounts take turns at the upstream. */
   readonly account: number
-  /** Ends the search when it aborts. */
+  /** Aborts the search. */
   readonly signal: AbortSignal
-  /** Ends the search only while it waits for its turn: the client has gone away. */
+  /** Aborts the search only while it is queued: the client has disconnected. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` at which the answer must be there. */
+  /** Time of `performance.now()` by which the answer is due. */
   readonly deadline: number
 }
 
-/** The results of the page that was asked for. */
+/** The results of the requested page. */
 export function shownOf<Result>({ page, num }: Search, results: readonly Result[]): Result[] {
   return results.slice((page - 1) * num, page * num)
 }
 
-/** Where answers come from: invented, from the documents of this machine, or from the web. */
+/** A source of answers: invented pages, the documents of this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>
   close(): Promise<void>
 }
 
-/** The names of the parameters among these that were sent. */
+/** Returns those of the named parameters that were sent. */
 export function sentParams(
   search: Search,
   names: readonly ('location' | 'hl' | 'gl' | 'device' | 'safe' | 'freshness')[],
