@@ -25,7 +25,7 @@ await runCommand<DemoFlags>(
         )
         .option(
           '--faults',
-          'six of the nights go wrong on purpose; outlook and statement at its end',
+          'six of the nights go wrong on purpose; forecast and statement at its end',
         )
         .option('--cadence', 'in the second half each query is asked as often as it changes')
         .option('--json', 'print what was stored as one JSON object'),

@@ -2,7 +2,7 @@
 
 import type { Config } from '../base/config.ts'
 import type { Database, Pool } from '../base/database/database.ts'
-import type { CreditOutlook } from '../core/forecast/foresee.ts'
+import type { CreditForecast } from '../core/forecast/foresee.ts'
 import type { Mill } from '../core/mill.ts'
 import type { PageAddress } from './address.ts'
 import type { Html } from './drawing/html.ts'
@@ -22,7 +22,7 @@ export interface DeskReading {
   /** True: answers of suspect nights as well. */
   readonly suspects: boolean
   /** The forecast, a moment old at most; null where it takes too long to read. */
-  readonly outlook: () => Promise<CreditOutlook | null>
+  readonly forecast: () => Promise<CreditForecast | null>
   /** Aborted when the visitor leaves before the answer. */
   readonly signal: AbortSignal
   /** One snapshot of what analysts may read, as the role that may only read. */

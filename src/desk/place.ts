@@ -10,7 +10,7 @@ import type { DeskReading, PagePlace } from './page.ts'
 import type { DeskGround } from './tables.ts'
 
 const pageTimeoutMs = 15_000
-const outlookMs = 2_000
+const forecastMs = 2_000
 const brieflyMs = 1_000
 const kept = ['origins', 'suspects'] as const
 
@@ -34,9 +34,9 @@ export async function readingOf(
     origins,
     suspects,
     signal,
-    outlook: () =>
-      tables.outlooks.read(() =>
-        withinTime(mill.db, outlookMs, (db) => lookAhead({ ...mill, db })),
+    forecast: () =>
+      tables.forecasts.read(() =>
+        withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db })),
       ),
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),

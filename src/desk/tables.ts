@@ -6,7 +6,7 @@ import { checkDatabase } from '../base/database/migrate.ts'
 import { findReader } from '../base/database/reader-role.ts'
 import { codeOf, WrongDatabase } from '../base/errors.ts'
 import { Closers } from '../base/waiting.ts'
-import type { CreditOutlook } from '../core/forecast/foresee.ts'
+import type { CreditForecast } from '../core/forecast/foresee.ts'
 import { type Mill, openMill } from '../core/mill.ts'
 import { openAnalyst } from '../features/analysis/ask.ts'
 import { firstOrigins } from '../features/analysis/origins.ts'
@@ -37,7 +37,7 @@ const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 /** Opens the tables when they are first needed, and again after they were away: a desk outlives its database. */
 export class DeskTables {
-  readonly outlooks = new Outlooks()
+  readonly forecasts = new Forecasts()
   readonly #config: Config
   readonly #say: (line: string) => void
   #closers = new Closers()
@@ -121,24 +121,24 @@ export class DeskTables {
 
 const leastKeptMs = 2_000
 
-/** Keeps the outlook for as long as it was dear to compute. */
-class Outlooks {
-  #kept: { readonly outlook: CreditOutlook | null; readonly until: number } | null = null
-  #reading: Promise<CreditOutlook | null> | null = null
+/** Keeps the forecast for as long as it was dear to compute. */
+class Forecasts {
+  #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
+  #reading: Promise<CreditForecast | null> | null = null
 
-  /** The outlook; null where it takes longer than a look may wait for. */
-  async read(look: () => Promise<CreditOutlook | null>): Promise<CreditOutlook | null> {
-    if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.outlook
+  /** The forecast; null where it takes longer than a look may wait for. */
+  async read(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
+    if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.forecast
     this.#reading ??= this.#look(look)
     return this.#reading
   }
 
-  async #look(look: () => Promise<CreditOutlook | null>): Promise<CreditOutlook | null> {
+  async #look(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
     const began = performance.now()
     try {
-      const outlook = await look()
-      this.#kept = { outlook, until: performance.now() + restAfter(began, leastKeptMs) }
-      return outlook
+      const forecast = await look()
+      this.#kept = { forecast, until: performance.now() + restAfter(began, leastKeptMs) }
+      return forecast
     } finally {
       this.#reading = null
     }

@@ -425,4 +425,15 @@ export const ledgerMutants: readonly Mutant[] = [
       },
     ],
   ),
+  ...inFile(
+    'src/features/expand/statements.ts',
+    ['test/features/expand/expand.test.ts'],
+    [
+      {
+        name: 'calls whose reply was lost do not draw on the credits of an expansion',
+        find: '      else calls.credits_reserved\n',
+        put: '      else 0\n',
+      },
+    ],
+  ),
 ]

@@ -46,7 +46,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   },
   Credits: {
     budget: { about: 'shows and sets budgets' },
-    outlook: { about: 'forecasts the cost of open runs and coming nights' },
+    forecast: { about: 'forecasts the cost of open runs and coming nights' },
     statement: { about: 'explains every change of the balance' },
     cadence: {
       about: 'shows how often each query is asked, and the credits that this saves',

@@ -1041,6 +1041,116 @@ export interface FirstTens {
   sight: Buffer;
 }
 
+export interface Forecasts {
+  /**
+   * The account.
+   */
+  account_id: number;
+  /**
+   * When somebody last began to compute it: others leave it to them.
+   */
+  asked_at: Timestamp;
+  /**
+   * Credits when calls on their way are paid; null: no answer told any.
+   */
+  balance: number | null;
+  /**
+   * Credits that the 24 hours from then on will use; null where nobody knows.
+   */
+  day_credits: number | null;
+  /**
+   * Credits that must stay.
+   */
+  floor: Generated<number>;
+  /**
+   * When the floor will be met; null: not in the time looked at.
+   */
+  floor_at: Timestamp | null;
+  /**
+   * When the figures were computed; null: never yet.
+   */
+  made_at: Timestamp | null;
+  /**
+   * What nobody knows yet, so that there are no steps: balance or prices.
+   */
+  missing: string | null;
+  /**
+   * When an answer told the balance.
+   */
+  observed_at: Timestamp | null;
+  /**
+   * How long that took: the longer, the more seldom it is done.
+   */
+  took_ms: Generated<number>;
+  /**
+   * How far they look ahead.
+   */
+  until: Timestamp | null;
+}
+
+export interface ForecastSteps {
+  /**
+   * The account.
+   */
+  account_id: number;
+  /**
+   * Credits left after it.
+   */
+  after: number;
+  /**
+   * Queries to be bought.
+   */
+  asked: number;
+  /**
+   * When it begins.
+   */
+  at: Timestamp;
+  /**
+   * Of the asked, those that budgets and floor let through.
+   */
+  bought: number;
+  /**
+   * What they cost at the prices paid lately.
+   */
+  credits: number;
+  /**
+   * What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.
+   */
+  cut: string | null;
+  /**
+   * When the floor stops it.
+   */
+  floor_at: Timestamp | null;
+  /**
+   * Queries whose answers will be young enough.
+   */
+  fresh: number;
+  /**
+   * run (open now), night or renewal.
+   */
+  kind: string;
+  /**
+   * The list that it buys.
+   */
+  list: string;
+  /**
+   * Number of the run, or name of the schedule.
+   */
+  name: string;
+  /**
+   * Place in the order of time.
+   */
+  step: number;
+  /**
+   * True when it fits at the dearest price paid lately as well.
+   */
+  sure: boolean;
+  /**
+   * What they cost at the dearest.
+   */
+  worst: number;
+}
+
 export interface ForgettingQueries {
   /**
    * The list that goes, and that alone holds it; null: it goes from all lists.
@@ -1491,116 +1601,6 @@ export interface OrganicResults {
    * Title.
    */
   title: string | null;
-}
-
-export interface Outlooks {
-  /**
-   * The account.
-   */
-  account_id: number;
-  /**
-   * When somebody last began to compute it: others leave it to them.
-   */
-  asked_at: Timestamp;
-  /**
-   * Credits when calls on their way are paid; null: no answer told any.
-   */
-  balance: number | null;
-  /**
-   * Credits that the 24 hours from then on will use; null where nobody knows.
-   */
-  day_credits: number | null;
-  /**
-   * Credits that must stay.
-   */
-  floor: Generated<number>;
-  /**
-   * When the floor will be met; null: not in the time looked at.
-   */
-  floor_at: Timestamp | null;
-  /**
-   * When the figures were computed; null: never yet.
-   */
-  made_at: Timestamp | null;
-  /**
-   * What nobody knows yet, so that there are no steps: balance or prices.
-   */
-  missing: string | null;
-  /**
-   * When an answer told the balance.
-   */
-  observed_at: Timestamp | null;
-  /**
-   * How long that took: the longer, the more seldom it is done.
-   */
-  took_ms: Generated<number>;
-  /**
-   * How far they look ahead.
-   */
-  until: Timestamp | null;
-}
-
-export interface OutlookSteps {
-  /**
-   * The account.
-   */
-  account_id: number;
-  /**
-   * Credits left after it.
-   */
-  after: number;
-  /**
-   * Queries to be bought.
-   */
-  asked: number;
-  /**
-   * When it begins.
-   */
-  at: Timestamp;
-  /**
-   * Of the asked, those that budgets and floor let through.
-   */
-  bought: number;
-  /**
-   * What they cost at the prices paid lately.
-   */
-  credits: number;
-  /**
-   * What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.
-   */
-  cut: string | null;
-  /**
-   * When the floor stops it.
-   */
-  floor_at: Timestamp | null;
-  /**
-   * Queries whose answers will be young enough.
-   */
-  fresh: number;
-  /**
-   * run (open now), night or renewal.
-   */
-  kind: string;
-  /**
-   * The list that it buys.
-   */
-  list: string;
-  /**
-   * Number of the run, or name of the schedule.
-   */
-  name: string;
-  /**
-   * Place in the order of time.
-   */
-  step: number;
-  /**
-   * True when it fits at the dearest price paid lately as well.
-   */
-  sure: boolean;
-  /**
-   * What they cost at the dearest.
-   */
-  worst: number;
 }
 
 export interface OwnDomainChanges {
@@ -2434,6 +2434,8 @@ export interface DB {
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
   first_tens: FirstTens;
+  forecast_steps: ForecastSteps;
+  forecasts: Forecasts;
   forgetting_queries: ForgettingQueries;
   forgetting_words: ForgettingWords;
   forgotten_bodies: ForgottenBodies;
@@ -2450,8 +2452,6 @@ export interface DB {
   "notes.annotations": NotesAnnotations;
   notices: Notices;
   organic_results: OrganicResults;
-  outlook_steps: OutlookSteps;
-  outlooks: Outlooks;
   own_domain_changes: OwnDomainChanges;
   own_domains: OwnDomains;
   pages: Pages;

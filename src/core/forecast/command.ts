@@ -1,33 +1,37 @@
-// The command `npm run outlook`: prints the forecast.
+// The command `npm run forecast`: prints the forecast.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { openMill } from '../mill.ts'
-import { outlookJson, outlookLines, readCreditOutlook } from './foresee.ts'
-import { refreshOutlook } from './kept.ts'
+import { forecastJson, forecastLines, readCreditForecast } from './foresee.ts'
+import { refreshForecast } from './kept.ts'
 
-export interface OutlookOptions {
+export interface ForecastOptions {
   readonly days: number
   readonly keep?: true
   readonly json?: true
 }
 
 /** Says what open runs and coming nights will cost, and when the floor is met. */
-export async function showOutlook({ options, env, closers }: Call<OutlookOptions>): Promise<Exit> {
+export async function showForecast({
+  options,
+  env,
+  closers,
+}: Call<ForecastOptions>): Promise<Exit> {
   const config = readConfig(env)
   const mill = await openMill({
     config,
     closers,
     say,
-    name: 'outlook',
+    name: 'forecast',
     reading: options.keep !== true,
   })
-  if (options.keep === true && !(await refreshOutlook(mill, { now: true }))) {
+  if (options.keep === true && !(await refreshForecast(mill, { now: true }))) {
     say('nothing is kept: no call was ever made for this account, or it is a test account')
   }
-  const outlook = await readCreditOutlook(mill, { days: options.days })
-  if (options.json === true) printJson(outlookJson(outlook))
-  else print(outlookLines(outlook, config.zone).join('\n'))
+  const forecast = await readCreditForecast(mill, { days: options.days })
+  if (options.json === true) printJson(forecastJson(forecast))
+  else print(forecastLines(forecast, config.zone).join('\n'))
   return exits.done
 }

@@ -30,7 +30,7 @@ import {
   type QueryGroup,
 } from './forecast.ts'
 
-interface OutlookOrder {
+interface ForecastOrder {
   readonly buyer: Buyer & { readonly origin: Origin }
   /** The floor of the settings; a worker's may be higher. */
   readonly floor: number
@@ -44,7 +44,7 @@ interface OutlookOrder {
   readonly extra?: readonly OpenWork[]
 }
 
-export interface CreditOutlook {
+export interface CreditForecast {
   readonly now: Date
   readonly until: Date
   readonly balance: number | null
@@ -56,11 +56,11 @@ export interface CreditOutlook {
   readonly unpriced: readonly { readonly schedule: string; readonly reason: string }[]
   /** The next renewal of the plan; null: none is set. */
   readonly renewal: { readonly at: Date; readonly balance: number | null } | null
-  readonly forecast: Forecast
+  readonly outcome: Forecast
 }
 
 /** Reads open work, schedules, answers and the balance, and computes the forecast. */
-export async function foresee(db: Database, order: OutlookOrder): Promise<CreditOutlook> {
+export async function foresee(db: Database, order: ForecastOrder): Promise<CreditForecast> {
   const { buyer, zone } = order
   const now = await databaseNow(db)
   const until = new Date(now.getTime() + order.days * dayMs)
@@ -98,7 +98,7 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
     schedules: coming.length,
     unpriced: await readUnpriced(db),
     renewal: renewals[0] ?? null,
-    forecast: forecastOf(prospect),
+    outcome: forecastOf(prospect),
   }
 }
 
@@ -132,7 +132,7 @@ const usualPriority = 5
 
 function nightsOf(
   coming: ComingSchedule,
-  { maxAgeMs }: OutlookOrder,
+  { maxAgeMs }: ForecastOrder,
   span: { readonly after: Date; readonly until: Date },
 ): readonly ComingNight[] {
   const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
@@ -149,7 +149,7 @@ function nightsOf(
 }
 
 /** Schedules that are on whose list was never read: only its first reading tells what it holds. */
-async function readUnpriced(db: Database): Promise<CreditOutlook['unpriced']> {
+async function readUnpriced(db: Database): Promise<CreditForecast['unpriced']> {
   const rows = await db
     .selectFrom('schedules')
     .select(['name', 'list'])
@@ -166,7 +166,7 @@ async function readUnpriced(db: Database): Promise<CreditOutlook['unpriced']> {
 /** A renewal brings what the last one brought: the plan is filled up, whatever was left. */
 async function renewalsOf(
   db: Database,
-  { renewal, zone, buyer }: OutlookOrder,
+  { renewal, zone, buyer }: ForecastOrder,
   { now, until }: { readonly now: Date; readonly until: Date },
 ): Promise<readonly { readonly at: Date; readonly balance: number | null }[]> {
   if (renewal === null) return []
@@ -307,30 +307,30 @@ export async function readSpent(
 }
 
 /** Forecast for the account of the settings, with hypothetical work. */
-export function readCreditOutlook(
+export function readCreditForecast(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
-): Promise<CreditOutlook> {
+): Promise<CreditForecast> {
   const { creditFloor: floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone } = config
   const rules = { floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone }
   return foresee(db, { buyer: supplier, ...rules, days, extra })
 }
 
 /** Open work and coming nights, a line each, and when the floor is reached. */
-export function outlookLines(outlook: CreditOutlook, zone: string): readonly string[] {
-  const { forecast } = outlook
-  const steps = forecast.kind === 'known' ? forecast.steps : []
+export function forecastLines(forecast: CreditForecast, zone: string): readonly string[] {
+  const { outcome } = forecast
+  const steps = outcome.kind === 'known' ? outcome.steps : []
   return [
-    balanceLine(outlook, zone),
+    balanceLine(forecast, zone),
     ...(steps.length === 0 ? [] : [stepTable(steps, zone)]),
-    ...outlookSentences(outlook, zone),
+    ...forecastSentences(forecast, zone),
   ]
 }
 
 const amount = (number: number) => number.toLocaleString('en')
 const creditsText = (number: number) => `${amount(number)} credit${number === 1 ? '' : 's'}`
 
-function balanceLine({ balance, observedAt, floor }: CreditOutlook, zone: string): string {
+function balanceLine({ balance, observedAt, floor }: CreditForecast, zone: string): string {
   const least = `credit floor: ${amount(floor)}`
   if (balance === null) return `Balance: unknown; ${least}`
   const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
@@ -370,13 +370,13 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
 }
 
 /** The forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
-export function outlookSentences(
-  { forecast, now, until, schedules, renewal, unpriced }: CreditOutlook,
+export function forecastSentences(
+  { outcome, now, until, schedules, renewal, unpriced }: CreditForecast,
   zone: string,
 ): readonly string[] {
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
-  if (forecast.kind === 'unknown') {
-    const { missing, day } = forecast
+  if (outcome.kind === 'unknown') {
+    const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'
     return [
       `${what} not known yet: the first answers will tell`,
@@ -386,7 +386,7 @@ export function outlookSentences(
       ...without,
     ]
   }
-  const { steps } = forecast
+  const { steps } = outcome
   if (steps.length === 0)
     return [
       schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open',
@@ -473,21 +473,21 @@ function firstStop(
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }
 
-export function outlookJson({ forecast, now, until, ...outlook }: CreditOutlook) {
-  const steps = forecast.kind === 'known' ? forecast.steps : []
+export function forecastJson({ outcome, now, until, ...forecast }: CreditForecast) {
+  const steps = outcome.kind === 'known' ? outcome.steps : []
   const met = firstStop(steps)
   return {
     now,
     until,
-    balance: outlook.balance,
-    observed_at: outlook.observedAt,
-    floor: outlook.floor,
-    calls_per_minute: outlook.perMinute,
-    schedules: outlook.schedules,
-    renewal: outlook.renewal,
-    missing: forecast.kind === 'unknown' ? forecast.missing : null,
-    day_without_balance: forecast.kind === 'unknown' ? (forecast.day ?? null) : null,
-    without_figure: outlook.unpriced,
+    balance: forecast.balance,
+    observed_at: forecast.observedAt,
+    floor: forecast.floor,
+    calls_per_minute: forecast.perMinute,
+    schedules: forecast.schedules,
+    renewal: forecast.renewal,
+    missing: outcome.kind === 'unknown' ? outcome.missing : null,
+    day_without_balance: outcome.kind === 'unknown' ? (outcome.day ?? null) : null,
+    without_figure: forecast.unpriced,
     floor_at: met?.at ?? null,
     steps: steps.map(({ at, floorAt, ...step }) => ({
       ...step,

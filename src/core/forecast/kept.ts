@@ -5,36 +5,36 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import type { Mill } from '../mill.ts'
-import { type CreditOutlook, readCreditOutlook } from './foresee.ts'
+import { type CreditForecast, readCreditForecast } from './foresee.ts'
 
 type Seer = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
 /** The computation takes a twentieth of the time at most. */
-const outlookRestShare = 20
+const forecastRestShare = 20
 const shownDays = 30
 
-/** Computes and stores the forecast for `analysis.outlook`, unless it is only minutes old. */
-export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<boolean> {
+/** Computes and stores the forecast for `analysis.forecast`, unless it is only minutes old. */
+export async function refreshForecast(mill: Seer, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
   // A test account never stops for credit.
   if (supplier.origin === 'test') return false
-  const account = await claimOutlook(db, supplier, {
+  const account = await claimForecast(db, supplier, {
     everyMs: now ? 0 : refreshEveryMs,
-    restShare: now ? 0 : outlookRestShare,
+    restShare: now ? 0 : forecastRestShare,
   })
   if (account === null) return false
-  await keepOutlook(db, account, rowsOf(await readCreditOutlook(mill, { days: shownDays })))
+  await keepForecast(db, account, rowsOf(await readCreditForecast(mill, { days: shownDays })))
   return true
 }
 
 /** Refreshes the forecast while a worker or scheduler runs. */
-export function startOutlook(mill: Seer): { close(): Promise<void> } {
+export function startForecast(mill: Seer): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
     // A database that is away is told of elsewhere; the view shows how old its figures are.
-    looking = refreshOutlook(mill).catch(() => undefined)
+    looking = refreshForecast(mill).catch(() => undefined)
   }
   const timer = setInterval(look, lookEveryMs)
   look()
@@ -46,19 +46,19 @@ export function startOutlook(mill: Seer): { close(): Promise<void> } {
   }
 }
 
-function rowsOf(outlook: CreditOutlook): KeptOutlook {
-  const { forecast, now } = outlook
-  const steps = forecast.kind === 'known' ? forecast.steps : []
+function rowsOf(forecast: CreditForecast): KeptForecast {
+  const { outcome, now } = forecast
+  const steps = outcome.kind === 'known' ? outcome.steps : []
   const day = steps.filter(({ at }) => at <= now.getTime() + dayMs)
   const met = steps.find(({ cut }) => cut === 'floor')
   return {
-    until: outlook.until,
-    balance: outlook.balance,
-    observed_at: outlook.observedAt,
-    floor: outlook.floor,
-    missing: forecast.kind === 'unknown' ? forecast.missing : null,
+    until: forecast.until,
+    balance: forecast.balance,
+    observed_at: forecast.observedAt,
+    floor: forecast.floor,
+    missing: outcome.kind === 'unknown' ? outcome.missing : null,
     day_credits:
-      forecast.kind === 'unknown' ? null : day.reduce((sum, { credits }) => sum + credits, 0),
+      outcome.kind === 'unknown' ? null : day.reduce((sum, { credits }) => sum + credits, 0),
     floor_at: met === undefined ? null : new Date(met.floorAt ?? met.at),
     steps: steps.map(({ at, floorAt, ...step }) => ({
       ...step,
@@ -73,7 +73,7 @@ interface Whose {
   readonly origin: string
 }
 
-interface KeptOutlook {
+interface KeptForecast {
   readonly until: Date
   readonly balance: number | null
   readonly observed_at: Date | null
@@ -102,13 +102,13 @@ interface KeptOutlook {
  * Claims the next computation, unless one is recent; the longer it takes, the rarer it is. Null: not due, or the account
  * was never used.
  */
-async function claimOutlook(
+async function claimForecast(
   db: Database,
   { account, origin }: Whose,
   { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
 ): Promise<number | null> {
   const claimed = await db
-    .insertInto('outlooks')
+    .insertInto('forecasts')
     .columns(['account_id', 'asked_at'])
     .expression((eb) =>
       eb
@@ -122,10 +122,10 @@ async function claimOutlook(
         .column('account_id')
         .doUpdateSet((eb) => ({ asked_at: eb.ref('excluded.asked_at') }))
         .where(
-          'outlooks.asked_at',
+          'forecasts.asked_at',
           '<',
           (eb) => sql<Date>`
-            clock_timestamp() - greatest(${everyMs}, ${eb.ref('outlooks.took_ms')} * ${restShare}) * interval '1 millisecond'`,
+            clock_timestamp() - greatest(${everyMs}, ${eb.ref('forecasts.took_ms')} * ${restShare}) * interval '1 millisecond'`,
         ),
     )
     .returning('account_id')
@@ -136,27 +136,27 @@ async function claimOutlook(
 /** A statement takes 65,535 values. */
 const insertedAtOnce = 1000
 
-async function keepOutlook(
+async function keepForecast(
   db: Database,
   account: number,
-  { steps, ...outlook }: KeptOutlook,
+  { steps, ...forecast }: KeptForecast,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // The row first: two that compute it at once come one after the other, and their steps do not mix.
     await trx
-      .updateTable('outlooks')
+      .updateTable('forecasts')
       .set((eb) => ({
-        ...outlook,
+        ...forecast,
         made_at: clock,
         took_ms: sql<number>`extract(epoch from clock_timestamp() - ${eb.ref('asked_at')}) * 1000`,
       }))
       .where('account_id', '=', account)
       .execute()
-    await trx.deleteFrom('outlook_steps').where('account_id', '=', account).execute()
+    await trx.deleteFrom('forecast_steps').where('account_id', '=', account).execute()
     const rows = steps.map((step, nth) => ({ ...step, account_id: account, step: nth + 1 }))
     for (let from = 0; from < rows.length; from += insertedAtOnce) {
       await trx
-        .insertInto('outlook_steps')
+        .insertInto('forecast_steps')
         .values(rows.slice(from, from + insertedAtOnce))
         .execute()
     }
@@ -164,7 +164,7 @@ async function keepOutlook(
 }
 
 /** Result of the last forecast of an account, for metrics; null: none was computed. */
-export async function readKeptOutlook(
+export async function readKeptForecast(
   db: Database,
   { account, origin }: Whose,
 ): Promise<{
@@ -173,19 +173,19 @@ export async function readKeptOutlook(
   readonly floor_in_s: number | null
 } | null> {
   const kept = await db
-    .selectFrom('outlooks')
-    .innerJoin('accounts', 'accounts.id', 'outlooks.account_id')
+    .selectFrom('forecasts')
+    .innerJoin('accounts', 'accounts.id', 'forecasts.account_id')
     .select((eb) => [
-      sql<number>`extract(epoch from ${eb.ref('outlooks.made_at')})::float8`.as('made_s'),
-      'outlooks.day_credits',
+      sql<number>`extract(epoch from ${eb.ref('forecasts.made_at')})::float8`.as('made_s'),
+      'forecasts.day_credits',
       sql<number | null>`
-        extract(epoch from ${eb.ref('outlooks.floor_at')} - clock_timestamp())::float8`.as(
+        extract(epoch from ${eb.ref('forecasts.floor_at')} - clock_timestamp())::float8`.as(
         'floor_in_s',
       ),
     ])
     .where('accounts.name', '=', account)
     .where('accounts.kind', '=', origin)
-    .where('outlooks.made_at', 'is not', null)
+    .where('forecasts.made_at', 'is not', null)
     .executeTakeFirst()
   return kept ?? null
 }

@@ -363,7 +363,7 @@ export interface Overdue {
 
 /** Schedules that are on, as the tables know them: no file is needed. */
 export async function readWatched(db: Database): Promise<readonly Watch[]> {
-  return (await readOutlook(db)).map(({ cron, known_until: known, ...row }) => {
+  return (await readForecast(db)).map(({ cron, known_until: known, ...row }) => {
     const reading = readCron(cron)
     return { ...row, known, cron: reading.kind === 'cron' ? reading.cron : null }
   })
@@ -465,7 +465,7 @@ export async function countNights(
 }
 
 /** Schedules that are on, with the oldest night that each has put off. */
-async function readOutlook(db: Database) {
+async function readForecast(db: Database) {
   return db
     .selectFrom('schedules')
     .select((eb) => [

@@ -6,7 +6,7 @@ import { readConfig } from '../../base/config.ts'
 import { withinTime } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
-import { outlookJson, readCreditOutlook } from '../forecast/foresee.ts'
+import { forecastJson, readCreditForecast } from '../forecast/foresee.ts'
 import { readBooks } from '../ledger/books.ts'
 import { costsOf } from '../ledger/settle.ts'
 import { type Mill, openMill } from '../mill.ts'
@@ -25,7 +25,7 @@ interface LookOptions {
 const everyMs = 2_000
 const mostRuns = 20
 const mostUnknown = 1_000
-const outlookDays = 7
+const forecastDays = 7
 
 /** Shows the state of the mill once, or again and again with `--watch`. */
 async function showMill({ options, env, closers, signal }: Call<LookOptions>): Promise<Exit> {
@@ -62,15 +62,15 @@ async function look(mill: Mill, run: number | null): Promise<MillState> {
   return {
     ...(await readTables(mill, run)),
     queue: { backend: queue.backend, ...(await queue.count()) },
-    outlook: await withinTime(mill.db, 2_000, (db) => lookAhead({ ...mill, db })),
+    forecast: await withinTime(mill.db, 2_000, (db) => lookAhead({ ...mill, db })),
   }
 }
 
-/** Reads the present state from the tables, without the queue and the outlook. */
+/** Reads the present state from the tables, without the queue and the forecast. */
 export async function readTables(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   run: number | null,
-): Promise<Omit<MillState, 'queue' | 'outlook'>> {
+): Promise<Omit<MillState, 'queue' | 'forecast'>> {
   const { account: name, origin: kind } = supplier
   const account = await readAccount(db, { name, kind })
   const summaries = await summariseNights(db)
@@ -91,9 +91,9 @@ export async function readTables(
   }
 }
 
-/** The outlook as far as `status` looks ahead. */
+/** The forecast as far as `status` looks ahead. */
 export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
-  return readCreditOutlook(mill, { days: outlookDays })
+  return readCreditForecast(mill, { days: forecastDays })
 }
 
 /** The state of the mill for programs. */
@@ -111,7 +111,7 @@ function statusJson({ account, floor, accountName: name, ...view }: MillState) {
     },
     queue: view.queue,
     nights: view.summaries,
-    outlook: view.outlook === null ? null : outlookJson(view.outlook),
+    forecast: view.forecast === null ? null : forecastJson(view.forecast),
   }
 }
 

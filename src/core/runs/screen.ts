@@ -1,7 +1,7 @@
 // Output of `status`, as lines for a terminal.
 
 import { count, flawText, formatTable, spanText } from '../../base/cli/text.ts'
-import { type CreditOutlook, outlookSentences } from '../forecast/foresee.ts'
+import { type CreditForecast, forecastSentences } from '../forecast/foresee.ts'
 import { boundOf, type Costs } from '../ledger/prices.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
 
@@ -20,7 +20,7 @@ export interface StatusView {
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
   /** Null where lists are so large that a look would have to wait for it. */
-  readonly outlook: CreditOutlook | null
+  readonly forecast: CreditForecast | null
   readonly zone: string
   /** One line for each schedule. */
   readonly nights: readonly string[]
@@ -56,7 +56,7 @@ export function formatStatus(view: StatusView): string {
   lines.push(
     `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,
   )
-  lines.push(speedLine(view), ...outlookPart(view))
+  lines.push(speedLine(view), ...forecastPart(view))
   lines.push(`next: ${nextStep(view)}`)
   return lines.join('\n')
 }
@@ -134,32 +134,32 @@ export function ago(seconds: number | null): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-function speedLine({ runs, account, endedLastMinute, outlook }: StatusView): string {
+function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): string {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
   // What stands still has no speed, whatever was done in the minute before.
   if ((account?.stops.length ?? 0) > 0) return tasks
   if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
-  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, outlook)}`
+  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
 }
 
 /** By the pace while work went on, and no further than the credits reach. */
-export function etaOf(open: number, outlook: CreditOutlook | null): string {
-  const perMinute = outlook?.perMinute ?? null
-  if (outlook === null || perMinute === null) return 'too few to say how long it takes'
-  const { forecast } = outlook
-  const steps = forecast.kind === 'known' ? forecast.steps.filter(({ kind }) => kind === 'run') : []
+export function etaOf(open: number, forecast: CreditForecast | null): string {
+  const perMinute = forecast?.perMinute ?? null
+  if (forecast === null || perMinute === null) return 'too few to say how long it takes'
+  const { outcome } = forecast
+  const steps = outcome.kind === 'known' ? outcome.steps.filter(({ kind }) => kind === 'run') : []
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
   if (!steps.some(({ cut }) => cut !== null))
     return `about ${spanText((open / perMinute) * 60)} to go`
   return `credits reach for ${bought} of them, about ${spanText((bought / perMinute) * 60)}`
 }
 
-function outlookPart({ outlook, origin, zone }: StatusView): string[] {
+function forecastPart({ forecast, origin, zone }: StatusView): string[] {
   if (origin === 'test') return []
-  if (outlook === null) return ['outlook: npm run outlook']
-  return outlookSentences(outlook, zone).map((line) => `outlook: ${line}`)
+  if (forecast === null) return ['forecast: npm run forecast']
+  return forecastSentences(forecast, zone).map((line) => `forecast: ${line}`)
 }
 
 /** Next command for a person to type. */

@@ -5,15 +5,15 @@ import { callerPath, type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openLog } from '../../base/log.ts'
 import { formatInstant } from '../../base/time/zone.ts'
-import { outlookJson, outlookSentences, readCreditOutlook } from '../forecast/foresee.ts'
-import { refreshOutlook } from '../forecast/kept.ts'
+import { forecastJson, forecastSentences, readCreditForecast } from '../forecast/foresee.ts'
+import { refreshForecast } from '../forecast/kept.ts'
 import { type Mill, openMill } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
 import { type Overdue, overdueNights } from '../nights/nights.ts'
 import type { ChooseQueries } from './run.ts'
 import { loadSchedules, schedulesFile } from './schedule.ts'
 import { keepTime, Scheduler } from './scheduler.ts'
-import { formatNights, nightsJson, readNightOutlook } from './show.ts'
+import { formatNights, nightsJson, readNightForecast } from './show.ts'
 
 /** Flags of `npm run nightly`. */
 export interface NightlyFlags {
@@ -65,12 +65,12 @@ const shownDays = 7
 
 async function showSchedules(mill: Mill, path: string, json: boolean): Promise<Exit> {
   const file = await loadSchedules(mill.db, { file: path, zone: mill.config.zone })
-  const outlook = await readNightOutlook(mill.db, file)
-  const credits = await readCreditOutlook(mill, { days: shownDays })
-  if (json) printJson({ ...nightsJson(outlook), outlook: outlookJson(credits) })
-  else print([formatNights(outlook), ...outlookSentences(credits, mill.config.zone)].join('\n\n'))
+  const forecast = await readNightForecast(mill.db, file)
+  const credits = await readCreditForecast(mill, { days: shownDays })
+  if (json) printJson({ ...nightsJson(forecast), forecast: forecastJson(credits) })
+  else print([formatNights(forecast), ...forecastSentences(credits, mill.config.zone)].join('\n\n'))
   if (file.schedules.length === 0 && file.refusals.length > 0) return exits.usage
-  return sayOverdue(outlook.schedules.flatMap(({ overdue }) => overdue))
+  return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
 /** Overdue nights end the command with a failure, for callers that read only the exit code. */
@@ -89,7 +89,7 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
     await scheduler.close()
     await beside.tellNews(mill)
   }
-  await refreshOutlook(mill)
+  await refreshForecast(mill)
   if (!scheduler.usable) return exits.usage
   return sayOverdue(await overdueNights(mill.db))
 }

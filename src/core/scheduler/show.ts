@@ -23,7 +23,7 @@ import {
 } from './schedule.ts'
 
 /** The schedules for people: a table for each, then the lines of the file that cannot be used. */
-export function formatNights({ schedules, refusals }: Outlook): string {
+export function formatNights({ schedules, refusals }: Forecast): string {
   const parts: string[] = []
   if (schedules.length === 0) parts.push('No schedule can be used.')
   for (const view of schedules) parts.push(formatSchedule(view))
@@ -63,7 +63,7 @@ function latelyOf({ lately }: ScheduleView): string {
   return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
 }
 
-export function nightsJson({ schedules, refusals }: Outlook) {
+export function nightsJson({ schedules, refusals }: Forecast) {
   return {
     schedules: schedules.map(({ schedule, next, last, overdue, lately }) => ({
       schedule: schedule.name,
@@ -109,7 +109,7 @@ interface ScheduleView {
 }
 
 /** Past and coming nights of the schedules, and the refused lines of the file. */
-export interface Outlook {
+export interface Forecast {
   readonly schedules: readonly ScheduleView[]
   readonly refusals: readonly RefusedLine[]
 }
@@ -119,7 +119,7 @@ const shownTimes = 3
 const latelyDays = 7
 
 /** Next times, last nights and overdue nights of every schedule of the file. */
-export async function readNightOutlook(db: Database, file: ScheduleFile): Promise<Outlook> {
+export async function readNightForecast(db: Database, file: ScheduleFile): Promise<Forecast> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const overdue = await overdueNights(db, now)

@@ -3,7 +3,7 @@
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { ForecastStep } from '../../core/forecast/forecast.ts'
-import { type CreditOutlook, outlookSentences } from '../../core/forecast/foresee.ts'
+import { type CreditForecast, forecastSentences } from '../../core/forecast/foresee.ts'
 import {
   type AccountPurse,
   type PursePoint,
@@ -47,7 +47,7 @@ export interface PurseFound {
 }
 
 interface MoneyFound extends PurseFound {
-  readonly outlook: CreditOutlook | null
+  readonly forecast: CreditForecast | null
 }
 
 const usualDays = 31
@@ -65,15 +65,15 @@ export const money = definePage({
     lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, by when calls
     ended.`,
     body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
-    ${drawBalances(found, place, span)} ${drawOutlook(found.outlook, place)} ${drawCosts(found)}`,
+    ${drawBalances(found, place, span)} ${drawForecast(found.forecast, place)} ${drawCosts(found)}`,
   }),
 })
 
 async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFound> {
   const zoned = { ...span, zone: reading.config.zone }
-  const outlook = await reading.outlook()
+  const forecast = await reading.forecast()
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
-  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, outlook }))
+  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, forecast }))
 }
 
 /** Falls of the balance in some days that no call of ours surely explains. */
@@ -379,36 +379,36 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
 }
 
 /** Expected and highest cost of open runs and coming nights. */
-function drawOutlook(outlook: CreditOutlook | null, { zone }: PagePlace): Html {
+function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
   const about = html`The coming seven days of the account in the settings;
-  ${command('npm run outlook')} looks further.`
-  if (outlook === null) {
-    return section({ id: 'outlook', title: 'Outlook', about }, drawOutlookLines(outlook, zone))
+  ${command('npm run forecast')} looks further.`
+  if (forecast === null) {
+    return section({ id: 'forecast', title: 'Forecast', about }, drawForecastLines(forecast, zone))
   }
-  const { forecast } = outlook
-  const steps = forecast.kind === 'known' ? forecast.steps : []
+  const { outcome } = forecast
+  const steps = outcome.kind === 'known' ? outcome.steps : []
   const body =
     steps.length === 0
       ? nothing(
           'Nothing is open, or nobody knows yet what it costs. What is to come would be a line for each run and night here.',
           'npm run nightly -- --show',
         )
-      : html`${band(outlook, steps)} ${table('What is to come', outlookColumns(zone), steps)}`
+      : html`${band(forecast, steps)} ${table('What is to come', forecastColumns(zone), steps)}`
   return section(
-    { id: 'outlook', title: 'Outlook', about },
-    html`${drawOutlookLines(outlook, zone)} ${body}`,
+    { id: 'forecast', title: 'Forecast', about },
+    html`${drawForecastLines(forecast, zone)} ${body}`,
   )
 }
 
-/** The outlook in sentences; null: nobody could wait for it. */
-export function drawOutlookLines(outlook: CreditOutlook | null, zone: string): Html {
-  if (outlook === null) return html`<p>It takes too long to compute for a look.</p>`
+/** The forecast in sentences; null: nobody could wait for it. */
+export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
+  if (forecast === null) return html`<p>It takes too long to compute for a look.</p>`
   return html`<ul class="lines">
-    ${outlookSentences(outlook, zone).map((line) => html`<li>${line}</li>`)}
+    ${forecastSentences(forecast, zone).map((line) => html`<li>${line}</li>`)}
   </ul>`
 }
 
-function outlookColumns(zone: string) {
+function forecastColumns(zone: string) {
   const number = true as const
   const word = true as const
   return [
@@ -437,7 +437,10 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
 }
 
 /** The balance to come: one line as paid lately, one at the dearest price. */
-function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastStep[]): Html | null {
+function band(
+  { balance, now, floor }: CreditForecast,
+  steps: readonly ForecastStep[],
+): Html | null {
   // One point in time is no course of things.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
@@ -464,7 +467,7 @@ function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastSt
       named: true,
       mark: { value: floor, name: `floor ${numberText(floor)}` },
     },
-    { name: 'Picture of the outlook', seen: 'beginning' },
+    { name: 'Picture of the forecast', seen: 'beginning' },
   )
 }
 

@@ -25,7 +25,7 @@ import {
   unknown,
 } from '../drawing/parts.ts'
 import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
-import { drawOutlookLines } from './money.ts'
+import { drawForecastLines } from './money.ts'
 
 /** The state of the mill as `status` has it, the queue aside, with who works and what was told. */
 interface OperationsFound extends Omit<MillState, 'queue'> {
@@ -35,12 +35,12 @@ interface OperationsFound extends Omit<MillState, 'queue'> {
 
 const shownNews = 6
 
-/** One moment of the tables; the outlook, which is dear, may be some seconds older. */
+/** One moment of the tables; the forecast, which is dear, may be some seconds older. */
 async function readOperations(reading: DeskReading): Promise<OperationsFound> {
-  const outlook = await reading.outlook()
+  const forecast = await reading.forecast()
   return reading.books(async (db) => ({
     ...(await readTables({ ...reading.mill, db }, null)),
-    outlook,
+    forecast,
     crew: await readCrew(db),
     notices: await listNotices(db, shownNews),
   }))
@@ -154,15 +154,15 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
         { text: 'spent this day', value: figure('account.day_spent', account.day_spent) },
         { text: 'spent this month', value: figure('account.month_spent', account.month_spent) },
       ])}
-      <h3>Outlook</h3>
-      ${outlookLinesOf(found, zone)}
+      <h3>Forecast</h3>
+      ${forecastLinesOf(found, zone)}
       <p>${to(href('/money'), 'Balance over time, statement and costs')}</p>`,
   )
 }
 
-function outlookLinesOf({ outlook, origin }: OperationsFound, zone: string): Html {
+function forecastLinesOf({ forecast, origin }: OperationsFound, zone: string): Html {
   if (origin === 'test') return html`<p>A test account never stops for credit.</p>`
-  return drawOutlookLines(outlook, zone)
+  return drawForecastLines(forecast, zone)
 }
 
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
@@ -309,7 +309,7 @@ interface Headline {
   readonly text: string
 }
 
-function headline({ runs, account, crew, endedLastMinute, outlook }: OperationsFound): Headline {
+function headline({ runs, account, crew, endedLastMinute, forecast }: OperationsFound): Headline {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   const tasks = count(open, 'open task')
   const stop = account?.stops[0]
@@ -334,7 +334,7 @@ function headline({ runs, account, crew, endedLastMinute, outlook }: OperationsF
     const text = `${tasks}; no call ended in the last minute.`
     return { tone: 'warn', title: 'At work, and nothing comes back', text }
   }
-  return { tone: 'good', title: 'At work', text: `${tasks}: ${etaOf(open, outlook)}.` }
+  return { tone: 'good', title: 'At work', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }
 
 function totals({ runs, endedLastMinute, account }: OperationsFound): Html {

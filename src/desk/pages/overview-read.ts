@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
-import type { CreditOutlook } from '../../core/forecast/foresee.ts'
+import type { CreditForecast } from '../../core/forecast/foresee.ts'
 import { type MillState, readTables } from '../../core/runs/look.ts'
 import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
 import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
@@ -44,9 +44,9 @@ export interface Standing {
 
 export interface OverviewFound {
   readonly standing: Standing | null
-  readonly state: Omit<MillState, 'queue' | 'outlook'>
+  readonly state: Omit<MillState, 'queue' | 'forecast'>
   readonly workers: readonly LiveWorker[]
-  readonly outlook: CreditOutlook | null
+  readonly forecast: CreditForecast | null
   readonly nights: readonly CalendarEntry[]
   readonly alerts: readonly AlertRow[]
 }
@@ -57,18 +57,18 @@ const shownGains = 5
 const mostAlerts = 500
 const mostLines = 7
 
-type Parts = Pick<DeskReading, 'answers' | 'books' | 'outlook' | 'mill' | 'today'>
+type Parts = Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>
 
 /** Reads the overview; `day` is the day that it is about, the newest unless told. */
 export async function readOverview(
   reading: Parts,
   day: string | null = null,
 ): Promise<OverviewFound> {
-  const outlook = await reading.outlook()
+  const forecast = await reading.forecast()
   const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
   return reading.books(async (db) => ({
     standing,
-    outlook,
+    forecast,
     state: await readTables({ ...reading.mill, db }, null),
     workers: await readCrew(db),
     nights: await readCalendar(db, {

@@ -420,18 +420,18 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
 }
 
 /** Credits in nights, and when the floor is reached; null: not known, or not in sight. */
-export function creditsOf({ outlook }: OverviewFound): {
+export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
   readonly topUpBy: Date | null
 } {
-  if (outlook === null || outlook.balance === null || outlook.forecast.kind !== 'known') {
+  if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {
     return { nights: null, topUpBy: null }
   }
-  const { balance, floor, now, until, forecast } = outlook
-  const steps = forecast.steps.filter(({ kind }) => kind === 'night')
+  const { balance, floor, now, until, outcome } = forecast
+  const steps = outcome.steps.filter(({ kind }) => kind === 'night')
   const days = Math.max(1, (until.getTime() - now.getTime()) / dayMs)
   const perDay = steps.reduce((sum, { credits }) => sum + credits, 0) / days
-  const met = forecast.steps.find(({ floorAt }) => floorAt !== null)
+  const met = outcome.steps.find(({ floorAt }) => floorAt !== null)
   return {
     nights: perDay === 0 ? null : Math.max(0, Math.floor((balance - floor) / perDay)),
     topUpBy: met?.floorAt === null || met === undefined ? null : new Date(met.floorAt),

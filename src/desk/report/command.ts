@@ -94,8 +94,8 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
   const today = localDate(config.zone, new Date())
   const read = <T>(from: (db: Database) => Promise<T>) =>
     readSnapshot(mill.db, { origins, role: null }, from)
-  const outlook = () => withinTime(mill.db, outlookMs, (db) => lookAhead({ ...mill, db }))
-  const found = await readOverview({ mill, today, answers: read, books: read, outlook })
+  const forecast = () => withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))
+  const found = await readOverview({ mill, today, answers: read, books: read, forecast })
   const summary = summarise(found, { today, zone: config.zone })
   if (to !== undefined) {
     const { path, target } = await htmlTarget(to, env)
@@ -109,7 +109,7 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
   return exits.done
 }
 
-const outlookMs = 10_000
+const forecastMs = 10_000
 
 /** Too many domains are refused: one left out without a word would look like one that ranks for nothing. */
 function readNames(typed: string, most: number): readonly string[] {

@@ -2,7 +2,7 @@
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { foresee, outlookJson, outlookLines } from '../../core/forecast/foresee.ts'
+import { foresee, forecastJson, forecastLines } from '../../core/forecast/foresee.ts'
 import { readStatement } from '../../core/ledger/statement.ts'
 import type { Mill } from '../../core/mill.ts'
 import { listOddNights, type OddNight } from '../../core/nights/odd-nights.ts'
@@ -81,7 +81,7 @@ export type MonthView = Awaited<ReturnType<typeof readMonth>>
 export async function readMonth({ config, db, supplier }: Mill, list: string) {
   const { creditFloor: floor, maxAgeMs, renewal, zone } = config
   const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
-  const outlook = await imagineSchedule(db, { list, zone }, (seen) =>
+  const forecast = await imagineSchedule(db, { list, zone }, (seen) =>
     foresee(seen, { buyer: supplier, ...rules, days: 7 }),
   )
   const order = { account: supplier.account, since: null, until: null, zone }
@@ -90,7 +90,7 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
   return {
     account: supplier.account,
     zone,
-    outlook,
+    forecast,
     nights: await listOddNights(db, list),
     alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
     sums: statement.sums,
@@ -103,14 +103,14 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
 export function monthLines({
   account,
   zone,
-  outlook,
+  forecast,
   nights,
   alerts,
   ...statement
 }: MonthView): readonly string[] {
   return [
-    '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
-    ...outlookLines(outlook, zone),
+    '\nFORECAST, if this list were bought each night at 02:00 from now on (npm run forecast):\n',
+    ...forecastLines(forecast, zone),
     '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
     formatNights(nights.filter(({ suspect }) => suspect)),
     '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
@@ -123,13 +123,13 @@ export function monthLines({
 }
 
 /** The month for programs. */
-export function monthJson({ outlook, nights, alerts, sums, events }: MonthView) {
+export function monthJson({ forecast, nights, alerts, sums, events }: MonthView) {
   const [suspects, odd] = [true, false].map((suspect) =>
     nights
       .filter((night) => night.suspect === suspect)
       .map(({ run_date, run, why }) => ({ run_date, run, why })),
   )
-  return { outlook: outlookJson(outlook), suspects, odd, alerts, statement: { sums, events } }
+  return { forecast: forecastJson(forecast), suspects, odd, alerts, statement: { sums, events } }
 }
 
 function formatNights(nights: readonly OddNight[]): string {

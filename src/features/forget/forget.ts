@@ -1,7 +1,6 @@
 // Forgets a list, words, a host: step by step, so that a killed one goes on.
 
 import type { Database } from '../../base/database/database.ts'
-import { factTables } from '../../base/database/facts.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { unhandled } from '../../base/errors.ts'
@@ -30,6 +29,7 @@ import {
   noteDomain,
   noteRelated,
   patiently,
+  tablesOfAnswers,
   tally,
   wordPattern,
 } from './naming.ts'
@@ -317,7 +317,7 @@ async function countQueries(
       from ${sql.table(table)}
       where ${sql.ref(key)} in (select query_id from gone)`
   })
-  const told = factTables.map(
+  const told = tablesOfAnswers.map(
     (table) => sql`
       select ${table}, count(*) from ${sql.table(table)} where search_id in (select id from answers)`,
   )

@@ -148,6 +148,9 @@ function factsNaming(pattern: string): Readonly<Record<string, RawBuilder<boolea
   return Object.fromEntries(Object.entries(naming).map(([table, of]) => [table, of(pattern)]))
 }
 
+/** Tables with rows about an answer, which go with it. */
+export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
+
 /**
  * Removes all that answers say, with their bodies. What they named is noted, to go when nobody names it any more.
  */
@@ -165,7 +168,7 @@ export async function removeAnswers(
     .where((eb) => eb('o.search_id', '=', eb.fn.any(eb.val(answers))))
     .execute()
   const gone: Record<string, number> = {}
-  for (const table of factTables) {
+  for (const table of tablesOfAnswers) {
     gone[table] = await touched(
       trx,
       trx.deleteFrom(table).where((eb) => eb('search_id', '=', eb.fn.any(eb.val(answers)))),

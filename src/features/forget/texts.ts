@@ -60,6 +60,11 @@ function toldOfNights(pattern: string): readonly Place[] {
         ${untold}`,
     },
     { table: 'nights', where: sql<boolean>`note ~* ${pattern}`, set: sql`note = ${blank}` },
+    ...['quarantine', 'trust_marks'].map((table) => ({
+      table,
+      where: sql<boolean>`reason ~* ${pattern}`,
+      set: sql`reason = ${blank}`,
+    })),
     {
       table: 'notes.annotations',
       where: sql<boolean>`concat_ws(' ', text, tag) ~* ${pattern}`,
@@ -128,7 +133,7 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
       set: null,
     },
     {
-      table: 'outlook_steps',
+      table: 'forecast_steps',
       where: sql<boolean>`list = ${name} or name in ${schedules}`,
       set: null,
     },

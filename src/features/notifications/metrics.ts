@@ -2,7 +2,7 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../../base/database/database.ts'
-import { readKeptOutlook } from '../../core/forecast/kept.ts'
+import { readKeptForecast } from '../../core/forecast/kept.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { overdueNights } from '../../core/nights/nights.ts'
 import { countSuspects, readGoodNights } from '../../core/nights/odd-nights.ts'
@@ -50,7 +50,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
   })
   if (counted !== undefined) mirrorTasks(registers, counted)
   const collectAccount = accountGauges(registers)
-  const collectOutlook = outlookGauges(registers)
+  const collectForecast = forecastGauges(registers)
   const collect = [listGauges, nightGauges, suspectGauges, newsGauges].map((open) =>
     open(registers, db),
   )
@@ -60,7 +60,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
       const account = { name: supplier.account, kind: supplier.origin, floor }
       await Promise.all([
         collectAccount(db, account),
-        collectOutlook(db, supplier),
+        collectForecast(db, supplier),
         ...collect.map((ask) => ask()),
       ])
       const own = await registry.metrics()
@@ -202,21 +202,21 @@ function nightGauges(registers: Registry[], db: Database) {
   }
 }
 
-function outlookGauges(registers: Registry[]) {
+function forecastGauges(registers: Registry[]) {
   const credits = gauge(registers, {
-    name: 'outlook_day_credits',
-    help: 'Credits that the 24 hours after the last outlook will use.',
+    name: 'forecast_day_credits',
+    help: 'Credits that the 24 hours after the last forecast will use.',
   })
   const days = gauge(registers, {
-    name: 'outlook_days_to_floor',
-    help: 'Days until the floor is met by the last outlook; absent while it is not met within thirty.',
+    name: 'forecast_days_to_floor',
+    help: 'Days until the floor is met by the last forecast; absent while it is not met within thirty.',
   })
   const made = gauge(registers, {
-    name: 'outlook_timestamp_seconds',
-    help: 'When the outlook was last computed.',
+    name: 'forecast_timestamp_seconds',
+    help: 'When the forecast was last computed.',
   })
   return async (db: Database, account: { account: string; origin: string }) => {
-    const found = await readKeptOutlook(db, account)
+    const found = await readKeptForecast(db, account)
     // Not nought: nobody knows, or it does not come to that.
     for (const one of [credits, days, made]) one.remove()
     if (found === null) return

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { probeDatabase } from '../../base/database/database.ts'
 import { Misuse } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
-import { startOutlook } from '../../core/forecast/kept.ts'
+import { startForecast } from '../../core/forecast/kept.ts'
 import type { Mill } from '../../core/mill.ts'
 import { openMetrics, type TaskCounts } from './metrics.ts'
 import { startNews } from './news.ts'
@@ -30,7 +30,7 @@ interface Monitor {
 
 const newsEveryMs = 5_000
 
-/** Health checks and metrics when a port is set, news when a webhook is; and the outlook, for whoever asks the tables. */
+/** Health checks and metrics when a port is set, news when a webhook is; and the forecast, for whoever asks the tables. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { tell } = options
@@ -61,12 +61,12 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
     webhook === null
       ? null
       : startNews(mill.db, { webhook, unattendedMs, tell, everyMs: newsEveryMs })
-  const outlook = startOutlook(mill)
+  const forecast = startForecast(mill)
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,
     close: async () => {
-      await outlook.close()
+      await forecast.close()
       await news?.close()
       await health?.close()
     },

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCron } from '../../../src/base/time/cron.ts'
-import { type CreditOutlook, foresee } from '../../../src/core/forecast/foresee.ts'
+import { type CreditForecast, foresee } from '../../../src/core/forecast/foresee.ts'
 import { fraction } from '../../../src/service/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -111,12 +111,12 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-function stepsOf({ forecast }: CreditOutlook) {
-  if (forecast.kind === 'unknown') throw new Error(`nobody knows the ${forecast.missing}`)
-  return forecast.steps
+function stepsOf({ outcome }: CreditForecast) {
+  if (outcome.kind === 'unknown') throw new Error(`nobody knows the ${outcome.missing}`)
+  return outcome.steps
 }
 
-describe('the outlook', () => {
+describe('the forecast', () => {
   test('of sixty nights is right to three in a hundred mostly, and never says of a night that it fits which did not', async () => {
     await lists()
     const world: World = { balance: 2400, price: 1, seq: 0 }

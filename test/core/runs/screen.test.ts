@@ -53,9 +53,12 @@ const account: Account = {
   stops: [],
 }
 
-type Outlook = NonNullable<StatusView['outlook']>
+type Forecast = NonNullable<StatusView['forecast']>
 
-function outlookOf(steps: readonly Partial<ForecastStep>[], more: Partial<Outlook> = {}): Outlook {
+function forecastOf(
+  steps: readonly Partial<ForecastStep>[],
+  more: Partial<Forecast> = {},
+): Forecast {
   const step = {
     ...{ kind: 'run' as const, name: '1', list: 'shoes', at: 0, asked: 1, fresh: 0, bought: 1 },
     ...{ credits: 1, worst: 1, after: 499, cut: null, sure: true, floorAt: null },
@@ -63,7 +66,7 @@ function outlookOf(steps: readonly Partial<ForecastStep>[], more: Partial<Outloo
   return {
     ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observedAt: null },
     ...{ floor: 100, perMinute: 60, schedules: 0, unpriced: [], renewal: null },
-    forecast: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
+    outcome: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
     ...more,
   }
 }
@@ -79,7 +82,7 @@ function view(more: Partial<StatusView> = {}): StatusView {
     floor: 100,
     queue: { backend: 'postgres', jobs: 1, paused: false },
     endedLastMinute: 1,
-    outlook: outlookOf([]),
+    forecast: forecastOf([]),
     zone: 'UTC',
     nights: [],
     ...more,
@@ -97,10 +100,12 @@ describe('the status', () => {
 
   test('says how far the credits reach and when the floor is met, before it is', () => {
     const stop = { asked: 300, bought: 200, cut: 'floor', sure: false, floorAt: 200_000 } as const
-    const shown = formatStatus(view({ runs: [run(1, { open: 300 })], outlook: outlookOf([stop]) }))
+    const shown = formatStatus(
+      view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
+    )
     expect(shown).toContain('credits reach for 200 of them, about 4 min')
     expect(shown).toContain(
-      'outlook: the credit floor is reached around 1970-01-01 00:03: shoes stops at 200 of 300',
+      'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops at 200 of 300',
     )
   })
 

@@ -207,13 +207,13 @@ describe('what a coming night will buy', () => {
     await sql`
       insert into account_costs (account_id, class, dearest, cheapest, seen)
       values (1, '10/-', 1, 1, 100)`.execute(table.db)
-    const outlook = await foresee(table.db, {
+    const forecast = await foresee(table.db, {
       ...{ buyer: { account: 'bundled', origin: 'sandbox', api: 'bundled' }, floor: 0 },
       ...{ maxAgeMs: 0, dailyBudget: null, monthlyBudget: null, renewal: null, zone: 'UTC' },
       days: 3,
     })
-    if (outlook.forecast.kind === 'unknown') throw new Error(outlook.forecast.missing)
-    const told = outlook.forecast.steps.map(({ asked, fresh }) => [asked, fresh])
+    if (forecast.outcome.kind === 'unknown') throw new Error(forecast.outcome.missing)
+    const told = forecast.outcome.steps.map(({ asked, fresh }) => [asked, fresh])
     expect(told).toEqual([1, 1, 1].map(() => [1, 1]))
   })
 })

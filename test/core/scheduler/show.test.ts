@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatNights, nightsJson, type Outlook } from '../../../src/core/scheduler/show.ts'
+import { formatNights, nightsJson, type Forecast } from '../../../src/core/scheduler/show.ts'
 import { scheduleOf } from './world.ts'
 
 const last = {
@@ -18,7 +18,7 @@ const overdue = [
 ]
 const next = [new Date('2026-10-03T00:00:00Z')]
 
-const outlook: Outlook = {
+const forecast: Forecast = {
   schedules: [
     {
       schedule: scheduleOf({ zone: 'Europe/Berlin', budget: 500, missed: 'all', overlap: 'queue' }),
@@ -40,7 +40,7 @@ const outlook: Outlook = {
 
 describe('schedules as a page', () => {
   test('say each rule, time and outcome in words, in the zone of the schedule', () => {
-    const page = formatNights(outlook)
+    const page = formatNights(forecast)
     expect(page).toContain('nightly: At 02:00, Europe/Berlin')
     expect(page).toMatch(/rules +missed: all, overlap: queue, at most 500 credits a night$/m)
     expect(page).toMatch(/next +2026-10-03 02:00$/m)
@@ -52,7 +52,7 @@ describe('schedules as a page', () => {
   })
 
   test('say what a list and its labels are given when money is short', () => {
-    const [view] = outlook.schedules
+    const [view] = forecast.schedules
     if (view === undefined) throw new Error('expected a schedule')
     const schedule = { ...view.schedule, part: 0.4, shares: [{ tag: 'brand', share: 0.3 }] }
     const given = { schedules: [{ ...view, schedule }], refusals: [] }
@@ -66,7 +66,7 @@ describe('schedules as a page', () => {
   })
 
   test('say that one is off, and which lines of the file are refused', () => {
-    const page = formatNights(outlook)
+    const page = formatNights(forecast)
     expect(page).toContain('off (off): At 02:00, UTC')
     expect(page).toMatch(/next +never, it is off$/m)
     expect(page).toMatch(/lately +none in the last 7 days$/m)
@@ -77,7 +77,7 @@ describe('schedules as a page', () => {
 
 describe('schedules for programs', () => {
   test('are the same, with times as they are', () => {
-    const { schedules, refused } = nightsJson(outlook)
+    const { schedules, refused } = nightsJson(forecast)
     expect(schedules[0]).toMatchObject({
       schedule: 'nightly',
       cron: '0 2 * * *',
@@ -88,6 +88,6 @@ describe('schedules for programs', () => {
       overdue: [{ due_at: overdue[0]?.dueAt, problem: 'nobody decided' }],
     })
     expect(schedules[1]).toMatchObject({ on: false, next: [], last: null })
-    expect(refused).toEqual(outlook.refusals)
+    expect(refused).toEqual(forecast.refusals)
   })
 })

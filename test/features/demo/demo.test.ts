@@ -44,7 +44,7 @@ test('a month in which things go wrong shows what is to come, each wrong night a
   await month.close()
   rmSync(own, { recursive: true, force: true })
   expect(ended).toMatchObject({ code: 0 })
-  const { outlook, suspects, odd, alerts, statement } = JSON.parse(ended.stdout).month
+  const { forecast, suspects, odd, alerts, statement } = JSON.parse(ended.stdout).month
   expect(suspects.map(({ why }: { why: string }) => why)).toEqual([
     expect.stringContaining('100 % of the answers have no result'),
     expect.stringMatching(/answers are 1\.\d results deep/),
@@ -72,8 +72,8 @@ test('a month in which things go wrong shows what is to come, each wrong night a
     })
     expect([nights.has(alert.run_date), nights.has(alert.base_run_date)]).toEqual([false, false])
   }
-  expect(outlook.steps.length).toBeGreaterThan(0)
-  expect(outlook.floor_at).not.toBeNull()
+  expect(forecast.steps.length).toBeGreaterThan(0)
+  expect(forecast.floor_at).not.toBeNull()
 })
 
 test('a month with fewer nights than things can go wrong in is refused', async () => {

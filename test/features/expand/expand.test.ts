@@ -60,6 +60,23 @@ describe('five rounds of expansion', () => {
     expect(await broken(mill)).toEqual([])
   })
 
+  test('cost no more than was typed although some replies are charged and lost', async () => {
+    const { api, mill } = await openScene({ api: { credits: 5_000, cost: 1 } })
+    await seed(mill, 'seeds', seeds)
+    api.set({ faults: [{ kind: 'drop', chance: 0.3 }] })
+    const outcomes = await buyRounds(mill, typed({ credits: 60, depth: 3 }))
+    expect(outcomes.at(-1)?.kind).toBe('spent')
+    const cost = bought(api).reduce((sum, { charged }) => sum + charged, 0)
+    const { lost } = await mill.db
+      .selectFrom('calls')
+      .select(({ fn }) => fn.countAll<number>().as('lost'))
+      .where('outcome', '=', 'unknown')
+      .executeTakeFirstOrThrow()
+    expect(lost).toBeGreaterThan(2)
+    expect(cost).toBeLessThanOrEqual(60)
+    expect(cost).toBeGreaterThan(50)
+  })
+
   test('stop at the floor, and go on after a top-up where they stood', async () => {
     const { api, mill } = await openScene({
       api: { credits: 60, cost: 1 },

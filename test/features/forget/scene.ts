@@ -113,6 +113,14 @@ async function tellTales(db: Database): Promise<void> {
         ${`${person} left for "zeppelin one"`}, 'serp_changes --q "zeppelin one"'
       from run
     ),
+    doubted as (
+      insert into quarantine (search_id, run_id, reason)
+      select search_id, id, ${`it answers another query: "zeppelin one" of ${person}`} from run
+    ),
+    marked as (
+      insert into trust_marks (run_id, search_id, trusted, reason, made_by)
+      select id, search_id, false, ${`airships: zeppelin one is odd at ${person}`}, 'an operator' from run
+    ),
     rested as (
       insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, why)
       select list_id, query_id, run_date, 2, run_date, false, 'quiet since zeppelin one' from run

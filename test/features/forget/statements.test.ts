@@ -242,7 +242,7 @@ describe('forgetting', () => {
       const gone = await forgetWholly(subjects[kind])
       for (const table of [
         ...['organic_results', 'searches', 'queries', 'tasks', 'calls'],
-        ...['list_queries', 'cadences', 'alerts', 'notices'],
+        ...['list_queries', 'cadences', 'alerts', 'notices', 'quarantine', 'trust_marks'],
       ]) {
         expect([table, counted[table] ?? 0]).toEqual([table, gone[table] ?? 0])
       }

@@ -61,12 +61,12 @@ describe('metrics', () => {
     expect(lines).toContain('bullmq_jobs 0')
   })
 
-  test('tell of the outlook what was kept, and of suspect runs how many and whether it is the newest', async () => {
+  test('tell of the forecast what was kept, and of suspect runs how many and whether it is the newest', async () => {
     const lines = async () => {
       const text = await openMetrics({ db: database.db, supplier, floor: 100 }).text()
       return text
         .split('\n')
-        .filter((line) => /^querymill_(outlook|nights_suspect|last_night)/.test(line))
+        .filter((line) => /^querymill_(forecast|nights_suspect|last_night)/.test(line))
     }
     expect(await lines()).toEqual([])
     await sql`
@@ -81,18 +81,18 @@ describe('metrics', () => {
         select list.id, date '2026-10-01' + n, 'nightly', 'done', now() - (5 - n) * interval '2 days', n in (1, 3)
         from list, generate_series(0, 4) n
       )
-      insert into outlooks (account_id, asked_at, made_at, day_credits, floor_at)
+      insert into forecasts (account_id, asked_at, made_at, day_credits, floor_at)
       select id, now(), to_timestamp(1700000000), 1460, now() + interval '36 hours'
       from account`.execute(database.db)
     const told = await lines()
-    expect(told).toContain('querymill_outlook_day_credits 1460')
-    expect(told).toContain('querymill_outlook_timestamp_seconds 1700000000')
+    expect(told).toContain('querymill_forecast_day_credits 1460')
+    expect(told).toContain('querymill_forecast_timestamp_seconds 1700000000')
     expect(told).toContain('querymill_nights_suspect{list="words"} 1')
     expect(told).toContain('querymill_last_night_suspect{list="words"} 0')
-    const days = told.find((line) => line.startsWith('querymill_outlook_days_to_floor'))
+    const days = told.find((line) => line.startsWith('querymill_forecast_days_to_floor'))
     expect(Number(days?.split(' ')[1])).toBeCloseTo(1.5, 2)
     await sql`update runs set suspect = true where run_date = '2026-10-05'`.execute(database.db)
-    await sql`update outlooks set floor_at = null`.execute(database.db)
+    await sql`update forecasts set floor_at = null`.execute(database.db)
     const later = await lines()
     expect(later).toContain('querymill_last_night_suspect{list="words"} 1')
     expect(later.join(' ')).not.toContain('days_to_floor')

@@ -149,7 +149,7 @@ const courses: readonly {
   },
   {
     alert: 'QuerymillFloorNear',
-    series: { querymill_outlook_days_to_floor: '4x30 2.5x30' },
+    series: { querymill_forecast_days_to_floor: '4x30 2.5x30' },
     silent: '44m',
     fires: '47m',
   },

@@ -5,7 +5,8 @@ import { planList } from '../../../src/core/enqueue/planning.ts'
 import { rebuild } from '../../../src/core/runs/rebuild.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import { type Office, openOffice } from '../../support/office.ts'
-import { openScene } from '../../support/scene.ts'
+import { run } from '../../support/run.ts'
+import { openScene, queries } from '../../support/scene.ts'
 
 let office: Office
 
@@ -149,4 +150,30 @@ test('a query that stands under an id of its own making is found', async () => {
     .execute()
   expect(await broken()).toEqual({ 'each query has the id of its key': 1 })
   await sql`delete from queries where id = ${id}`.execute(office.desk.db)
+})
+
+test('external spend is told, and ends with 1 once it is above --max-external', async () => {
+  const { api, mill } = await openScene({ api: { credits: 10_000 } })
+  await mill.plan(queries(5))
+  await mill.drain()
+  // Somebody else spends 1,500 credits of the account between two drains.
+  api.renew(api.balance() - 1_500)
+  await mill.plan(queries(10))
+  await mill.drain()
+  const told = 'external spend of 127.0.0.1'
+  for (const [flags, code] of [
+    [[], 0],
+    [['--max-external', '1500'], 0],
+    [['--max-external', '1,499'], 2],
+    [['--max-external', '-1'], 2],
+  ] as const) {
+    const { code: ended, stderr } = await run('verify', flags, mill.env)
+    expect(ended, stderr).toBe(code)
+    expect(stderr).not.toContain(told)
+  }
+  const over = await run('verify', ['--max-external', '1499', '--json'], mill.env)
+  expect(over.code).toBe(1)
+  expect(over.stderr).toContain(told)
+  expect(over.stderr).toContain('1,500 credits, more than --max-external 1499')
+  expect(JSON.parse(over.stdout)).toMatchObject({ ok: false, credits: [{ unexplained: 1_500 }] })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { ForecastStep } from '../../../src/core/forecast/forecast.ts'
 import {
-  type CreditOutlook,
-  outlookJson,
-  outlookLines,
+  type CreditForecast,
+  forecastJson,
+  forecastLines,
 } from '../../../src/core/forecast/foresee.ts'
 
 const at = (text: string) => Date.parse(`${text}:00Z`)
@@ -17,22 +17,25 @@ const run: ForecastStep = {
   ...{ asked: 610, bought: 610, credits: 610, worst: 610, after: 929 },
 }
 
-function outlook(steps: readonly ForecastStep[], more: Partial<CreditOutlook> = {}): CreditOutlook {
+function forecast(
+  steps: readonly ForecastStep[],
+  more: Partial<CreditForecast> = {},
+): CreditForecast {
   return {
     now: new Date('2026-11-22T20:00Z'),
     until: new Date('2026-11-29T20:00Z'),
     ...{ balance: 1539, observedAt: new Date('2026-11-22T19:58Z'), floor: 100, perMinute: 60 },
     ...{ schedules: 1, unpriced: [], renewal: null },
-    forecast: { kind: 'known', steps },
+    outcome: { kind: 'known', steps },
     ...more,
   }
 }
 
-const words = (found: CreditOutlook) => outlookLines(found, 'UTC').slice(2)
+const words = (found: CreditForecast) => forecastLines(found, 'UTC').slice(2)
 
-describe('the outlook in words', () => {
+describe('the forecast in words', () => {
   test('shows a line for each run and night, and what the coming day costs', () => {
-    const [balance, table, ...rest] = outlookLines(outlook([run, night]), 'UTC')
+    const [balance, table, ...rest] = forecastLines(forecast([run, night]), 'UTC')
     expect(balance).toBe(
       'Balance: 1,539 credits (reported 2026-11-22 19:58, after calls in flight); credit floor: 100',
     )
@@ -51,23 +54,23 @@ describe('the outlook in words', () => {
 
   test('names the minute and the query at which the floor stops a night', () => {
     const stop = { ...night, bought: 640, cut: 'floor', sure: false } as const
-    const found = outlook([{ ...stop, floorAt: at('2026-11-23T02:11') }])
+    const found = forecast([{ ...stop, floorAt: at('2026-11-23T02:11') }])
     expect(words(found)[1]).toBe(
       'the credit floor is reached around 2026-11-23 02:11: shoes stops at 640 of 900',
     )
-    expect(outlookLines(found, 'UTC')[1]).toContain('credit floor reached at 640 of 900')
-    expect(outlookJson(found)).toMatchObject({
+    expect(forecastLines(found, 'UTC')[1]).toContain('credit floor reached at 640 of 900')
+    expect(forecastJson(found)).toMatchObject({
       floor_at: new Date('2026-11-23T02:11Z'),
       steps: [{ name: 'nightly', floor_at: new Date('2026-11-23T02:11Z') }],
     })
   })
 
   test('tells what fits only at the prices paid lately, and what budgets leave out', () => {
-    expect(words(outlook([{ ...night, sure: false }]))[1]).toBe(
+    expect(words(forecast([{ ...night, sure: false }]))[1]).toBe(
       'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, shoes of 2026-11-23 02:00 does not fit',
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
-    expect(words(outlook([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
+    expect(words(forecast([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
       'budgets leave out 1,720 queries, first at 2026-11-23 02:00: shoes ends at 40 of 900',
     )
   })
@@ -75,30 +78,30 @@ describe('the outlook in words', () => {
   test('says how many credits to add by when, and which schedule has no figure', () => {
     const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
     const unpriced = [{ schedule: 'news', reason: 'the list news was never read' }]
-    expect(words(outlook([short], { unpriced })).slice(2)).toEqual([
+    expect(words(forecast([short], { unpriced })).slice(2)).toEqual([
       'to buy everything, add 500 credits by 2026-11-23 02:00',
       'news has no forecast: the list news was never read',
     ])
     const day = { credits: 900, worst: 1800 }
     const dark = { kind: 'unknown', missing: 'balance', day } as const
-    expect(outlookLines(outlook([], { balance: null, forecast: dark }), 'UTC')[2]).toBe(
+    expect(forecastLines(forecast([], { balance: null, outcome: dark }), 'UTC')[2]).toBe(
       'next 24 hours: about 900 credits, at most 1,800',
     )
   })
 
   test('says what nobody knows yet: balance, prices, what a renewal brings', () => {
     const dark = (missing: 'balance' | 'prices') =>
-      outlookLines(outlook([], { balance: null, forecast: { kind: 'unknown', missing } }), 'UTC')
+      forecastLines(forecast([], { balance: null, outcome: { kind: 'unknown', missing } }), 'UTC')
     expect(dark('balance')).toEqual([
       'Balance: unknown; credit floor: 100',
       'the balance is not known yet: the first answers will tell',
     ])
     expect(dark('prices')[1]).toBe('prices are not known yet: the first answers will tell')
     const renewal = { at: new Date('2026-12-01T00:00Z'), balance: null }
-    expect(words(outlook([night], { renewal }))[2]).toBe(
+    expect(words(forecast([night], { renewal }))[2]).toBe(
       'the plan renews 2026-12-01 00:00; the first renewal will show how many credits it brings',
     )
-    expect(outlookLines(outlook([], { schedules: 0 }), 'UTC')[1]).toBe(
+    expect(forecastLines(forecast([], { schedules: 0 }), 'UTC')[1]).toBe(
       'no run is open, and no schedule is on',
     )
   })

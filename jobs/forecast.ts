@@ -1,14 +1,18 @@
-// Flags and help of outlook.
+// Flags and help of forecast.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { countFlag } from '../src/base/cli/flags.ts'
 
 await runCommand(
   {
-    name: 'outlook',
+    name: 'forecast',
     about:
       'Forecasts the cost of open runs and coming nights, and when the credit floor is reached.',
-    examples: ['npm run outlook', 'npm run outlook -- --days 30', 'npm run -s outlook -- --json'],
+    examples: [
+      'npm run forecast',
+      'npm run forecast -- --days 30',
+      'npm run -s forecast -- --json',
+    ],
     define: (program) =>
       program
         .option(
@@ -17,8 +21,8 @@ await runCommand(
           (text) => Math.min(countFlag('days', text), 400),
           7,
         )
-        .option('--keep', 'keep it for the view analysis.outlook, as workers and schedulers do')
+        .option('--keep', 'keep it for the view analysis.forecast, as workers and schedulers do')
         .option('--json', 'print one JSON object'),
   },
-  async () => (await import('../src/core/forecast/command.ts')).showOutlook,
+  async () => (await import('../src/core/forecast/command.ts')).showForecast,
 )

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-test('the outlook of open work says what the next drain then pays, and changes nothing', async () => {
+test('the forecast of open work says what the next drain then pays, and changes nothing', async () => {
   const { api, mill } = await openScene({ api: { credits: 500, cost: 2 } })
   await mill.plan(queries(10))
   await mill.drain()
@@ -11,7 +11,7 @@ test('the outlook of open work says what the next drain then pays, and changes n
     Array.from({ length: 30 }, (_, index) => `more ${index}`),
     { list: 'more' },
   )
-  const { code, stdout } = await run('outlook', ['--json'], mill.env)
+  const { code, stdout } = await run('forecast', ['--json'], mill.env)
   expect(code).toBe(0)
   const { balance, steps } = JSON.parse(stdout)
   expect(balance).toBe(480)
@@ -20,27 +20,27 @@ test('the outlook of open work says what the next drain then pays, and changes n
   expect(api.books.balance).toBe(420)
 })
 
-test('an analyst reads the outlook that was computed last, with its age, and a reader computes none', async () => {
+test('an analyst reads the forecast that was computed last, with its age, and a reader computes none', async () => {
   const { mill } = await openScene({ api: { credits: 130, cost: 2 } })
   const read = async () => {
     const { rows } = await sql<Record<string, unknown>>`
       select account, origin, age < interval '1 minute' as young, kind, name, list, asked, bought, credits, after, cut
-      from analysis.outlook order by step`.execute(mill.db)
+      from analysis.forecast order by step`.execute(mill.db)
     return rows
   }
-  await run('outlook', ['--keep'], mill.env)
+  await run('forecast', ['--keep'], mill.env)
   expect(await read()).toEqual([])
   await mill.plan(queries(10))
   await mill.drain()
-  await run('outlook', [], mill.env)
+  await run('forecast', [], mill.env)
   expect(await read()).toEqual([])
-  await run('outlook', ['--keep'], mill.env)
+  await run('forecast', ['--keep'], mill.env)
   const [account] = (await read()).map((row) => row['account'])
   const about = { account, origin: 'live', young: true }
   const nothing = { kind: null, name: null, list: null, asked: null, bought: null, credits: null }
   expect(await read()).toEqual([{ ...about, ...nothing, after: 110, cut: null }])
   const planned = await mill.plan(queries(20), { maxAgeMs: 0, list: 'more' })
-  await run('outlook', ['--keep'], mill.env)
+  await run('forecast', ['--keep'], mill.env)
   expect(await read()).toEqual([
     {
       ...about,
@@ -56,12 +56,12 @@ test('an analyst reads the outlook that was computed last, with its age, and a r
   ])
 })
 
-test('a worker computes the outlook once for all, and leaves it to others what was just computed', async () => {
+test('a worker computes the forecast once for all, and leaves it to others what was just computed', async () => {
   const { mill } = await openScene({ api: { credits: 500 } })
   await mill.plan(queries(5))
   await mill.drain()
   const made = async () => {
-    const { rows } = await sql<{ at: Date }>`select made_at as at from outlooks`.execute(mill.db)
+    const { rows } = await sql<{ at: Date }>`select made_at as at from forecasts`.execute(mill.db)
     return rows.map(({ at }) => at)
   }
   expect((await run('nightly', ['--once'], mill.env)).code).toBeLessThan(2)
@@ -69,7 +69,7 @@ test('a worker computes the outlook once for all, and leaves it to others what w
   expect(first).toBeInstanceOf(Date)
   await run('nightly', ['--once'], mill.env)
   expect(await made()).toEqual([first])
-  await sql`update outlooks set asked_at = asked_at - interval '6 minutes'`.execute(mill.db)
+  await sql`update forecasts set asked_at = asked_at - interval '6 minutes'`.execute(mill.db)
   await run('work', ['--drain'], mill.env)
   const [later] = await made()
   expect(later).not.toEqual(first)
