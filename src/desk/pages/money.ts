@@ -184,7 +184,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
     {
       id: `account-${purse.id}`,
       title: html`Balance of ${given(purse.account)}`,
-      about: html`${purse.origin} account; the balance was told
+      about: html`${purse.origin} account; the balance was reported
       ${instant(purse.observed_at, place.zone)}.`,
     },
     html`${tiles([

@@ -8,6 +8,7 @@ import { root } from '../../../src/base/root.ts'
 import { progressLine } from '../../../src/core/enqueue/command.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { wordsOf } from '../../support/job.ts'
+import { run } from '../../support/run.ts'
 
 const { PATH, HOME } = processEnvironment()
 const own = { PATH, HOME }
@@ -25,35 +26,33 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
+const environment = (env: Record<string, string> = {}) => ({
+  ...own,
+  INIT_CWD: folder,
+  MILL_HOME: join(folder, 'home'),
+  DATABASE_URL: database.url,
+  ...env,
+})
 
-function enqueue(
+const enqueue = (args: readonly string[], env: Record<string, string> = {}) =>
+  run('enqueue', args, environment(env))
+
+/** In a process of its own, which reads an input, or is killed in mid-work. */
+function enqueueApart(
   args: readonly string[],
-  env: Record<string, string> = {},
   { input = '', killAfterMs }: { input?: string; killAfterMs?: number } = {},
-): Promise<Ended> {
+): Promise<{ code: number | null; stdout: string }> {
   const child = spawn(process.execPath, [...wordsOf('enqueue'), ...args], {
     cwd: root,
-    env: {
-      ...own,
-      INIT_CWD: folder,
-      MILL_HOME: join(folder, 'home'),
-      DATABASE_URL: database.url,
-      ...env,
-    },
+    env: environment(),
   })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
-  child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+  let stdout = ''
+  child.stdout.on('data', (piece: Buffer) => (stdout += piece.toString()))
+  child.stderr.resume()
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout })))
 }
 
 async function lists(): Promise<readonly string[]> {
@@ -67,11 +66,11 @@ describe('npm run enqueue', () => {
   test('of a list whose run still has open tasks says that nothing is added, and to work on', async () => {
     await writeFile(join(folder, 'twice.txt'), 'q\ntwice a\ntwice b\n')
     await enqueue(['twice.txt'])
-    const { code, out } = await enqueue(['twice.txt'])
+    const { code, stdout } = await enqueue(['twice.txt'])
     expect(code).toBe(0)
-    expect(out).toContain('2: 0 to send, 0 reused from recent answers, 2 already in the run')
-    expect(out).toMatch(/^cost +nothing more: no query is added$/m)
-    expect(out).toMatch(/^next +npm run work -- --drain$/m)
+    expect(stdout).toContain('2: 0 to send, 0 reused from recent answers, 2 already in the run')
+    expect(stdout).toMatch(/^cost +nothing more: no query is added$/m)
+    expect(stdout).toMatch(/^next +npm run work -- --drain$/m)
   })
 
   test('reads a list, queues it, and says so as one object; again, it adds nothing', async () => {
@@ -81,7 +80,7 @@ describe('npm run enqueue', () => {
     )
     const first = await enqueue(['shoes.csv', '--json'])
     expect(first.code).toBe(0)
-    const said: unknown = JSON.parse(first.out)
+    const said: unknown = JSON.parse(first.stdout)
     expect(said).toMatchObject({
       list: 'shoes',
       rows: 4,
@@ -99,18 +98,18 @@ describe('npm run enqueue', () => {
       'line,reason,content\n5,num is no whole number from 1 to 100,"bad,0"\n',
     )
     const second = await enqueue(['*.csv', '--json'])
-    expect(JSON.parse(second.out)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
+    expect(JSON.parse(second.stdout)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
   })
 
   test('killed at any moment and started again makes each task once', async () => {
     const words = Array.from({ length: 3000 }, (_, index) => `killed ${index}`).join('\n')
     await writeFile(join(folder, 'killed.txt'), `${words}\n`)
     for (const afterMs of [400, 900, 1400]) {
-      await enqueue(['killed.txt'], {}, { killAfterMs: afterMs })
+      await enqueueApart(['killed.txt'], { killAfterMs: afterMs })
     }
-    const { code, out } = await enqueue(['killed.txt', '--json'])
+    const { code, stdout } = await enqueue(['killed.txt', '--json'])
     expect(code).toBe(0)
-    expect(JSON.parse(out)).toMatchObject({ tasks: 3000, rows: 3000 })
+    expect(JSON.parse(stdout)).toMatchObject({ tasks: 3000, rows: 3000 })
     const { rows } = await database.pool.query<{ tasks: number; runs: number; slices: number }>(
       `select count(*) as tasks, count(distinct run_id) as runs, count(distinct slice) as slices
        from tasks
@@ -121,14 +120,13 @@ describe('npm run enqueue', () => {
   })
 
   test('reads standard input, and shows a dry run without writing anything', async () => {
-    const { code, out } = await enqueue(
+    const { code, stdout } = await enqueueApart(
       ['-', '--as', 'piped', '--dry-run', '--device', 'desktop,mobile'],
-      {},
       { input: 'a\nb\n' },
     )
     expect(code).toBe(0)
-    expect(out).toContain('4 to send')
-    expect(out).toContain('device desktop | mobile')
+    expect(stdout).toContain('4 to send')
+    expect(stdout).toContain('device desktop | mobile')
     expect(await lists()).not.toContain('piped')
   })
 
@@ -137,10 +135,10 @@ describe('npm run enqueue', () => {
     await writeFile(join(folder, 'long.txt'), `${long}\n`)
     const refused = await enqueue(['long.txt'], live)
     expect(refused).toMatchObject({ code: 2 })
-    expect(refused.err).toContain('expected --yes for a purchase of 600 calls')
+    expect(refused.stderr).toContain('expected --yes for a purchase of 600 calls')
     expect(await lists()).not.toContain('long')
     const bought = await enqueue(['long.txt', '--yes', '--json'], live)
-    expect(JSON.parse(bought.out)).toMatchObject({ queued: 600 })
+    expect(JSON.parse(bought.stdout)).toMatchObject({ queued: 600 })
   })
 
   test.each([
@@ -155,27 +153,27 @@ describe('npm run enqueue', () => {
     [[], 'missing required argument'],
   ])('refuses %j with one sentence and exit 2', async (args, sentence) => {
     await writeFile(join(folder, 'countries.csv'), 'Country,Clicks\nFrance,3\nSpain,4\n')
-    const { code, out, err } = await enqueue(args)
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toContain(sentence)
-    expect(err).not.toMatch(/^\s+at /m)
+    const { code, stdout, stderr } = await enqueue(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(sentence)
+    expect(stderr).not.toMatch(/^\s+at /m)
   })
 
   test('refuses every file of a call when one of them cannot be used', async () => {
     await writeFile(join(folder, 'good.csv'), 'q\nfine\n')
     await writeFile(join(folder, 'useless.csv'), 'q,num\nbad,0\n')
-    const { code, err } = await enqueue(['good.csv', 'useless.csv'])
+    const { code, stderr } = await enqueue(['good.csv', 'useless.csv'])
     expect(code).toBe(2)
-    expect(err).toContain('expected at least one usable line in useless.csv')
+    expect(stderr).toContain('expected at least one usable line in useless.csv')
     expect(await lists()).not.toContain('good')
   })
 
   test('with a database that is down says so and ends with 5', async () => {
     await writeFile(join(folder, 'down.csv'), 'q\nfine\n')
     const url = 'postgres://nobody@127.0.0.1:9/none'
-    const { code, err } = await enqueue(['down.csv'], { DATABASE_URL: url })
+    const { code, stderr } = await enqueue(['down.csv'], { DATABASE_URL: url })
     expect(code).toBe(5)
-    expect(err.trim().split('\n')).toHaveLength(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
   test('leaves no draft of its files behind', async () => {
