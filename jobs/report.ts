@@ -18,7 +18,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--to <file>', 'the file to write')
-        .option('--summary', 'the overview as one short message instead, for a mail or with --send')
+        .option('--summary', 'write the overview as one short message, for email or --send')
         .option('--send', 'with --summary: send it to the webhook of the settings')
         .option('--desk <address>', 'with --summary: where its links lead')
         .option('--domains <list>', 'domains to follow, eight at most (default: ours)')

@@ -52,7 +52,7 @@ create table rival_domains (
 comment on table rival_domains is 'Domains of rivals, as the command domains was told, to be looked at brand by brand.';
 comment on column rival_domains.domain is 'Domain, spelled as in own_domains.';
 comment on column rival_domains.label is 'What we call it.';
-comment on column rival_domains.since is 'First day on which it is the rival''s under this label; null: from the beginning.';
+comment on column rival_domains.since is 'First day on which the domain counts as the competitor''s under this label; null: from the beginning.';
 comment on column rival_domains.until is 'Last day on which it is the rival''s under this label; null: to this day.';
 comment on column rival_domains.added_at is 'When the line was first told.';
 comment on column rival_domains.brand is 'Brand that it belongs to; null: what we call it.';

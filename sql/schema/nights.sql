@@ -22,7 +22,7 @@ comment on column schedules.list is 'Name of the list that it buys.';
 comment on column schedules.cron is 'When, as five cron fields.';
 comment on column schedules.zone is 'The time zone in which the fields are meant.';
 comment on column schedules.missed is 'What becomes of nights at which nobody was there: the latest runs, all run, or they are left out.';
-comment on column schedules.overlap is 'What becomes of a night while an older run of the list is going: it is left out, waits, or joins that run.';
+comment on column schedules.overlap is 'Handling of a night while an older run of the list is still open: skip it, wait, or join that run.';
 comment on column schedules.enabled is 'False: off in the file, refused, or gone from it.';
 comment on column schedules.known_until is 'Every time up to here at which it was due has its row in nights.';
 comment on column schedules.seen_at is 'When a scheduler last looked at it.';

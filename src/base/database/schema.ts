@@ -1879,7 +1879,7 @@ export interface RivalDomains {
    */
   label: string;
   /**
-   * First day on which it is the rival's under this label; null: from the beginning.
+   * First day on which the domain counts as the competitor's under this label; null: from the beginning.
    */
   since: string | null;
   /**
@@ -2001,7 +2001,7 @@ export interface Schedules {
    */
   name: string;
   /**
-   * What becomes of a night while an older run of the list is going: it is left out, waits, or joins that run.
+   * Handling of a night while an older run of the list is still open: skip it, wait, or join that run.
    */
   overlap: string;
   /**

@@ -473,7 +473,7 @@ async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Prom
   await sql`
     with stored as (
       update calls
-      set error_message = 'the tables refused the answer when it came; it was stored later'
+      set error_message = 'the answer could not be written when it arrived; it was stored later'
       where id = any(${ids}::bigint[]) and error_code = 'UNSTORABLE'
       returning id, task_id
     ),

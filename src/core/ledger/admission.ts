@@ -429,7 +429,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest 
   }
 }
 
-/** True when nothing that is on its way can make room any more: what the run leaves open is unaffordable. */
+/** True when no call in flight can free credits any more: the open tasks of the run are unaffordable. */
 function isSpent(obstacle: Obstacle): boolean {
   return obstacle === 'run_spent' || obstacle === 'list_spent'
 }

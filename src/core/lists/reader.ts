@@ -45,7 +45,7 @@ export interface ReadOptions extends RowWishes {
 // Places, languages and devices multiply out: a few lines may give very many queries.
 const mostQueries = 5_000
 
-const nameOrQuery = 'the name of a column where a block begins: a header or a query'
+const nameOrQuery = 'a column name at the start of a block, which may be a header or a query'
 
 interface Found {
   readonly queries: ListedQuery[]

@@ -25,7 +25,7 @@ export interface Trial {
   readonly delimiter: string | null
   readonly records: readonly (readonly string[])[]
   readonly lines: readonly number[]
-  /** Lines that could not be cut. */
+  /** Lines that could not be divided into fields. */
   readonly broken: readonly number[]
 }
 

@@ -60,7 +60,9 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   const entries = new Map<string, Entry>()
   for await (const entry of zip.eachEntry()) {
     if (entry.isEncrypted()) {
-      throw new Misuse(`expected ${shown} to be open, got an archive with a password; unpack it`)
+      throw new Misuse(
+        `expected ${shown} without a password, got a protected archive; unpack it first`,
+      )
     }
     if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
   }

@@ -109,7 +109,7 @@ export async function reparse(
   }
   for await (const bodies of readBodies(db, choice, batch)) {
     const answers = bodies.map(readAgain)
-    // What cannot be read never takes the place of rows that were read once.
+    // An answer that cannot be parsed any more keeps the rows that were parsed earlier.
     const better = answers.filter(isReadable)
     read += (await put(better)).length
     // What was read and is not the answer to its query does: rows of another query are worse than none.

@@ -38,7 +38,7 @@ export class Outages {
     return [...this.#since.keys()].map((part) => `${part} is out of reach`)
   }
 
-  /** The part that has been out of reach for at least this long; null when all answer. */
+  /** The part that has been unreachable for at least this long; null when all respond. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null

@@ -289,7 +289,7 @@ class Turns {
   async *during<T>(work: () => AsyncIterable<T>): AsyncGenerator<T> {
     if (this.#taken >= this.#most) {
       throw new Misuse(
-        `expected at most ${this.#most} questions at once, and there are as many; ask again when one of them has ended`,
+        `${this.#most} questions are running, which is the maximum; ask again when one has ended`,
       )
     }
     this.#taken++

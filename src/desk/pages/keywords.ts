@@ -237,7 +237,7 @@ export const keywordsPage = definePage({
     body:
       found === null
         ? nothing(
-            'No list was read yet. Each keyword would be a line here: rank, change, volume, ranking page.',
+            'No list has been read. Each keyword will be a row here: rank, change, volume, ranking page.',
             'npm run enqueue inputs/keywords.csv',
           )
         : html`${form(found, asked, place)} ${drawRows(found, asked, place)}`,

@@ -389,7 +389,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   const body =
     steps.length === 0
       ? nothing(
-          'Nothing is open, or nobody knows yet what it costs. What is to come would be a line for each run and night here.',
+          'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
           'npm run nightly -- --show',
         )
       : html`${band(forecast, steps)} ${table('What is to come', forecastColumns(zone), steps)}`

@@ -148,7 +148,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
         { text: 'credit floor', value: figure('account.floor', floor) },
         { text: 'held for calls in flight', value: figure('account.reserved', account.reserved) },
         {
-          text: 'held for calls nobody could read',
+          text: 'held for calls with an unknown outcome',
           value: figure('account.uncertain', account.uncertain),
         },
         { text: 'spent this day', value: figure('account.day_spent', account.day_spent) },
@@ -172,7 +172,7 @@ function drawNotices({ notices }: OperationsFound, place: PagePlace): Html {
     { id: 'notices-now', title: 'Notices' },
     notices.length === 0
       ? nothing(
-          'Nothing was noted yet. Stops, runs that ended and nights that were missed show here, once MILL_WEBHOOK is set.',
+          'No notices yet. Set MILL_WEBHOOK to be notified of stops, finished runs and missed nights.',
           null,
         )
       : html`<ul class="news">
@@ -261,12 +261,12 @@ function creditsOf({ run, spent, budget }: RunStatus): Html {
 }
 
 const stopWords: Readonly<Record<string, string>> = {
-  credit_floor: 'the credit floor is reached',
-  budget: 'a budget is used up',
-  auth: 'the key was refused',
+  credit_floor: 'credit floor reached',
+  budget: 'budget used up',
+  auth: 'key refused',
 }
 
-/** In one look: whether work goes on, why not, and what to type. */
+/** Draws whether work goes on, why not, and what to type next. */
 function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)
@@ -287,7 +287,7 @@ function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   </section>`
 }
 
-/** The runs with tasks that failed or may have: those below are often others. */
+/** Lists the runs with failed or unknown tasks; the table below may show only newer ones. */
 function wrongRuns({ runs }: OperationsFound, href: PagePlace['href']): Html | null {
   const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
   if (wrong.length === 0) return null
@@ -314,27 +314,28 @@ function headline({ runs, account, crew, endedLastMinute, forecast }: Operations
   const tasks = count(open, 'open task')
   const stop = account?.stops[0]
   if (stop !== undefined) {
-    const title = `Stands still: ${stopWords[stop.reason] ?? stop.reason}`
-    return { tone: 'bad', title, text: open === 0 ? 'Nothing is open.' : `${tasks}.` }
+    const title = `Stopped: ${stopWords[stop.reason] ?? stop.reason}`
+    return { tone: 'bad', title, text: open === 0 ? 'No task is open.' : `${tasks}.` }
   }
   if (runs.length === 0) {
-    const text = 'No list was read yet: here its run would show, with what is done and left.'
+    const text = 'No list has been read. Its run will be shown here, with finished and open tasks.'
     return { tone: 'soft', title: 'Nothing here yet', text }
   }
   if (open === 0) {
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
-    if (wrong === 0) return { tone: 'good', title: 'All done', text: 'Nothing is open.' }
-    const text = `Nothing is open; ${count(wrong, 'task')} failed or may have.`
-    return { tone: 'warn', title: 'Done, but not all of it', text }
+    if (wrong === 0) return { tone: 'good', title: 'All done', text: 'No task is open.' }
+    const text =
+      'No task is open. A failed task has no answer; of an unknown one the reply was lost.'
+    return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
   if (crew.length === 0) {
-    return { tone: 'warn', title: 'No worker is at work', text: `${tasks} wait for one.` }
+    return { tone: 'warn', title: 'No worker is running', text: `${tasks} wait for one.` }
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'At work, and nothing comes back', text }
+    return { tone: 'warn', title: 'Working, but no call ends', text }
   }
-  return { tone: 'good', title: 'At work', text: `${tasks}: ${etaOf(open, forecast)}.` }
+  return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }
 
 function totals({ runs, endedLastMinute, account }: OperationsFound): Html {

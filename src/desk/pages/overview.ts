@@ -51,7 +51,7 @@ export const overviewPage = definePage({
 })
 
 const noAnswers = nothing(
-  'No list was read yet. Visibility, ranks and what changed would be here.',
+  'No list has been read. Visibility, ranks and changes will be shown here.',
   'npm run enqueue inputs/keywords.csv',
 )
 
@@ -154,7 +154,7 @@ const shownTasks = 8
 
 function drawTasks(found: OverviewFound, place: PagePlace): Html {
   const tasks = tasksOf(found, place)
-  if (tasks.length === 0) return html`<p class="calm" role="status">✓ Nothing needs you now.</p>`
+  if (tasks.length === 0) return html`<p class="calm" role="status">✓ No action needed.</p>`
   const more = tasks.length - shownTasks
   return html`<section class="state ${tasks[0]?.tone ?? 'warn'}" aria-labelledby="tasks-title">
     <h2 id="tasks-title">${count(tasks.length, 'thing')} to look at</h2>

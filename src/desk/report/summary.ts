@@ -32,7 +32,7 @@ export function summarise(
   return {
     subject: `querymill ${overviewLead(found)}`,
     lines: [
-      ...(tasks.length === 0 ? [{ text: 'Nothing needs you now.', path: '/' }] : []),
+      ...(tasks.length === 0 ? [{ text: 'No action needed.', path: '/' }] : []),
       ...tasks.slice(0, most.tasks).map(({ text, line, path }) => ({
         text: line === null ? text : `${text} (${line})`,
         path: path ?? '/operations',

@@ -107,7 +107,9 @@ async function showDomains(db: Database, json: boolean): Promise<Exit> {
   const domains = await readOwnDomains(db)
   if (json) printJson({ domains })
   else if (domains.length === 0) {
-    print('no domain is ours yet; npm run domains -- set example.com --label "Example"')
+    print(
+      'no domain is marked as ours yet; type: npm run domains -- set example.com --label "Example"',
+    )
   } else {
     const heads = ['domain', 'label', 'brand', 'whose', 'since', 'until']
     const rows = domains.map(({ domain, label, brand, since, until, rival }) => {

@@ -54,8 +54,8 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'a place where this user may not write; name another one',
   EROFS: 'a place where nobody may write; name another one',
   ENXIO: 'a socket, or a device that is not there; name a file',
-  ENOSPC: 'no room left; make some, or name another place',
-  EDQUOT: 'no room left; make some, or name another place',
+  ENOSPC: 'no disk space left; free some, or choose another file',
+  EDQUOT: 'no disk space left; free some, or choose another file',
   EPIPE: 'a reader that left before the end; start it again, then this command',
 }
 

@@ -50,7 +50,7 @@ export abstract class ArchiveTarget {
       await this.publish()
     } else if (!there.includes(`"${installation}"`)) {
       throw new Misuse(
-        `expected ${this.place.address} to be empty or an archive of this database, got one of another installation; name another place`,
+        `expected ${this.place.address} to be empty or an archive of this database, got one of another installation; choose another place`,
       )
     }
   }

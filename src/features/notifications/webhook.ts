@@ -68,7 +68,7 @@ async function beginning({ body }: Response): Promise<string> {
       size += value.length
     }
   } catch {
-    // The status has come, and it is what counts.
+    // The status code arrived, and nothing else of the reply is needed.
   }
   void reader.cancel().catch(() => undefined)
   return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()

@@ -18,7 +18,7 @@ interface Local extends Provider {
   readonly ready: Promise<void>
 }
 
-// Half of the places, so that one account cannot block the others.
+// Half of the slots, so that one account cannot block the others.
 const placesPerAccount = 2
 const waitingPerAccount = 512
 

@@ -175,7 +175,9 @@ describe('SQL of strangers', () => {
   test('waits for nobody: of three at once the third is told to ask again', async () => {
     const long = [1, 2].map(() => scene.desk.get(sql('select pg_sleep(4)', '&seconds=30')))
     await vi.waitFor(async () => expect(await running('fetch')).toBe(2), { timeout: patienceMs })
-    expect((await get(sql('select 1'))).words).toContain('at most 2 questions at once')
+    expect((await get(sql('select 1'))).words).toContain(
+      '2 questions are running, which is the maximum',
+    )
     await Promise.all(long)
     expect((await get(sql('select 1 as one'))).words).toMatch(/one 1/)
   })

@@ -72,7 +72,7 @@ describe.each(['answers alone', 'stored days'])('the overview, from %s', (source
 
 describe('what needs a person', () => {
   test('is one line when nothing does', async () => {
-    expect(await scene.view('/')).toContain('Nothing needs you now.')
+    expect(await scene.view('/')).toContain('No action needed.')
   })
 
   test('alerts of one night and kind are one line with their severity, and lead to both nights', async () => {
@@ -108,6 +108,6 @@ describe('what needs a person', () => {
       `The night of ${today} (main) is left out as suspect: every answer is empty.`,
     )
     expect(page).toContain(`npm run retry -- --run ${rows[0]?.id}`)
-    expect(page).not.toContain('Nothing needs you')
+    expect(page).not.toContain('No action needed')
   })
 })

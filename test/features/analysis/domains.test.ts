@@ -40,7 +40,7 @@ async function everything(pool: Pool): Promise<Record<string, unknown>> {
 
 describe('our domains', () => {
   test('are shown, set, ended and taken back, each change with its lines', async () => {
-    expect((await call('domains')).stdout).toMatch(/^no domain is ours yet/)
+    expect((await call('domains')).stdout).toMatch(/^no domain is marked as ours yet/)
     await call('domains', 'set', 'https-is-no-domain.com', '--since', '2026-01-01')
     const ended = await call('domains', 'end', 'https-is-no-domain.com', '--on', '2026-02-01')
     expect(ended.stdout.trim().split('\n')).toEqual([
