@@ -51,7 +51,7 @@ describe('the budget that is typed after retry', () => {
     })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
     const less = await run('retry', ['--run', String(number), '--budget', '4'], mill.env)
-    expect(less).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing is changed') })
+    expect(less).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing was changed') })
     expect(api.charges()).toHaveLength(5)
   })
 
