@@ -5,6 +5,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import type { Mill } from '../mill.ts'
+import type { ForecastStep } from './forecast.ts'
 import { type CreditForecast, readCreditForecast } from './foresee.ts'
 
 type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
@@ -81,21 +82,10 @@ interface StoredForecast {
   readonly missing: 'balance' | 'prices' | null
   readonly day_credits: number | null
   readonly floor_at: Date | null
-  readonly steps: readonly {
-    readonly kind: string
-    readonly name: string
-    readonly list: string
+  readonly steps: readonly (Omit<ForecastStep, 'at' | 'floorAt'> & {
     readonly at: Date
-    readonly asked: number
-    readonly fresh: number
-    readonly bought: number
-    readonly credits: number
-    readonly worst: number
-    readonly after: number
-    readonly cut: string | null
-    readonly sure: boolean
     readonly floor_at: Date | null
-  }[]
+  })[]
 }
 
 /**
