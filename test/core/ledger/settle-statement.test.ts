@@ -215,6 +215,7 @@ test('the statement that settles calls writes what the rules say, whatever the b
   await fc.assert(
     fc.asyncProperty(life, async (drawn) => {
       const { id, calls, run } = await enter(drawn)
+      const { now_ms: earliest } = await readBooks(db, id)
       const change = changeOf(drawn.outcomes, drawn.signals)
       const settlement: Settlement = {
         ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
@@ -229,13 +230,16 @@ test('the statement that settles calls writes what the rules say, whatever the b
       const { heard, keys, foreign } = hearKey(drawn.account, change, key)
       const expected = apply(drawn.account, new Map(drawn.costs), {
         ...{ change: heard, held: calls, floor: drawn.floor, jitter: 0 },
-        // The statement has a clock of its own: what it adds to the present is compared below.
         now: books.now_ms,
       })
-      const near = (time: number | null) => (time === null ? null : Math.round(time / 20_000))
+      // The statement read the clock after `earliest` and before `books`, so its wait may end earlier by that much.
+      const { notBefore } = written
+      const before = (expected.account.notBefore ?? 0) - (notBefore ?? 0)
+      expect(before).toBeGreaterThanOrEqual(-1)
+      expect(before).toBeLessThanOrEqual(books.now_ms - earliest + 1)
       const comparable = (one: Account) => ({
         ...one,
-        notBefore: near(one.notBefore),
+        notBefore,
         blockedKeys: one.blockedKeys.toSorted(),
       })
       const washed = calls.flatMap(({ call, bound }) =>
