@@ -1,4 +1,4 @@
-// Reads what runs are judged by: their figures, their answers, and earlier runs of their list.
+// Reads the data for judging runs: their figures, their answers, and earlier runs of their list.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -14,41 +14,41 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly unreadable: number
   readonly depth: number | null
   readonly price: number | null
-  /** From the making of the run to its end. */
+  /** From the creation of the run to its end. */
   readonly minutes: number
-  /** Of these, minutes in which nothing of it could be bought. */
+  /** Minutes of these in which nothing of the run could be bought. */
   readonly paused_minutes: number
   readonly workers: number
-  /** Share of answers that show other results than those of their query, where that is most of them. */
+  /** Share of answers with results other than those of their query, if that is most of them. */
   readonly doubted?: number
 }
 
-/** The same of a run that is being judged, with what its unreadable answers are. */
+/** The figures of a run being judged, with the kinds of its unreadable answers. */
 export interface JudgedNight extends NightFigures {
   readonly paid_refusal: number
   readonly other_query: number
 }
 
-/** A run that ended and was not judged since. */
+/** A run that ended and has not been judged since. */
 export interface EndedRun {
   readonly id: number
   readonly list: number
   readonly run_date: string
-  /** False: it was cancelled, or none of its queries was asked. It says nothing about a night. */
+  /** False if it was cancelled or none of its queries was bought, so it says nothing about the night. */
   readonly complete: boolean
 }
 
-/** Why a run is left out, what else is odd about it, and since when that is usual. */
+/** Why a run is excluded, what else is unusual about it, and since when that is normal. */
 export interface NightJudgement {
-  /** Why its answers are left out of shares and trends, a sentence each. */
+  /** Why its answers are excluded from shares and trends, one sentence each. */
   readonly reasons: readonly string[]
-  /** Oddities that hide nothing, a sentence each. */
+  /** Anomalies that exclude nothing, one sentence each. */
   readonly remarks: readonly string[]
-  /** The first of the three runs alike of which this is the third; null: nothing became usual with this run. */
+  /** First of the three similar runs ending with this one; null if this run did not establish a new normal. */
   readonly usualFrom: number | null
 }
 
-/** Runs that ended and were not judged since, the oldest first. */
+/** Runs that ended and have not been judged since, oldest first. */
 export function readEnded(db: Database): Promise<readonly EndedRun[]> {
   return endedRuns(db)
     .leftJoin('night_health as health', 'health.run_id', 'runs.id')
@@ -61,7 +61,7 @@ export function readEnded(db: Database): Promise<readonly EndedRun[]> {
     .execute()
 }
 
-/** Some runs, as far as they have ended, the oldest first. */
+/** Those of the given runs that have ended, oldest first. */
 export async function readRuns(
   db: Database,
   runs: readonly number[],
@@ -94,7 +94,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures of a run, without the queries that rested or whose older answers were reused. */
+/** Figures of a run, without queries that rested or reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const { rows } = await sql<JudgedNight>`
     select
@@ -133,8 +133,8 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
 }
 
 /**
- * Figures of the newest runs of a list before one of its runs that show what is usual, at most fourteen: nothing is odd
- * about them. Where three odd runs alike have become the usual, it begins with these three.
+ * Figures of up to fourteen of the list's newest normal runs before the given run. If three similar unusual runs have
+ * established a new normal, starts with these three.
  */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
@@ -167,11 +167,11 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled, or without any answer, shows neither what is usual nor that something changed.
+// A cancelled run, or one without any answer, shows neither what is normal nor that something changed.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {
-  /** Runs that show what is usual, the newest first. */
+  /** Normal runs, newest first. */
   readonly usual: readonly NightFigures[]
   /** The two runs directly before, whatever was odd about them, the newest first. */
   readonly last: readonly NightFigures[]
