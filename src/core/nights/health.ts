@@ -173,11 +173,11 @@ const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + heal
 export interface NightsBefore {
   /** Normal runs, newest first. */
   readonly usual: readonly NightFigures[]
-  /** The two runs directly before, whatever was odd about them, the newest first. */
+  /** The two previous runs, unusual or not, newest first. */
   readonly last: readonly NightFigures[]
 }
 
-/** Earlier runs of the list, by which a run is judged. */
+/** Earlier runs of the list that a run is compared with. */
 export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,
@@ -198,12 +198,12 @@ export async function readNightsBefore(
   return { usual, last }
 }
 
-/** Queries whose answers are read at once. */
+/** Number of queries whose answers are read together. */
 const chunkSize = 500
-/** Older answers to a query: enough to recognise a copy of last week, which the first chunk is looked through for. */
+/** Number of older answers per query. The first chunk reads more, to recognize copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
-/** The answers that a run bought and that have results, each with older answers to its query. */
+/** Answers that a run bought and that have results, each with older answers to its query. */
 export async function readRunAnswers(
   db: Database,
   { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,
@@ -275,7 +275,7 @@ async function readChunk(
   return rows
 }
 
-/** Older answers to a query of earlier days, the newest first, with the marks of their first ten. */
+/** Answers to a query from earlier days, newest first, with the page numbers of their top ten. */
 function olderAnswers({ date, most }: { readonly date: string; readonly most: number }) {
   return sql`
     select
@@ -306,7 +306,7 @@ function olderAnswers({ date, most }: { readonly date: string; readonly most: nu
     ) as past`
 }
 
-/** The first ten of an answer: a mark for each page, and the country of its domain where that has one. */
+/** Top ten of an answer: a number for each page, and the country of its domain if it has one. */
 function firstTen(search: Expression<unknown>) {
   return sql`
     select
@@ -335,12 +335,13 @@ function marksOf(packed: Buffer): readonly number[] {
   return Array.from({ length: packed.length / 4 }, (_, nth) => packed.readInt32BE(nth * 4))
 }
 
-// The time in which a run stood still, which its duration is judged without.
+// Time in which a run was paused; it does not count toward the duration that is judged.
 
 /**
- * Minutes of a run of `runs` in which nothing of it could be bought. An account is available from its first call of the run
- * to its last, while no stop stands. A stop counts where none of the run's accounts was available: of two accounts one may
- * go on while the other stands, or take over hours later. The time between the last call and a reopening counts too.
+ * Minutes in which nothing of a run of `runs` could be bought. An account is available from its first to its last call
+ * of the run, except during stops. A stop counts only while none of the run's accounts was available: one of two
+ * accounts may continue while the other is stopped, or take over hours later. The time between the last call and a
+ * reopening also counts.
  */
 const pausedMinutes = sql`
   with used as (

@@ -1,4 +1,5 @@
-// Judges runs that have ended: plausibility rules, and whether a run's answers are trusted, beside earlier runs of its list.
+// Judges finished runs by plausibility rules and by comparison with earlier runs of their list, to decide whether to
+// trust their answers.
 
 import { count, flawText } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'

@@ -30,7 +30,7 @@ export type Wait =
 
 const mostSlices = 1_000
 
-/** Reads other workers' calls in flight and tasks with a retry time, for the runs of this worker. */
+/** Reads other workers' calls in flight, and the tasks of open runs that may not be retried yet. */
 export async function readWaits(db: Database, own: number): Promise<readonly Wait[]> {
   const leases = await db
     .selectFrom('calls')
