@@ -65,7 +65,7 @@ export interface View {
 /** Parts of a page that are updated while it is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
-/** How a page is built: parse its address, read its data, and draw its HTML. */
+/** Steps for building a page: parse its address, read its data, and draw its HTML. */
 interface PageRecipe<Asked, Found> {
   /** `/nights/:schedule/:date`. */
   readonly path: string

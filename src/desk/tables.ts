@@ -149,7 +149,7 @@ class Forecasts {
 const restShare = 20
 
 /**
- * How long to wait before repeating work that started at this time, so that a slow database is not queried
+ * Time to wait before repeating work that started at this time, so that a slow database is not queried
  * continuously.
  */
 export function restAfter(began: number, leastMs: number): number {

@@ -78,7 +78,7 @@ export interface Planned {
   readonly reused: number
   /** Queries that are resting because of the list or its cadence; their last answers are used instead. */
   readonly notAsked: number
-  /** Queries whose interval is shorter than their maximum answer age allows. */
+  /** Queries whose interval is shorter than the maximum age of a reused answer. */
   readonly idleWishes: number
   /** Reused answers that can't be read. */
   readonly unreadable: number

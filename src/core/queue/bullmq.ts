@@ -101,7 +101,7 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
-/** How long to retry the first connections to PostgreSQL: a machine that starts many processes at once is slow. */
+/** Time limit for retrying the first connections to PostgreSQL: a machine that starts many processes at once is slow. */
 const firstAnswerMs = 30_000
 
 /** The server was the primary and came back as a replica: resend the rejected command to the new primary. */

@@ -361,7 +361,7 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
 /** Maximum rest of a query, unless the file specifies another number of days. */
 export const usualLongestDays = 14
 
-/** How often the queries of a list are bought: each night, or depending on their history. */
+/** Buying interval of a list's queries: each night, or depending on their history. */
 type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }

@@ -55,7 +55,7 @@ const forAnybody: readonly Kind[] = ['entered', 'left', 'moved', 'crossed']
 interface KnownNames {
   /** Name of the list meant by a line; null if there is none. */
   readonly listOf: (typed: string) => string | null
-  /** Sites with folders or subdomains named in the domain table: only these are counted separately. */
+  /** Sites of own and rival domain lines that are a folder or a group of hosts: only these are counted separately. */
   readonly sites: ReadonlySet<string>
 }
 
