@@ -18,7 +18,7 @@ export interface Frame {
   readonly area: string | null
   /** Path of the page, as in its recipe. */
   readonly path: string
-  /** Whether to show a sign-out form; null if no password is needed. */
+  /** True if visitors sign in with a password, so that a sign-out form is shown. */
   readonly leave: boolean
   /** True if parts of the page are updated while it is open. */
   readonly live: boolean

@@ -85,8 +85,9 @@ function answerOf(
 }
 
 /**
- * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case: treating "nyc hotels" as different from "NYC hotels" would cost every query with a capital letter, although the
- * results hardly differ. An empty echo names no query.
+ * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case: treating
+ * "nyc hotels" as different from "NYC hotels" would cost every query with a capital letter, although the results hardly
+ * differ. An empty echo names no query.
  */
 function isEcho(query: string, q: string): boolean {
   if (query === q) return true
