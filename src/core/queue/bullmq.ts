@@ -101,7 +101,7 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
-/** Time limit for retrying the first connections to PostgreSQL: a machine that starts many processes at once is slow. */
+/** Time limit for retrying the first PostgreSQL connections: starting many processes at once slows a machine. */
 const firstAnswerMs = 30_000
 
 /** The server was the primary and came back as a replica: resend the rejected command to the new primary. */

@@ -18,7 +18,7 @@ export type Reply =
       readonly truncated: boolean
       readonly retryAfter: string | null
       /**
-       * Time for which the API repeats the same answer for the same idempotency key, charged once; null if it does not say.
+       * Time for which the API repeats an answer for the same idempotency key, charged once; null if it does not say.
        */
       readonly replayMs: number | null
       readonly receivedAt: Date
