@@ -1,27 +1,27 @@
-// Reads addresses of APIs, Redis, hosts and sites, and finds keys in them.
+// Parses addresses of APIs, Redis, hosts and sites, and finds keys in them.
 
 import { domainToASCII } from 'node:url'
 
-/** True for the names and numbers of this machine itself. */
+/** True for the names and addresses of the local machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True for a request that came through a proxy and says so: whoever asked it may be anywhere. */
+/** True for a request with proxy headers: its sender may be anywhere. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
 
-/** An address as it may be shown. */
+/** Masks the password in an address for display. */
 export function maskPassword(text: string): string {
   return text
     .replace(/^([a-z+]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Names the part of an address that looks like a key; null when none does. */
+/** Names the part of an address that looks like a key; null if there is none. */
 function keyPlace(url: URL): string | null {
   if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
   return url.searchParams.has('api_key') ? 'the parameter api_key' : null
@@ -30,7 +30,7 @@ function keyPlace(url: URL): string | null {
 // The endpoint is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
-/** Lists problems of an API address. Messages show host and path only: the other parts can hold keys. */
+/** Lists problems of an API address. Messages contain only host and path, because the other parts may contain keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const place = keyPlace(url)
@@ -53,7 +53,7 @@ export function addressProblems(url: URL): string[] {
   return problems
 }
 
-/** A place that answers for Redis. */
+/** Host and port of a Redis server, sentinel or cluster node. */
 interface RedisNode {
   readonly host: string
   readonly port: number
@@ -66,7 +66,7 @@ type RedisAddress =
       readonly kind: 'sentinel'
       readonly name: string
       readonly db: number
-      /** Login at the sentinels themselves. */
+      /** Login at the sentinels. */
       readonly sentinel: RedisLogin
     })
   | (Fleet & { readonly kind: 'cluster' })
@@ -79,7 +79,7 @@ interface RedisLogin {
 
 interface Fleet extends RedisLogin {
   readonly nodes: readonly RedisNode[]
-  /** True: everything is encrypted, and certificates are checked. */
+  /** True if all connections use TLS and certificates are checked. */
   readonly secure: boolean
 }
 
@@ -89,7 +89,7 @@ const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-/** Reads an address; null for one that leads to no Redis. */
+/** Parses an address; null if it is not a Redis address. */
 export function readRedisAddress(text: string): RedisAddress | null {
   if (/^rediss?:\/\//.test(text)) return URL.canParse(text) ? { kind: 'server', url: text } : null
   const found = shape.exec(text)?.groups
@@ -104,7 +104,7 @@ export function readRedisAddress(text: string): RedisAddress | null {
     username: decoded(user),
     password: decoded(password),
   }
-  // A cluster has no databases and no name; sentinels watch over several servers, each by its name.
+  // A cluster has no databases and no name; sentinels monitor several servers, each with a name.
   if (kind === 'cluster') {
     return name === undefined && asked === undefined ? { kind, ...fleet } : null
   }
@@ -115,7 +115,7 @@ export function readRedisAddress(text: string): RedisAddress | null {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/** Sentinels have users of their own; null for a word that means nothing here. */
+/** Sentinels have separate users; null if the query string has an unknown parameter. */
 function readSentinelLogin(query: string): RedisLogin | null {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
@@ -133,12 +133,12 @@ function readNode(text: string, usual: number): RedisNode | null {
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
 }
 
-// The longest name that can be looked up anywhere; spelling longer texts anew takes the square of their length.
+// Maximum length of a name that can be resolved; converting longer texts takes quadratic time.
 const longest = 253
 
-/** A host in the letters in which addresses carry it: bücher.de is xn--bcher-kva.de. What is no host keeps its spelling. */
+/** Converts a host to ASCII as used in addresses: bücher.de becomes xn--bcher-kva.de. Other text is unchanged. */
 export function asciiHost(host: string): string {
-  // Nearly every host is ASCII already; the converter would make an address of 1.2 and drop what follows a slash.
+  // Nearly every host is already ASCII. The converter would treat 1.2 as an address and drop anything after a slash.
   if (/^[ -~]*$/.test(host) || /[\s/\\?#%:@]/.test(host) || host.length > longest) return host
   const ascii = domainToASCII(host)
   return ascii === '' ? host : ascii
@@ -147,12 +147,12 @@ export function asciiHost(host: string): string {
 const domainShape =
   /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{N}_-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u
 
-/** True for what can be a domain. */
+/** True for text that may be a domain. */
 export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
 
-/** A domain as answers are counted: the host in lower case without a leading www. */
+/** Normalizes a domain as it is counted: lower case without a leading www. */
 function domainName(typed: string): string {
   return asciiHost(typed.trim())
     .toLowerCase()
@@ -161,18 +161,20 @@ function domainName(typed: string): string {
 
 const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
 
-/** A site as answers are counted: a domain, `*.` in front of it for all hosts below it, a folder behind it. */
+/**
+ * Normalizes a site as it is counted: a domain, optionally with `*.` in front for its subdomains and a folder after it.
+ */
 export function siteName(typed: string): string {
   const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
   return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
 }
 
-/** A path in the letters in which addresses carry it. */
+/** Encodes a path as in addresses. */
 function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }
 
-/** True for what can be a site. */
+/** True for text that may be a site. */
 export function isSite(text: string): boolean {
   const [, , host = '', path = ''] = siteShape.exec(text) ?? []
   return isDomain(host) && /^(\/[^?#\s/]+)*$/.test(path)

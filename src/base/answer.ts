@@ -32,7 +32,7 @@ export interface Term {
   readonly text: string
 }
 
-/** Something of an answer's list, with its place in it, from 1. */
+/** An item of an answer's list, with its position, from 1. */
 export interface Placed<T> {
   readonly ordinal: number
   readonly item: T
@@ -48,7 +48,7 @@ export interface Result {
   readonly asGiven: JsonObject | null
 }
 
-/** A thing in a block that the interface does not name. */
+/** An item of a block not named in the interface. */
 export interface Feature {
   /** Name of the block. */
   readonly kind: string
@@ -58,16 +58,16 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** One answer as the tables hold it: everything that its body said, each thing in the column where it belongs. */
+/** An answer as stored in the database: all contents of its body, each value in its column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Greatest position; null when no result has one. */
+  /** Highest position; null if no result has one. */
   readonly depth: number | null
   readonly replaced: number
-  /** Null when the body was read as the answer to its query; otherwise all lists are empty. */
+  /** Null if the body was parsed as the answer to its query; otherwise all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -75,35 +75,35 @@ export interface Answer {
   readonly entities: readonly Placed<Entity>[]
   readonly clusters: readonly Placed<Term>[]
   readonly related: readonly Placed<Term>[]
-  /** The blocks of `extra`, item by item. */
+  /** Items of the blocks in `extra`. */
   readonly features: readonly Placed<Feature>[]
 }
 
-/** Beginning of the reason when the tables refused the rows of a readable answer; a later reparse stores them. */
+/** Prefix of `parse_error` if the database rejected the rows of a readable answer; a later reparse stores them. */
 export const refusedRows = 'the tables refused its rows: '
-/** Beginning of `parse_error` when the API refused the query and charged for it; code and message follow. */
+/** Prefix of `parse_error` if the API rejected the query and charged for it; followed by code and message. */
 export const paidRefusal = 'the API refused it, and charged for it: '
-/** Beginning of `parse_error` when the answer names another query than the one sent; that query follows. */
+/** Prefix of `parse_error` if the answer names a different query than the one sent; followed by that query. */
 export const otherQuery = 'it answers another query: '
 
-/** Why an answer has no rows: the API refused it, it answers another query, or its body or rows could not be used. */
+/** Reason why an answer has no rows: rejected by the API, answers a different query, or unusable body or rows. */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Reads the flaw from `parse_error`; null for an answer that has none. */
+/** Reads the flaw from `parse_error`; null if there is none. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A body received, and the answer in it if it is one. */
+/** A received body, with its answer if it is one. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number
   readonly receivedAt: Date
   readonly truncated: boolean
   readonly body: Buffer
-  /** Null: the body is kept, but it is no answer (an error, or what came before the connection broke). */
+  /** Null if the stored body is not an answer: an error, or the part received before the connection broke. */
   readonly search: {
     readonly taskId: number
     readonly queryId: string

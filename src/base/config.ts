@@ -1,4 +1,5 @@
-// Reads the settings: flags over environment over `.env` over defaults, with every problem at once.
+// Reads the settings from flags, environment, `.env` and defaults, in this order of precedence, and reports all
+// problems at once.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
@@ -11,15 +12,15 @@ import { type BucketAccess, type Name, settings, type Value, webhookEvents } fro
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Every setting, read; what is null is not set, and `settings.ts` says what that means. */
+/** All settings; null means not set, and `settings.ts` documents the effect. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
-/** The environment of this process. Nothing else in the program reads it. */
+/** Environment of this process. No other code reads it. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
-/** The folder where the person stood when the command was typed: npm moves to the project's own folder. */
+/** Directory in which the command was typed; npm changes to the project's folder. */
 export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
@@ -37,7 +38,7 @@ function readAll(reader: SettingsReader) {
   return {
     home: resolve(reader.value('MILL_HOME') ?? ''),
     api: reader.api(),
-    /** The file that its key was read from. */
+    /** File that the key was read from. */
     keyFile: reader.keyFile,
     databaseUrl: reader.value('DATABASE_URL') ?? null,
     replicaUrl: reader.value('MILL_REPLICA_URL') ?? null,
@@ -55,7 +56,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // Not a number: a lease that cannot be read is reported as such, and compared with nothing.
+    // NaN, not a default: an invalid lease is reported as such, and comparisons with it are false.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -78,27 +79,27 @@ type SettingSources = ReadonlyMap<
   { readonly shown: string; readonly source: SettingSource }
 >
 
-/** Refuses names that are no settings, for commands that read none; then with every other problem of the settings. */
+/** Rejects unknown settings, for commands that read none; reports them together with all other problems. */
 export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
-/** A path as the person meant it who typed it. */
+/** Resolves a path relative to the directory in which it was typed. */
 export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
-/** The receiver of news. */
+/** Receiver of notifications. */
 export interface Webhook {
   readonly url: URL
-  /** Notices are signed with it; null: they are not. */
+  /** Secret for signing notifications; null: not signed. */
   readonly secret: Secret | null
-  /** Events that are sent. */
+  /** Events to send. */
   readonly events: readonly string[]
   readonly format: 'json' | 'slack'
 }
 
-// The address of a webhook is its own password.
+// The URL of a webhook acts as its password.
 const secretNames: readonly string[] = [
   'SEARCH_API_KEY',
   'SERVICE_PASSWORD',
@@ -108,13 +109,13 @@ const secretNames: readonly string[] = [
   'AWS_SESSION_TOKEN',
 ]
 
-// A lease is renewed when a sixth of it is gone: what is left then must still cover a call, with room for a slow renewal.
+// A lease is renewed after a sixth of its time. The rest must still cover a call and a slow renewal.
 const leasePerTimeout = 1.5
 
-/** Reads settings one by one, by what wins, and gathers every problem. */
+/** Reads settings one by one, by precedence, and collects all problems. */
 class SettingsReader {
   readonly problems: string[]
-  /** The file that the key of the API was read from; null: it came from elsewhere. */
+  /** File that the API key was read from; null if it came from elsewhere. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -135,7 +136,7 @@ class SettingsReader {
     this.problems = unknownSettings(this.#layers)
   }
 
-  /** An empty value counts as unset: that is how shells and Compose files spell "nothing". */
+  /** An empty value counts as unset, as is usual in shells and Compose files. */
   value<N extends Name>(name: N): Value<N> | undefined {
     const found = this.#find(name)
     if (found === undefined) {
@@ -153,7 +154,7 @@ class SettingsReader {
     return undefined
   }
 
-  /** Address and key of the API; null: the bundled service. */
+  /** URL and key of the API; null selects the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
     const file = this.value('SEARCH_API_KEY_FILE')
@@ -185,7 +186,7 @@ class SettingsReader {
     )
   }
 
-  /** Null: no webhook is set. */
+  /** Null if no webhook is configured. */
   webhook(): Webhook | null {
     const url = this.value('MILL_WEBHOOK')
     const file = this.value('MILL_WEBHOOK_SECRET_FILE')
@@ -200,7 +201,7 @@ class SettingsReader {
     return { url, secret, events, format: format ?? usual }
   }
 
-  /** Bucket settings as they stand: most commands need none, and other programs read them as well. */
+  /** Bucket settings, not validated here: most commands need none, and other programs read them as well. */
   bucket(): BucketAccess {
     const [own, all] = [this.value('AWS_ENDPOINT_URL_S3'), this.value('AWS_ENDPOINT_URL')]
     return {
@@ -246,16 +247,16 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // One more line: the parser drops a last one that lacks its closing quote, without a word.
+    // One more line, because the parser silently drops a last line without its closing quote.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Under a key that no setting has.
+    // Use keys that no setting can have.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
   }
 }
 
-/** Lines without "=". Parsers of some releases of Node drop them without a word, others take the next line with them. */
+/** Finds lines without "=". Some Node releases drop them silently; others also lose the following line. */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -264,9 +265,9 @@ function linesWithoutValue(text: string): string[] {
     .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
 }
 
-// Finds names that were meant as settings and are none: a misspelt floor would leave the default in force without a word.
+// Detects misspelled settings: a misspelled floor would silently leave the default in force.
 
-/** The source of a value: what stands further left wins. */
+/** Source of a value, in order of precedence. */
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
 type Layer = Readonly<Record<string, string | undefined>>
@@ -275,13 +276,13 @@ type Layers = readonly (readonly [SettingSource, Layer])[]
 
 const names = Object.keys(settings)
 
-/** Only querymill has settings that begin so. */
+/** Prefixes used only by querymill. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** AWS has more settings than are read here, one letter apart from each other. */
+/** AWS has more settings than are read here, some differing by one letter. */
 const ofAws = /^AWS_/
 
-/** Other programs have settings of these names too, and in the environment of nearly these. */
+/** Names of settings also used by other programs, as are similar names. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
@@ -291,7 +292,7 @@ const places: Readonly<Record<SettingSource, string>> = {
   default: 'among the defaults',
 }
 
-/** One problem for each name that is unknown, with the setting that was probably meant. */
+/** Reports each unknown name with the setting that was probably meant. */
 function unknownSettings(layers: Layers): string[] {
   return layers.flatMap(([source, layer]) =>
     Object.keys(layer).flatMap((name) => {
@@ -318,13 +319,15 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
     if (ofAws.test(setting) || (source === 'environment' && alsoOfOthers.test(setting))) {
       return false
     }
-    // Beside the setting itself it belongs to somebody else.
+    // If the setting itself is given as well, the similar name belongs to another program.
     const given = layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
     return !given && distance(plain, setting) <= 1
   })
 }
 
-/** Kubernetes tells pods of the services beside them: `search-api` is in their environment as SEARCH_API_PORT and the like. */
+/**
+ * Kubernetes sets environment variables for services: a service `search-api` appears as SEARCH_API_PORT and the like.
+ */
 function isServiceLink(name: string, layers: Layers): boolean {
   const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
     name,
@@ -335,13 +338,13 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** A line without "=" that names a setting: its value would be lost. */
+/** A line without "=" that names a setting, whose value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name
     .split('\n')
     .filter((line) => !/^\s*#/.test(line))
     .flatMap((line) => line.match(/[\w-]+/g) ?? [])
-  // Only the name is shown: what stands behind it may be a key.
+  // Show only the name, because the rest may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)
     return ownPrefix.test(plain) || names.includes(plain)
@@ -360,7 +363,7 @@ function suggest(name: string): string | undefined {
     .find(({ setting, away }) => away <= plain.length / 5 || sharesWords(plain, setting))?.setting
 }
 
-/** MILL_FLOOR and MILL_WEBHOOK_URL: a word too few or too many. */
+/** True for names such as MILL_FLOOR and MILL_WEBHOOK_URL, with one word missing or added. */
 function sharesWords(plain: string, setting: string): boolean {
   const [typed, known] = [wordsOf(plain), wordsOf(setting)]
   const within = (some: readonly string[], all: readonly string[]) =>
@@ -376,7 +379,7 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** Edit distance: letters added, left out, replaced, or swapped with the next one. */
+/** Edit distance: letters inserted, deleted, replaced, or swapped with the next one. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -1,4 +1,4 @@
-// Exit codes, and the errors that a person can do something about.
+// Exit codes, and errors that a user can act on.
 
 /** Exit codes of every command. */
 export const exits = {
@@ -14,41 +14,44 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** The code of an error of the system or of the database; null for one that has none. */
+/** Code of a system or database error; null if it has none. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** Wraps a thrown value that is no error. */
+/** Wraps a thrown value that is not an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** Message of a thrown value; of an AggregateError, that of its first error. */
+/** Message of a thrown value; for an AggregateError, of its first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/** For the last branch of a switch: the compiler sees that it is never reached, and a reader of the log what did. */
+/**
+ * For the default branch of an exhaustive switch: the compiler proves that it is unreachable, and the error shows the
+ * value if it is reached.
+ */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/** An error that we know: one line tells a person what, why and what to do; the class says what follows. */
+/** A known error: its message says what happened, why, and what to do; its class determines the consequences. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  // Not `new.target`: it is undefined where fields are set.
+  // Not `new.target`, which is undefined in field initializers.
   override readonly name: string = this.constructor.name
 }
 
-/** A flag, an argument or an input file that cannot be used as it is. */
+/** An invalid flag, argument or input file. */
 export class Misuse extends MillError {
   override readonly exit = exits.usage
 }
 
-/** The settings cannot be used; every problem is listed at once. */
+/** Invalid settings; lists all problems at once. */
 export class BadSettings extends MillError {
   override readonly exit = exits.usage
 
@@ -57,22 +60,22 @@ export class BadSettings extends MillError {
   }
 }
 
-/** The request costs more than is allowed or available; nothing was bought. */
+/** The request exceeds the allowed or available credits; nothing was bought. */
 export class TooDear extends MillError {
   override readonly exit = exits.stopped
 }
 
-/** The database, the queue or the API cannot be reached: the same may succeed later. */
+/** The database, the queue or the API is unreachable; a retry may succeed later. */
 export class Unreachable extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The database is there but not as this program needs it: too old, edited, or newer than the program. */
+/** The database does not match this program: too old, edited, or newer than the program. */
 export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** A person pressed Ctrl-C, or ended the command in another way. */
+/** The user pressed Ctrl-C, or ended the command in another way. */
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
 }
@@ -84,7 +87,7 @@ const unreadableReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path through something that is no folder; check the path',
 }
 
-/** Says why a file cannot be read, and what to do; what to do about a folder depends on what the file is for. */
+/** Explains why a file can't be read and what to do; the advice for a folder depends on the purpose of the file. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

@@ -1,4 +1,4 @@
-// Opens a log without secrets.
+// Opens a log that contains no secrets.
 
 import { type Logger, pino } from 'pino'
 import { asTyped } from './cli/commands.ts'
@@ -6,7 +6,7 @@ import { scrub, type Secret } from './secret.ts'
 
 export type Log = Logger
 
-/** One line of JSON for machines, a readable line for people; no secret survives in the finished line. */
+/** Writes JSON lines for machines, or readable lines for people; secrets are removed from each finished line. */
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
   const hooks = { streamWrite: (line: string) => scrub(asTyped(line), secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }
@@ -15,7 +15,7 @@ export async function openLog(name: string, secrets: readonly Secret[] = []): Pr
   return pino(options, pretty({ sync: true, destination: 2, ignore: 'pid,name,hostname' }))
 }
 
-/** A log that nobody reads: for tests, and for callers that gave none. */
+/** A silent log, for tests and for callers without a log. */
 export function quietLog(): Log {
   return pino({ level: 'silent' })
 }

@@ -1,4 +1,4 @@
-// A query, its canonical text, key and id.
+// A query with its canonical text, key and id.
 
 import { hash } from 'node:crypto'
 
@@ -8,7 +8,7 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/** One distinct request. An absent parameter is null, is not sent, and differs from an explicit one. */
+/** A distinct request. An absent parameter is null, is not sent, and differs from an explicit one. */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -18,19 +18,19 @@ export interface Query {
   readonly device: Device | null
 }
 
-/** Only `num` has a default, and it is always sent, so that its price is known. */
+/** Only `num` has a default, which is always sent, so that its price is known. */
 export const defaultNum = 10
 
-/** The greatest priority number is the least urgent one. */
+/** The highest number is the least urgent. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
-// Zero width joiner and non-joiner spell words in Persian, Hindi and emoji: they are no decoration.
+// Zero-width joiner and non-joiner are meaningful in Persian, Hindi and emoji, so they are kept.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
-// Printable ASCII with single blanks inside: what most queries are, and canonical already.
+// Printable ASCII with single spaces: most queries match, and are already canonical.
 const plainText = /^[!-~]+(?: [!-~]+)*$/
 
-/** The text as it is sent and compared: NFC, without invisible characters, every run of whitespace one space. */
+/** The text as it is sent and compared: NFC, without invisible characters, whitespace collapsed to single spaces. */
 export function canonicalText(text: string): string {
   if (plainText.test(text)) return text
   return text
@@ -42,41 +42,41 @@ export function canonicalText(text: string): string {
     .normalize('NFC')
 }
 
-/** Equal keys mean equal pages of results: paying for both would be waste. */
+/** Queries with equal keys have equal results, so paying for both would be wasteful. */
 export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** The part of a query's identity behind its text; equal for equal parameters. */
+/** The part of a query's identity after its text; equal for equal parameters. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
 
-/** The key from the text and the rest: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
+/** Computes the key from text and tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
 export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
 
-/** The id of a query's row. */
+/** Id of a query's row. */
 export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** The same id as its 16 bytes, where it only travels to the database. */
+/** The same id as 16 bytes, when it is only sent to the database. */
 export function queryIdBytes(key: QueryKey): string {
   return idBytes('query', key)
 }
 
 /**
- * The id of a dictionary row, derived from its content: two hosts never disagree and no round trip fetches it.
- * The first 16 bytes of sha256 over kind and parts, joined by the unit separator, written as a uuid.
+ * Id of a dictionary row, derived from its content, so that hosts always agree and no round trip is needed. It consists
+ * of the first 16 bytes of the sha256 of kind and parts, joined by the unit separator, as a uuid.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The same id as its 16 bytes, one character for each: half the work, where it only travels to the database. */
+/** The same id as 16 bytes, one character each; half the work when it is only sent to the database. */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }
@@ -85,7 +85,7 @@ function join(kind: string, parts: readonly string[]): string {
   return [kind, ...parts].join('\u001f')
 }
 
-/** The rows of each name, in the order in which names first come. */
+/** Groups rows by name, in the order in which names first occur. */
 export function groupBy<Row, Name>(
   rows: readonly Row[],
   nameOf: (row: Row) => Name,

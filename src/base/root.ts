@@ -1,13 +1,13 @@
-// Finds the folder of the program and that of the person who uses it.
+// Finds the program's folder and the user's working folder.
 
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the program: `sql/`, its own `inputs/` and `package.json` lie here, whether sources or `dist` run. */
+/** Folder of the program with `sql/`, its own `inputs/` and `package.json`, whether running from sources or `dist`. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/** True: a package manager put the program there. What a person writes does not belong into its folder. */
+/** True if installed by a package manager; user files must then not be written to its folder. */
 export const installed = basename(dirname(root)) === 'node_modules'
 
 /** Folder of `.env`, `inputs/` and `.querymill`: the checkout, or the current folder with an installed package. */

@@ -1,10 +1,10 @@
-// Keeps keys out of everything that is printed.
+// Keeps keys out of all output.
 
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { reasonOf } from './errors.ts'
 
-/** A key that prints as its kind only: a log line, an error or a dump of settings never holds the rest. */
+/** A key that prints only its kind, so that logs, errors and dumps of settings never contain the rest. */
 export class Secret {
   readonly #value: string
 
@@ -12,17 +12,17 @@ export class Secret {
     this.#value = value
   }
 
-  /** The key itself, for the one place that puts it into a header. */
+  /** Returns the key itself; only for setting the request header. */
   reveal(): string {
     return this.#value
   }
 
-  /** Tells two keys apart without giving either away. */
+  /** Distinguishes keys without revealing them. */
   fingerprint(): string {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }
 
-  /** Describes length and characters for an error message, without showing any. */
+  /** Describes length and characters for an error message without revealing any. */
   describe(): string {
     const words = this.#value.split(/\s+/).filter((word) => word !== '').length
     const odd = this.#value.replace(/[\x20-\x7e]/g, '').length
@@ -45,7 +45,7 @@ export class Secret {
 
 const keyShape = /sk_(live|test)_[A-Za-z0-9_-]+/g
 
-/** Takes everything that looks like a key out of a text, whoever wrote it. */
+/** Removes everything that looks like a key from a text, whatever its source. */
 export function scrub(text: string, secrets: readonly Secret[] = []): string {
   let clean = text.replace(keyShape, 'sk_$1_…')
   for (const secret of secrets) {

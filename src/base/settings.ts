@@ -1,4 +1,4 @@
-// The list of all settings: shape, default and hint.
+// Defines all settings: shape, default and hint.
 
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
     .refine((value) => value >= least && value <= most, { error: expected })
 }
 
-/** An address of one of these protocols. */
+/** A URL with one of these protocols. */
 function address(protocols: readonly string[], example: string) {
   const expected = `an address like ${example}`
   return z
@@ -32,7 +32,7 @@ function address(protocols: readonly string[], example: string) {
     })
 }
 
-/** A database, as this user reaches it. */
+/** A database URL with this user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
@@ -40,12 +40,12 @@ function postgres(user: string) {
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis, or servers that know where it is. */
+/** A Redis URL, or sentinels or cluster nodes. */
 function redis() {
   return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
 
-/** A duration, as people write it. */
+/** A duration such as `30s` or `12h`. */
 function duration(expected: string, leastMs = 0) {
   return z.string().transform((text, context) => {
     const value = readDuration(text)
@@ -54,7 +54,7 @@ function duration(expected: string, leastMs = 0) {
   })
 }
 
-/** Some of these words, with commas between them. */
+/** A comma-separated subset of these words. */
 function someOf<Word extends string>(words: readonly Word[]) {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((word) => word.trim())
@@ -66,24 +66,24 @@ function someOf<Word extends string>(words: readonly Word[]) {
   })
 }
 
-/** Reads yes or no as people write it; null for anything else. */
+/** Parses yes or no in common spellings; null for anything else. */
 export function readSwitch(text: string): boolean | null {
   const word = text.toLowerCase()
   if (['yes', 'on', 'true', '1'].includes(word)) return true
   return ['no', 'off', 'false', '0'].includes(word) ? false : null
 }
 
-/** Access to a bucket; the AWS client looks up what is null. */
+/** Access to a bucket; the AWS client determines values that are null. */
 export interface BucketAccess {
   readonly keyId: string | null
   readonly secret: Secret | null
   readonly session: Secret | null
   readonly region: string | null
-  /** By the setting that says so. */
+  /** Endpoint, with the setting that specified it. */
   readonly endpoint: { readonly name: string; readonly text: string } | null
 }
 
-/** Settings of buckets, by the names that programs of AWS read. */
+/** Bucket settings, under the names used by AWS tools. */
 const bucketSettings = {
   AWS_ACCESS_KEY_ID: {
     shape: z.string(),
@@ -98,7 +98,7 @@ const bucketSettings = {
     hint: 'what a key for some hours has beside its halves',
   },
   AWS_REGION: { shape: z.string(), hint: 'where the bucket lies' },
-  // Other programs read these as well: what they say is judged when a bucket is asked, and stops nothing else.
+  // Other programs use these as well, so they are only validated when a bucket is accessed.
   AWS_ENDPOINT_URL: { shape: z.string(), hint: 'leave it unset for AWS' },
   AWS_ENDPOINT_URL_S3: { shape: z.string(), hint: 'leave it unset for AWS' },
 } as const
@@ -120,16 +120,16 @@ export const webhookEvents = [
   'new_field',
 ] as const
 
-// With the prefix it is the base64 of its bytes, as libraries that check signatures expect it.
+// With the prefix, it is base64-encoded, as expected by signature libraries.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
 
-// Timers count to 2^31 milliseconds: given more, each would go off at once, again and again.
+// Timers are limited to 2^31 milliseconds; a longer one would fire at once, again and again.
 const longestMs = dayMs
 const rateText = 'a number from 0.00001 up'
 
-/** One entry a setting: its shape, its default as a person would type it, and what to do when it is wrong. */
+/** One entry per setting: its shape, its default as typed by a user, and a hint for invalid values. */
 export const settings = {
   SEARCH_API_URL: {
     shape: address(['http:', 'https:'], 'https://api.example.com').transform(
@@ -138,7 +138,7 @@ export const settings = {
     hint: 'give the base address, without /v1/search',
   },
   SEARCH_API_KEY: {
-    // A line break inside would end the header; fetch libraries print such a key in their own error.
+    // A line break would end the header, and fetch libraries include such a key in their error.
     shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     hint: 'copy the key again from where it was issued',
   },
@@ -286,7 +286,7 @@ export const settings = {
 export type Name = keyof typeof settings
 export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
 
-/** True for a name that the platform's own table of time zones knows. */
+/** True for a name in the platform's time zone database. */
 export function isZone(zone: string): boolean {
   if (zone === '') return false
   try {

@@ -1,11 +1,11 @@
-// Waits with a limit, and closes what a command opened.
+// Waits with a time limit, and closes resources opened by a command.
 
 import { setTimeout as timer } from 'node:timers/promises'
 
-/** Result of a promise that did not settle in time. */
+/** Returned for a promise that did not settle in time. */
 export const late = Symbol('late')
 
-/** Awaits a promise up to a time limit or a signal, then gives `late`; the promise itself goes on. */
+/** Awaits a promise until a time limit or a signal, then returns `late`; the promise itself continues. */
 export function within<T>(
   promise: Promise<T>,
   { ms, signal }: { ms: number; signal?: AbortSignal },
@@ -23,13 +23,13 @@ export function within<T>(
   })
 }
 
-/** A promise that is awaited later: until then its error must not end the process. */
+/** A promise to be awaited later; its rejection must not end the process before. */
 export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
 }
 
-/** Waits a while, or until a signal comes. */
+/** Waits for a time, or until a signal is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await timer(ms, undefined, signal === undefined ? {} : { signal })
@@ -43,20 +43,20 @@ interface Closer {
   readonly close: () => Promise<unknown>
 }
 
-/** Time limit of each close; the end of the process closes the rest. */
+/** Time limit for each close; the end of the process closes the rest. */
 const patienceMs = 30_000
 
-/** Closes in reverse order of opening, every one of them, and reports all failures together. */
+/** Closes all resources in reverse order of opening, and reports all failures together. */
 export class Closers {
   readonly #open: Closer[] = []
 
-  /** Registers how a resource is closed on the line that opens it. */
+  /** Registers how to close a resource on the line that opens it. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
     this.#open.push({ name, close: () => close(resource) })
     return resource
   }
 
-  /** Safe to call twice: what was closed is not closed again. */
+  /** Safe to call twice: each resource is closed once. */
   async close(): Promise<void> {
     const failures: unknown[] = []
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
@@ -78,9 +78,9 @@ async function closePatiently({ name, close }: Closer): Promise<void> {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves when each earlier caller has had a round of the event loop. Answers that come in their hundreds are parsed in
- * a round each, and replies of PostgreSQL are read between them: a transaction that waits for its reply may hold a row
- * that all workers wait for.
+ * Resolves after each earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
+ * in its own turn and PostgreSQL's replies are read in between, because a transaction waiting for its reply may hold a
+ * row that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

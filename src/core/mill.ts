@@ -19,18 +19,18 @@ import { openQueue, type SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import { migrateQueue, openPart, type QueuePlace, sliceConnections } from './queue/queue.ts'
 
-/** The opened parts that commands share; each is closed with the command. */
+/** Opened parts shared by commands; each is closed with the command. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
   readonly pool: Pool
   readonly databaseUrl: string
-  /** Tells this database from every other. */
+  /** Unique id of this database. */
   readonly installation: string
   readonly supplier: Supplier
-  /** Opened when first asked for. */
+  /** Opened on first use. */
   queue(): Promise<SliceQueue>
-  /** Address and key of the API; starts the bundled service when none is set. */
+  /** URL and key of the API; starts the bundled service if none is configured. */
   api(): Promise<{ url: URL; key: Secret }>
 }
 
@@ -40,20 +40,20 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Connections for the tables; the queue has a pool of its own. */
+  /** Database connections; the queue has its own pool. */
   readonly connections?: number
-  /** Its statements come again and again, and all of them go by key. */
+  /** True if the process repeats the same statements, which all look rows up by key. */
   readonly byKey?: boolean
-  /** It only reads: the database refuses every change that it might ask for. */
+  /** True if it only reads: the database then rejects all changes. */
   readonly reading?: boolean
-  /** It reads for analysts: from the replica, where one is set, which may be some moments behind. */
+  /** True if it reads for analysts: it uses the replica if one is configured, which may lag slightly behind. */
   readonly behind?: boolean
 }
 
-/** Connections of a process that buys. */
+/** Connections of a worker process. */
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** Opens the database: one that is set has to be migrated already, the embedded one is started and migrated here. */
+/** Opens the database. A configured one must already be migrated; the embedded one is started and migrated here. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
@@ -80,7 +80,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   }
 }
 
-/** Brings our tables, the views and BullMQ's own tables up to date; gives the names of what was applied to ours. */
+/** Migrates our tables, the views and BullMQ's tables; returns the names of our applied migrations. */
 export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
   const applied = await migrateDatabase(pool)
   const views = await applyViews(pool)
@@ -90,7 +90,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // Through connections of its own: those of a command that only reads could not.
+  // Uses separate connections, because those of a read-only command can't migrate.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)
@@ -106,15 +106,15 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
   return closers.add('the queue', queue, (opened) => opened.close())
 }
 
-/** The API that answers are bought from, and the account that pays for them. */
+/** API that answers are bought from, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Kept with each answer: an answer is reused only for the same API. */
+  /** Stored with each answer: answers are reused only for the same API. */
   readonly api: string
   readonly account: string
 }
 
-/** Whose balance it is, and how its answers are marked. */
+/** Determines the account and the origin recorded with its answers. */
 export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }

@@ -2,13 +2,13 @@
 
 import { dayMs, dayOf, formatDate, isDay } from '../base/time/zone.ts'
 
-/** Address with an impossible value. */
+/** Error for an address with an invalid value. */
 export class BadAddress extends Error {}
 
-/** Address of something that does not exist. */
+/** Error for an address of something that does not exist. */
 export class NotThere extends Error {}
 
-/** The days from `since` to `until`, both included. */
+/** Days from `since` to `until`, both inclusive. */
 export interface DaySpan {
   readonly since: string
   readonly until: string
@@ -19,7 +19,7 @@ const firstDay = '2000-01-01'
 const lastDay = '2199-12-31'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Path names and filters of an address. All of it is untrusted. */
+/** Path names and filters of an address; all of them are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
   readonly #filters: URLSearchParams
@@ -33,7 +33,7 @@ export class PageAddress {
     return this.#path[name] ?? ''
   }
 
-  /** A number in the path; what is none names nothing. */
+  /** Number in the path; anything else counts as not found. */
   id(name: string): number {
     const text = this.part(name)
     const id = Number(text)
@@ -41,7 +41,7 @@ export class PageAddress {
     throw new NotThere(`There is no ${name} ${quoted(text)}: it would be a number.`)
   }
 
-  /** An id of a dictionary in the path, such as that of a query. */
+  /** Dictionary id in the path, such as that of a query. */
   uuid(name: string): string {
     const text = this.part(name)
     if (uuid.test(text)) return text.toLowerCase()
@@ -52,7 +52,7 @@ export class PageAddress {
     return expectDay(name, this.part(name))
   }
 
-  /** A filter as text; null: not there, or empty. */
+  /** A filter's text; null if missing or empty. */
   text(name: string): string | null {
     const text = this.#filters.get(name)?.trim() ?? ''
     if (text.length > longestText) {
@@ -65,17 +65,17 @@ export class PageAddress {
     return text === '' ? null : text
   }
 
-  /** All values of a filter that may come several times. */
+  /** All values of a repeatable filter. */
   texts(name: string): readonly string[] {
     return this.#filters.getAll(name).filter((text) => text.trim() !== '' && !text.includes('\0'))
   }
 
-  /** True for `name=1`, `name=on`, `name=show`: a box that is ticked. */
+  /** True for a checked checkbox: `name=1`, `name=on` or `name=show`. */
   ticked(name: string): boolean {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** One of the words that a filter knows; the first one when it is not there. */
+  /** One of the filter's allowed words; the first one if missing. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]
@@ -84,7 +84,7 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected one of ${words.join(', ')}, got ${quoted(text)}.`)
   }
 
-  /** A whole number from one up; the fallback when it is not there. */
+  /** A positive whole number; the fallback if missing. */
   whole(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const text = this.text(name)
     if (text === null) return fallback
@@ -93,13 +93,13 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected a whole number from 1 to ${most}, got ${quoted(text)}.`)
   }
 
-  /** A day of the calendar; null: not there. */
+  /** A calendar day; null if missing. */
   day(name: string): string | null {
     const text = this.text(name)
     return text === null ? null : expectDay(name, text)
   }
 
-  /** From `since` to `until`; a day that is not given lies so many days before the other, or is `today`. */
+  /** Days from `since` to `until`. A missing end is `today`; a missing start is this many days before the end. */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)
@@ -107,7 +107,7 @@ export class PageAddress {
     throw new BadAddress(`since: expected a day up to until, ${until}, got ${since}.`)
   }
 
-  /** The filters as they were typed, for forms that show them again. */
+  /** Filters as typed, for forms that show them again. */
   get filters(): URLSearchParams {
     return new URLSearchParams(this.#filters)
   }

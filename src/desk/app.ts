@@ -21,7 +21,7 @@ interface DeskParts extends DeskGround {
 
 type Here = Context<DeskEnv>
 
-/** All addresses of the desk. Whatever is not asked for by GET, but for logging in and out, is refused. */
+/** Defines all routes of the desk. Rejects all methods other than GET, except for signing in and out. */
 export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   const app = new Hono<DeskEnv>()
   app.use(async (c, next) => {
@@ -74,7 +74,7 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
   const href = (path: string) => path
-  // A visitor who is refused learns nothing about the pages.
+  // A rejected visitor must learn nothing about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = frameOf(parts, { page: null, href })
   const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
@@ -100,7 +100,7 @@ function frameOf(
   }
 }
 
-/** Answers with a file, piece by piece, as its reader takes them. What fails before the first piece is a page that says so. */
+/** Streams a file as its reader consumes it. An error before the first piece is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
@@ -126,7 +126,7 @@ async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage):
   })
   return c.body(body, 200, {
     ...pageHeaders,
-    // Content by nobody, whatever it holds: a body that came from elsewhere must not run as a page of the desk.
+    // Untrusted content: a stored body must not run as a page of the desk.
     'content-security-policy': "default-src 'none'; sandbox",
     'content-type': type,
     'content-disposition': `attachment; filename="${name.replace(/[^\w.-]+/g, '_')}"`,

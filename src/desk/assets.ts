@@ -7,7 +7,7 @@ import { root } from '../base/root.ts'
 import { style } from './drawing/parts.ts'
 
 export interface Asset {
-  /** Changes with what it holds, so that browsers may keep it. */
+  /** Contains a hash of the content, so that browsers may cache it. */
   readonly path: string
   readonly type: string
   readonly text: string
@@ -19,20 +19,20 @@ export interface Assets {
   readonly icon: Asset
 }
 
-// Found from the root, not from this file: what is compiled lies elsewhere.
+// Relative to the root, because compiled files are in a different folder.
 const folder = join(root, 'src', 'desk', 'assets')
 
-/** Style, script and icon: no other file is ever asked for. */
+/** Reads style sheet, script and icon; no other assets exist. */
 export function readAssets(): Assets {
   return {
-    // The rules of pictures and tables first, then the desk's own.
+    // Styles of charts and tables first, then the desk's own.
     style: assetOf('desk.css', 'text/css; charset=utf-8', style + readAll('css')),
     script: assetOf('desk.js', 'text/javascript; charset=utf-8', readAll('js')),
     icon: assetOf('desk.svg', 'image/svg+xml', readAll('svg')),
   }
 }
 
-/** All files of a kind in one, in the order of their names. */
+/** Concatenates all files of a kind, in order of their names. */
 function readAll(kind: string): string {
   return readdirSync(folder)
     .filter((name) => name.endsWith(`.${kind}`))
@@ -46,14 +46,14 @@ function assetOf(name: string, type: string, text: string): Asset {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** Headers of a page: it may load nothing from anywhere but the desk. */
+/** Headers of a page, which may load nothing from other origins. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Not "no-referrer": with it a form of our own page would come from nowhere.
+  // Not "no-referrer", which would send our own forms without an origin.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

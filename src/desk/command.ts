@@ -1,4 +1,4 @@
-// The command `npm run desk`: serves the desk until it is stopped.
+// The desk command: serves the desk until it is stopped.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -44,7 +44,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
 
-/** The desk beside a worker or a scheduler, on this machine alone. */
+/** Starts the desk within the process of a worker or scheduler, for this machine only. */
 export async function startDeskBeside(
   { config, tell }: { config: Config; tell: (line: string) => void },
   typed: string | true,
@@ -62,7 +62,7 @@ export async function startDeskBeside(
   return desk
 }
 
-/** Where to listen, and for whom: whoever listens to other machines needs a password. */
+/** Reads where to listen; listening to other machines requires a password. */
 function readPlace(
   { port, host = '127.0.0.1', passwordFile, publicUrl }: DeskFlags,
   path: (typed: string) => string,
@@ -94,11 +94,11 @@ function readPublicUrl(typed: string): URL {
 
 interface DeskPlace {
   readonly host: string
-  /** 0: any free one. */
+  /** 0 means any free port. */
   readonly port: number
-  /** Null: for this machine alone, and without a password. */
+  /** Null for this machine only, without a password. */
   readonly password: Secret | null
-  /** Where people reach it through a proxy; null: where it listens. */
+  /** Public URL behind a proxy; null: the address it listens on. */
   readonly publicUrl: URL | null
 }
 
@@ -112,7 +112,7 @@ const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
 
-/** Opens the port, and the tables as soon as they are there. */
+/** Opens the port, and the database once it is reachable. */
 export async function serveDesk(
   options: DeskPlace & { readonly config: Config; readonly tell: (line: string) => void },
 ): Promise<OpenDesk> {
@@ -161,7 +161,7 @@ async function listenOn(server: Server, { host, port }: DeskPlace): Promise<numb
   return (server.address() as AddressInfo).port
 }
 
-/** Lets requests at work end, for a moment. */
+/** Gives requests in progress a moment to finish. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()

@@ -13,12 +13,12 @@ import { type Assets, pageHeaders } from './assets.ts'
 import { html } from './drawing/html.ts'
 import { layOut } from './layout.ts'
 
-/** Environment of each request: its connection, as Node has it. */
+/** Environment of each request, including Node's connection. */
 export interface DeskEnv {
   readonly Bindings: HttpBindings
 }
 
-/** Refusal of a visitor, with the reason. */
+/** Error for a rejected visitor, with the reason. */
 export class Refused extends Error {
   readonly status: 401 | 403 | 413 | 429
 
@@ -30,13 +30,13 @@ export class Refused extends Error {
 
 interface GuardOptions {
   readonly host: string
-  /** Where people reach it, when that is another address. */
+  /** Public URL, if it differs from the address it listens on. */
   readonly publicUrl: URL | null
-  /** Null: no password, this machine only. */
+  /** Null: no password, for this machine only. */
   readonly sessions: Sessions | null
 }
 
-/** Decides by its head whether a request may be answered. */
+/** Decides, based on headers, whether a request may be answered. */
 export class Doorkeeper {
   readonly sessions: Sessions | null
   readonly #publicUrl: URL | null
@@ -48,7 +48,10 @@ export class Doorkeeper {
     this.#names = namesOf(host, publicUrl)
   }
 
-  /** Throws for requests of other sites: a name of theirs may lead here, and a page of theirs may ask for ours. */
+  /**
+   * Throws for requests from other sites: their domain may resolve to this address (DNS rebinding), and their pages may
+   * send requests here.
+   */
   checkSource(c: Context<DeskEnv>): void {
     const host = hostOf(c.req.header('host'))
     if (host === null || !(isLoopback(host) || this.#names.has(host))) {
@@ -66,7 +69,7 @@ export class Doorkeeper {
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return
-    // A link that somebody was sent leads here from another site; nothing else of other sites may.
+    // Following a link from another site is allowed; no other cross-site request is.
     const followed =
       c.req.method === 'GET' &&
       c.req.header('sec-fetch-mode') === 'navigate' &&
@@ -75,7 +78,7 @@ export class Doorkeeper {
       throw new Refused(403, 'The desk answers no requests that pages of other sites make.')
   }
 
-  /** Throws unless the visitor may read; of those who have to show a password first, false. */
+  /** Throws unless the visitor may read; returns false if a password is needed first. */
   admits(c: Context<DeskEnv>): boolean {
     if (this.sessions !== null) return this.sessions.knows(c.req.header('cookie'))
     if (!isForwarded((name) => c.req.header(name))) return true
@@ -85,7 +88,7 @@ export class Doorkeeper {
     )
   }
 
-  /** A form counts only when our own page sent it. */
+  /** Accepts a form only if our own page sent it. */
   checkForm(c: Context<DeskEnv>): void {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
@@ -93,7 +96,7 @@ export class Doorkeeper {
     throw new Refused(403, 'The form was not sent by the desk.')
   }
 
-  /** Whether people reach the desk through TLS: then the cookie goes no other way. */
+  /** True if the desk is reached over TLS; the cookie is then marked as secure. */
   get secure(): boolean {
     return this.#publicUrl?.protocol === 'https:'
   }
@@ -103,7 +106,7 @@ export class Doorkeeper {
   }
 }
 
-/** The names under which an address is known besides those of this machine alone. */
+/** Host names under which the desk is reachable, apart from loopback names. */
 function namesOf(host: string, publicUrl: URL | null): ReadonlySet<string> {
   const everywhere = host === '0.0.0.0' || host === '::'
   const own = everywhere
@@ -114,7 +117,7 @@ function namesOf(host: string, publicUrl: URL | null): ReadonlySet<string> {
   return new Set(names.map((name) => urlHost(name.toLowerCase())))
 }
 
-/** An address as it stands in a URL: one with colons in brackets. */
+/** Formats an address for a URL: IPv6 addresses need brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
@@ -126,7 +129,7 @@ function hostOf(header: string | undefined): string | null {
 
 const largestForm = 10_000
 
-/** Logging in and out: the only forms that the desk takes. */
+/** Adds signing in and out, the only forms that the desk accepts. */
 export function addDoor(
   app: Hono<DeskEnv>,
   { guard, assets }: { readonly guard: Doorkeeper; readonly assets: Assets },
@@ -156,13 +159,13 @@ export function addDoor(
   })
 }
 
-/** Where a visitor was going who has to show the password first. */
+/** Page the visitor requested before signing in. */
 export function cameFrom(c: Context<DeskEnv>): string {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
 }
 
-/** A path of the desk and nothing else: an address of another site would send a visitor there who trusts this one. */
+/** Accepts only a path of the desk: a redirect to another site would abuse the visitor's trust. */
 function localPath(to: string | undefined): string {
   const base = 'http://desk.invalid'
   if (to === undefined || !to.startsWith('/') || !URL.canParse(to, base)) return '/'
@@ -202,7 +205,7 @@ type PasswordTry =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'wait' }
 
-/** Signed-in visitors: kept in memory, so that a restart signs everybody out. */
+/** Sessions of signed-in visitors, kept in memory, so that a restart signs everybody out. */
 export class Sessions {
   readonly cookie: string
   readonly #salt = randomBytes(16)
@@ -210,19 +213,19 @@ export class Sessions {
   readonly #tokens = new Map<string, number>()
   #wrong: { readonly at: number; readonly from: string }[] = []
 
-  /** Cookies do not tell ports apart: each desk of a machine has a name of its own. */
+  /** Cookies are not separated by port, so each desk on a machine uses a different name. */
   constructor(password: Secret, port: number) {
     this.cookie = `querymill_desk_${port}`
     this.#password = derive(password.reveal(), this.#salt, keyBytes)
   }
 
-  /** Compares in the same time whatever was typed; counts what was wrong before it looks. */
+  /** Checks a password in constant time; counts the try as wrong before checking. */
   async enter(typed: string, from: string): Promise<PasswordTry> {
     const now = Date.now()
     this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
     const mine = this.#wrong.filter((one) => one.from === from).length
     if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return { kind: 'wait' }
-    // Counted as wrong until it proves right: many tries at once must not slip through together.
+    // Counted as wrong until proved right, so that concurrent tries can't bypass the limit.
     const mark = { at: now, from }
     this.#wrong.push(mark)
     const [given, password] = await Promise.all([
@@ -234,18 +237,18 @@ export class Sessions {
     return { kind: 'in', token: this.#issue(now) }
   }
 
-  /** Whether a request's cookies hold a session that lasts. */
+  /** True if a request's cookies contain a valid session. */
   knows(cookies: string | undefined): boolean {
     const ends = this.#tokens.get(fingerprint(this.#tokenIn(cookies) ?? ''))
     return ends !== undefined && ends > Date.now()
   }
 
-  /** Ends the session that a request's cookies hold. */
+  /** Ends the session in a request's cookies. */
   leave(cookies: string | undefined): void {
     this.#tokens.delete(fingerprint(this.#tokenIn(cookies) ?? ''))
   }
 
-  /** The cookie for the browser; without a token, the one that takes it back. */
+  /** Cookie header for the browser; without a token, it deletes the cookie. */
   header(token: string | null, secure: boolean): string {
     const age = token === null ? 0 : lastsMs / 1000
     const flags = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure ? '; Secure' : ''}`
@@ -267,12 +270,12 @@ export class Sessions {
   }
 }
 
-/** Hash of a token: a dump of the memory holds no token. */
+/** Hash of a token, so that a memory dump contains no tokens. */
 function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }
 
-/** The password in a file: its first line. */
+/** Reads the password from the first line of a file. */
 export function readPassword(path: string, shown: string): { password: Secret; exposed: boolean } {
   let text: string
   let mode: number

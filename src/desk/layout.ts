@@ -1,4 +1,4 @@
-// Draws the frame around every page: head, navigation, banner, foot.
+// Draws the frame of every page: header, navigation, banner, footer.
 
 import { formatMinute } from '../base/time/zone.ts'
 import type { Assets } from './assets.ts'
@@ -7,26 +7,26 @@ import type { PagePlace, View } from './page.ts'
 
 export interface Frame {
   readonly assets: Assets
-  /** The name of each page of the navigation, and where it lies. */
+  /** Names and addresses of the pages in the navigation. */
   readonly nav: readonly {
     readonly name: string
     readonly path: string
     readonly area: string | null
     readonly href: string | null
   }[]
-  /** The part of the desk that the page belongs to. */
+  /** Area of the desk that the page belongs to. */
   readonly area: string | null
-  /** The path of the page itself, as its recipe has it. */
+  /** Path of the page, as in its recipe. */
   readonly path: string
-  /** Null: nobody had to show a password. */
+  /** True if visitors sign in with a password, so that a sign-out form is shown. */
   readonly leave: boolean
-  /** True: parts of the page change while it is looked at. */
+  /** True if parts of the page are updated while it is open. */
   readonly live: boolean
-  /** Seconds after which the browser asks again by itself; null: never. */
+  /** Seconds after which the browser reloads automatically; null: never. */
   readonly again: number | null
 }
 
-/** A whole page around a view: what it says, where one is, what is left out. */
+/** Lays out a whole page: its content, position in the navigation, and filters. */
 export function layOut(view: View, place: PagePlace | null, frame: Frame): string {
   const { assets, again } = frame
   return html`<!doctype html>
@@ -87,7 +87,7 @@ function top({ nav, path, area, live, leave }: Frame, place: PagePlace | null): 
     }`
 }
 
-/** Marks answers that are not live: small, once, above every page. */
+/** Marks answers that are not live, with a small banner on every page. */
 export function notLive({ origins }: PagePlace): Html | null {
   const shown = origins.split(',')
   const others = shown.filter((origin) => origin !== 'live').map((other) => other.toUpperCase())

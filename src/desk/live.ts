@@ -1,4 +1,4 @@
-// Pushes changed parts of an open page to the browser.
+// Pushes changed parts of a page to the browser.
 
 import { setMaxListeners } from 'node:events'
 import type { Context } from 'hono'
@@ -12,9 +12,9 @@ import { problemOf } from './problem.ts'
 import { type DeskGround, restAfter } from './tables.ts'
 
 interface News {
-  /** Pieces by the ids of their elements. */
+  /** HTML of the changed parts, by element id. */
   readonly parts: Readonly<Record<string, string>>
-  /** Null: all is well. */
+  /** Null if everything is fine. */
   readonly problem: string | null
 }
 
@@ -22,10 +22,10 @@ type Send = (event: string) => void
 
 const everyMs = 2_000
 const mostVisitors = 200
-/** A visitor who does not read is let go before the events fill the memory. */
+/** A visitor who does not read is disconnected before the events fill the memory. */
 const mostWaiting = 64
 
-/** One look for all who have the same page open; nobody there, no look. */
+/** Reads once for all visitors of the same page, and only while there are any. */
 class LiveRoom {
   readonly #desk: DeskGround
   readonly #page: DeskPage
@@ -56,7 +56,7 @@ class LiveRoom {
     while (this.#visitors.size > 0 && !this.#closed.aborted) {
       const began = performance.now()
       const event = `data: ${JSON.stringify(await this.#look())}\n\n`
-      // Unchanged parts are not sent again: a short line says that the desk is there.
+      // Unchanged parts are not sent again; a short comment shows that the desk is alive.
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)
@@ -82,13 +82,13 @@ class LiveRoom {
   }
 }
 
-/** The pages that change while they are looked at, each with those who look. */
+/** Live pages, each with its visitors. */
 export class LiveRooms {
   readonly #rooms: ReadonlyMap<string, LiveRoom>
   readonly #closing = new AbortController()
 
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
-    // Each open page waits for the end of the desk.
+    // Each open page listens for the end of the desk.
     setMaxListeners(0, this.#closing.signal)
     const live = pages.filter((page) => page.live !== null)
     this.#rooms = new Map(
@@ -96,7 +96,7 @@ export class LiveRooms {
     )
   }
 
-  /** Answers with events for as long as the page is open, and its visitor is let in. */
+  /** Sends events while the page is open and its visitor is signed in. */
   open(c: Context<DeskEnv>, admitted: () => boolean): Response {
     const room = this.#rooms.get(c.req.query('page') ?? '')
     if (room === undefined) throw new NotThere('There is no such live page.')
@@ -121,7 +121,7 @@ export class LiveRooms {
             try {
               controller.close()
             } catch {
-              // Closed already, by whoever left.
+              // Already closed by the visitor.
             }
           }
           const send = (event: string) => {
@@ -132,7 +132,7 @@ export class LiveRooms {
           const forget = room.add(send)
           leave = () => {
             forget()
-            // The desk lives on, and would remember everybody who ever looked.
+            // Otherwise the listener of every past visitor would stay in memory.
             closing.removeEventListener('abort', end)
           }
           gone.addEventListener('abort', end, { once: true })

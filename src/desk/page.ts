@@ -1,4 +1,4 @@
-// Types of a page: its address, what it reads, what it draws.
+// Types of a page: its address, its data, its HTML.
 
 import type { Config } from '../base/config.ts'
 import type { Database, Pool } from '../base/database/database.ts'
@@ -11,25 +11,25 @@ import type { Html } from './drawing/html.ts'
 export interface DeskReading {
   readonly config: Config
   readonly mill: Mill
-  /** For statements that run as `npm run sql` runs them: as the role that may only read. */
+  /** For statements that run like `npm run sql`, in the read-only role. */
   readonly pool: Pool
-  /** True: `pool` is an analyst's login of its own, which no statement can leave. */
+  /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
   readonly walled: boolean
-  /** The day in the zone of the settings. */
+  /** Current day in the configured zone. */
   readonly today: string
-  /** Kinds of answers that are shown, as in `live,sandbox`. */
+  /** Origins of answers shown, such as `live,sandbox`. */
   readonly origins: string
-  /** True: answers of suspect nights as well. */
+  /** If true, includes answers of suspect nights. */
   readonly suspects: boolean
-  /** The forecast, a moment old at most; null where it takes too long to read. */
+  /** Returns a recent forecast; null if it takes too long to read. */
   readonly forecast: () => Promise<CreditForecast | null>
-  /** Aborted when the visitor leaves before the answer. */
+  /** Aborted if the visitor leaves before the response. */
   readonly signal: AbortSignal
-  /** One snapshot of what analysts may read, as the role that may only read. */
+  /** Reads a snapshot of what analysts may read, in the read-only role. */
   readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
-  /** The same as `books`, for what a page can do without: null where it takes longer than a second. */
+  /** Like `books`, for optional data: null if it takes longer than a second. */
   readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
-  /** One snapshot of everything, the mill's own bookkeeping too, in a transaction that only reads. */
+  /** Reads a snapshot of everything, including internal tables, in a read-only transaction. */
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }
 
@@ -38,50 +38,50 @@ export interface PagePlace {
   readonly filters: URLSearchParams
   readonly zone: string
   readonly today: string
-  /** Kinds of answers that are shown, as in `live,sandbox`. */
+  /** Origins of answers shown, such as `live,sandbox`. */
   readonly origins: string
-  /** True: answers of suspect nights as well. */
+  /** If true, includes answers of suspect nights. */
   readonly suspects: boolean
-  /** An address of the desk, with the filters that every page has; null: from here nothing leads there. */
+  /** Builds an address of the desk with the filters that every page has; null if it can't be linked from here. */
   readonly href: (
     path: string,
     filters?: Readonly<Record<string, string | number | null>>,
   ) => string | null
-  /** The id of an element: where parts stand more than once, each needs one of its own. */
+  /** Id of an element; parts that occur more than once need distinct ones. */
   readonly id: (name: string) => string
-  /** True: in a file, without a desk behind it that a form could ask. */
+  /** True in a file, where forms have no desk to send requests to. */
   readonly still: boolean
 }
 
 export interface View {
   readonly title: string
-  /** One sentence below the title: what is shown, and how it is filtered. */
+  /** A sentence below the title: what is shown, with which filters. */
   readonly lead?: Html | string
   readonly body: Html
-  /** True: what it shows does not depend on the kinds of answers that are chosen. */
+  /** True if the contents do not depend on the selected origins. */
   readonly plain?: true
 }
 
-/** A piece of a page that changes while it is looked at, by the id of its element. */
+/** Parts of a page that are updated while it is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
-/** How a page is made: from its address to what it asks, from the tables to what it found, and from that to HTML. */
+/** Steps for building a page: parse its address, read its data, and draw its HTML. */
 interface PageRecipe<Asked, Found> {
   /** `/nights/:schedule/:date`. */
   readonly path: string
-  /** Its name in the navigation; pages without one are reached by links. */
+  /** Name in the navigation; pages without one are reached by links. */
   readonly nav?: string
-  /** The part of the desk that it belongs to, which has one entry in the navigation. */
+  /** Area of the desk it belongs to, which has one entry in the navigation. */
   readonly area?: string
   readonly ask: (address: PageAddress, today: string) => Asked
-  /** Throws `NotThere` with a sentence for an id that names nothing. */
+  /** Throws `NotThere` with a sentence if an id does not exist. */
   readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
   readonly show: (found: Found, place: PagePlace, asked: Asked) => View
-  /** Drawn again every two seconds, once for all who look; its parts have the ids of elements of the page. */
+  /** Redrawn every two seconds, once for all visitors; its parts have the ids of page elements. */
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** A page whose own types are nobody else's business. */
+/** A page with its own types hidden. */
 export interface DeskPage {
   readonly path: string
   readonly nav: string | null
@@ -103,10 +103,10 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
   }
 }
 
-/** Something to keep: a table as CSV, a body as it came. */
+/** A download: a table as CSV, or a body as received. */
 interface Sent {
   readonly type: string
-  /** A name for the file; the browser keeps it instead of showing it. */
+  /** File name; with it, the browser saves the file instead of displaying it. */
   readonly name: string
   readonly pieces: AsyncIterable<string | Uint8Array>
 }

@@ -1,4 +1,4 @@
-// Builds what a page reads from and where it stands: connections, rights, filters, links.
+// Builds the context of a page: connections, access, filters, links.
 
 import { inTime, withinTime } from '../base/database/sql-file.ts'
 import { localDate } from '../base/time/zone.ts'
@@ -14,7 +14,7 @@ const forecastMs = 2_000
 const brieflyMs = 1_000
 const kept = ['origins', 'suspects'] as const
 
-/** Rights of a page to read, by the filters that every page has. */
+/** Read access of a page, with the filters that every page has. */
 export async function readingOf(
   { config, tables }: DeskGround,
   address: PageAddress,
@@ -45,7 +45,7 @@ export async function readingOf(
   }
 }
 
-/** Where a page is, for the addresses that it writes. */
+/** Context of a page for building links. */
 export function pagePlace(path: string, address: PageAddress, reading: DeskReading): PagePlace {
   const { config, today, origins, suspects } = reading
   const filters = kept.flatMap((name) => {
@@ -65,7 +65,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
   }
 }
 
-/** An address with its filters; those that are null or empty are left out. */
+/** An address with its filters; null and empty ones are omitted. */
 function hrefOf(path: string, filters: Readonly<Record<string, string | number | null>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filters)) {

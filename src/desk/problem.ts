@@ -1,4 +1,4 @@
-// Draws the page that is shown in place of one that failed.
+// Draws the page shown instead of one that failed.
 
 import { asTyped } from '../base/cli/commands.ts'
 import { troubleOf } from '../base/database/trouble.ts'
@@ -12,16 +12,16 @@ import type { View } from './page.ts'
 interface Problem {
   readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 503
   readonly view: View
-  /** Seconds after which the browser asks again by itself; null: waiting mends nothing. */
+  /** Seconds after which the browser retries automatically; null if waiting does not help. */
   readonly again: number | null
-  /** True: a fault of this program, which belongs in its log. */
+  /** True for a bug in this program, which is logged. */
   readonly bug: boolean
 }
 
 const againSeconds = 3
 const timedOut = '57014'
 
-/** Says what became of a request that has no page, and what can be done. */
+/** Explains why a request failed, and what can be done. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof NotThere) return said(404, 'Not here', error.message)
   if (error instanceof BadAddress) return said(400, 'This address cannot be', error.message)
@@ -44,7 +44,7 @@ export function problemOf(error: unknown): Problem {
   return { ...said(500, 'A fault of this program', 'It is in the log of the desk.'), bug: true }
 }
 
-/** True while the database is out of reach: the same may succeed later. */
+/** True while the database is unreachable, so that a retry may succeed. */
 function isAway(error: unknown): boolean {
   if (error instanceof MillError) return error.exit === 5
   return troubleOf(error) === 'away' && codeOf(error) !== null

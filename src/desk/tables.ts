@@ -1,4 +1,4 @@
-// Opens the database for the desk and reads from it without writing.
+// Opens the database for the desk, for reading only.
 
 import type { Config } from '../base/config.ts'
 import type { Pool } from '../base/database/database.ts'
@@ -20,22 +20,22 @@ export interface DeskGround {
 
 interface Opened {
   readonly mill: Mill
-  /** Null: the database has no role that may only read. */
+  /** Null if the database has no read-only role. */
   readonly reader: string | null
-  /** An analyst's login of its own; null: none is set. */
+  /** Pool with an analyst's login; null if none is configured. */
   readonly analyst: Pool | null
 }
 
 const connections = 6
-/** Two questions at once, each with one connection more that can end it. */
+/** Two concurrent queries, each with a second connection to cancel it. */
 const questionConnections = 4
-/** A database that is away is not asked again by every reload. */
+/** Minimum time between connection attempts, so that reloads do not query an unreachable database each time. */
 const restMs = 1_000
 const originsForMs = 10_000
-/** A table, a view or a column that is not there: the database is older or newer than it was when it was opened. */
+/** Table, view or column not found: the database was migrated to a different release since it was opened. */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
 
-/** Opens the tables when they are first needed, and again after they were away: a desk outlives its database. */
+/** Opens the database on first use, and reopens it after an outage, because the desk outlives it. */
 export class DeskTables {
   readonly forecasts = new Forecasts()
   readonly #config: Config
@@ -50,7 +50,7 @@ export class DeskTables {
     this.#say = say
   }
 
-  /** The tables; throws what a person can act on while they are away or of another release. */
+  /** Returns the open database; throws an actionable error if it is unreachable or of a different release. */
   async open(): Promise<Opened> {
     if (this.#opening !== null) return this.#opening
     if (this.#failed !== null && Date.now() - this.#failed.at < restMs) throw this.#failed.error
@@ -88,7 +88,7 @@ export class DeskTables {
     }
   }
 
-  /** Explains a failed reading: where the schema has changed, says so. */
+  /** Explains a read error; says so if the schema has changed. */
   async explain(error: unknown): Promise<unknown> {
     if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
     try {
@@ -100,7 +100,7 @@ export class DeskTables {
     }
   }
 
-  /** Kinds of answers for who asked for none: on a machine with nothing, those that are there. */
+  /** Default origins: in an embedded database, those that exist. */
   async shownOrigins(): Promise<string> {
     const known = this.#origins
     if (known !== null && Date.now() - known.at < originsForMs) return known.origins
@@ -112,7 +112,7 @@ export class DeskTables {
     return origins
   }
 
-  /** Safe while they were never opened. */
+  /** Safe to call if it was never opened. */
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
     await this.#closers.close()
@@ -121,12 +121,12 @@ export class DeskTables {
 
 const leastKeptMs = 2_000
 
-/** Keeps the forecast for as long as it was dear to compute. */
+/** Caches the forecast depending on how long it took to compute. */
 class Forecasts {
   #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
   #reading: Promise<CreditForecast | null> | null = null
 
-  /** The forecast; null where it takes longer than a look may wait for. */
+  /** Returns the forecast; null if it takes longer than a page may wait. */
   async read(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
     if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.forecast
     this.#reading ??= this.#look(look)
@@ -145,10 +145,13 @@ class Forecasts {
   }
 }
 
-// Work that comes again takes a twentieth of the time at most.
+// Periodic work may take at most a twentieth of the time.
 const restShare = 20
 
-/** How long work is not done again that began so long ago: a database that is slow is not asked without a pause. */
+/**
+ * Time to wait before repeating work that started at this time, so that a slow database is not queried
+ * continuously.
+ */
 export function restAfter(began: number, leastMs: number): number {
   return Math.max(leastMs, (performance.now() - began) * restShare)
 }

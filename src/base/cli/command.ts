@@ -8,23 +8,23 @@ import { Closers } from '../waiting.ts'
 import { asTyped } from './commands.ts'
 import { typed } from './text.ts'
 
-/** Flags, arguments and surroundings of a command. */
+/** Flags, arguments and environment of a command. */
 export interface Call<Options> {
   readonly options: Options
   readonly args: readonly string[]
   readonly env: Environment
   readonly closers: Closers
-  /** Aborted by the first signal, for commands that drain; the second one ends the process. */
+  /** Aborted by the first signal, for commands that drain; the second signal ends the process. */
   readonly signal: AbortSignal
 }
 
-/** The help of a command. */
+/** Help text of a command. */
 interface Manual {
   readonly name: string
   readonly about: string
-  /** Lines to copy, common ones first. */
+  /** Lines to copy, most common first. */
   readonly examples: readonly string[]
-  /** True: the first signal asks the command to put everything away. False: it ends at once. */
+  /** True: the first signal requests a graceful shutdown. False: the command ends at once. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
 }
@@ -34,14 +34,14 @@ Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usabl
             3 stopped at the credit floor or a budget · 4 key refused
             5 database, queue or API out of reach · 130 Ctrl-C · 70 a bug`
 
-/** Runs one command from its arguments to its exit code; it is loaded only when its arguments are good. */
+/** Runs a command from its arguments to its exit code; loads it only if its arguments are valid. */
 export async function runCommand<Options>(
   manual: Manual,
   load: () => Promise<(call: Call<Options>) => Promise<Exit>>,
 ): Promise<void> {
   const program = buildProgram(manual)
   const closers = new Closers()
-  // A reader that has seen enough (`| head`) is no error.
+  // A reader that closes the pipe early (`| head`) is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
   })
@@ -49,7 +49,7 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
-    // Loaded behind the help, which needs no settings and comes at once.
+    // Loaded after the help, which needs no settings and should appear at once.
     const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
     const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
@@ -71,7 +71,7 @@ export async function runCommand<Options>(
   } catch (error) {
     exit = exit === exits.done ? explain(error) : exit
   }
-  // A socket or a timer that a library still holds must not keep a finished command alive.
+  // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
 }
@@ -103,12 +103,12 @@ function watchSignals(drains: boolean): AbortSignal {
   return stop.signal
 }
 
-/** Codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
+/** Codes of a server that failed during a request: connection broken, shutdown, out of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Codes of a server that refuses the login a table, or any change of one: an analyst's login meets both. */
+/** Codes of a server that denies access to a table, or any change of one; an analyst's login gets both. */
 const refusal = /^(42501|25006)$/
 
-/** One line for an error that we know, its stack for one that we do not. */
+/** One line for a known error, a stack trace for an unknown one. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -142,22 +142,25 @@ function explain(error: unknown): Exit {
 // eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** For people: everything but data goes to stderr. */
+/** Prints a line for people to stderr; stdout is only for data. */
 export function say(line: string): void {
   process.stderr.write(`${asTyped(line).replace(controls, '')}\n`)
 }
 
-/** Data for people on stdout. */
+/** Prints data for people to stdout. */
 export function print(text: string): void {
   process.stdout.write(`${asTyped(text)}\n`)
 }
 
-/** One JSON object on stdout. */
+/** Prints one JSON object to stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** npm keeps flags that stand before `--` for itself: a dry run would spend money. Refused, with what to type. */
+/**
+ * Rejects flags typed before `--`, which npm keeps for itself: an intended dry run would spend money. The error shows
+ * what to type.
+ */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
   const swallowed = program.options.filter((option) => {
@@ -171,7 +174,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   if (swallowed.length === 0) return
   const names = swallowed.map((option) => `--${option.name()}`).join(' ')
   const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm leaves the value of a flag that it does not know among the arguments, or beside its name.
+  // npm puts the value of an unknown flag among the arguments, or next to its name.
   const args = program.args.filter((arg) => !values.includes(arg))
   const flags = swallowed.flatMap((option, index) => {
     const value = values[index] ?? ''
@@ -185,7 +188,10 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   )
 }
 
-/** A flag whose value was forgotten takes the next flag for it: `--as --dry-run` would buy. Refused, with what to type. */
+/**
+ * Rejects a flag used as the value of another: with `--as --dry-run`, the missing value would make a dry run buy. The
+ * error shows what to type.
+ */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))
   for (const [index, word] of args.entries()) {

@@ -1,17 +1,20 @@
-// The list of all commands, and the form in which messages name them.
+// Lists all commands, and formats their names for messages.
 
 import { installed } from '../root.ts'
 
-/** One command. Help, the README's table and the scripts of package.json are all made of these, or held to them. */
+/**
+ * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
+ * against it.
+ */
 interface Command {
   readonly about: string
-  /** Flags of Node that bound its memory. */
+  /** Node flags that limit its memory. */
   readonly bounds?: readonly string[]
-  /** Its page, as the README links to it. */
+  /** Documentation page linked in the README. */
   readonly page?: string
 }
 
-/** Every command there is for users, by what it is for, those of every day first. */
+/** All user commands by purpose, the most common ones first. */
 export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   'Every day': {
     enqueue: {
@@ -90,26 +93,26 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   },
 }
 
-/** The same by their names. */
+/** The same commands by name. */
 export const commands: ReadonlyMap<string, Command> = new Map(
   Object.values(groups).flatMap((group) => Object.entries(group)),
 )
 
 const names = [...commands.keys()].join('|')
 
-/** Other texts may begin so: `npm run build` may be a query of a list. */
+/** Match known commands only: `npm run build` may be a query of a list. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
 /**
- * Text with its commands as they are typed here. Everything that speaks of commands names them as a checkout has them; an
- * installed package has one program for all of them, and no lists of its own to try.
+ * Replaces commands in a text by what to type here. Texts use the form for a checkout; an installed package has a
+ * single program and no sample lists.
  */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
   if (!fromPackage || !text.includes('npm run ')) return text
   return text.split('\n').map(lineAsTyped).join('\n')
 }
 
-/** Keeps the column in which examples explain a command. */
+/** Keeps the alignment of explanations in examples. */
 function lineAsTyped(line: string): string {
   const [, words = line, gap = '', rest = ''] = /^(.*?\S)( {2,})(.*)$/.exec(line) ?? []
   const now = wordsAsTyped(words)

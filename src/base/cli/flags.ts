@@ -1,9 +1,9 @@
-// Reads the values of flags.
+// Parses the values of flags.
 
 import { Misuse } from '../errors.ts'
 import { readDuration } from '../time/zone.ts'
 
-/** Reads `--run`. */
+/** Parses `--run`. */
 export function runNumber(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run
@@ -12,7 +12,7 @@ export function runNumber(text: string): number {
   )
 }
 
-/** A whole number from a flag; undefined when the flag is not there. */
+/** Parses a whole number; undefined if the flag is missing. */
 export function wholeFlag(
   name: string,
   text: string | undefined,
@@ -24,14 +24,14 @@ export function wholeFlag(
   throw new Misuse(`expected --${name} to be a whole number up to ${most}, got ${text}`)
 }
 
-/** A whole number from a flag of which nought makes no sense. */
+/** Parses a positive whole number. */
 export function countFlag(name: string, text: string): number {
   const value = Number(text)
   if (Number.isSafeInteger(value) && value > 0) return value
   throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
 }
 
-/** One of the words that a flag knows. */
+/** Parses one of the words allowed for a flag. */
 export function wordFlag<Word extends string>(
   name: string,
   text: string,
@@ -42,7 +42,7 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
-/** A time limit from a flag, in milliseconds; none at all cannot be asked for. */
+/** Parses a time limit and returns milliseconds; it can't be unlimited. */
 export function timeoutFlag(
   text: string,
   { like, mostMs = Infinity }: { like: string; mostMs?: number },
@@ -52,7 +52,7 @@ export function timeoutFlag(
   throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
 }
 
-/** A flag that is typed again adds to what it said before. */
+/** Collects the values of a repeated flag. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

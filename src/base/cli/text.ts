@@ -1,11 +1,11 @@
-// Words, tables and lists as a terminal shows them.
+// Formats words, tables and lists for a terminal.
 
 import Table from 'cli-table3'
 
 interface TableOptions {
-  /** Heads of columns that hold numbers: set flush right, so that digits stand under digits. */
+  /** Headings of numeric columns, which are aligned right. */
   readonly right?: readonly string[]
-  /** Widest cell before it is cut; null: never cut. */
+  /** Maximum cell width before truncation; null: never truncate. */
   readonly widest?: number | null
 }
 
@@ -29,7 +29,7 @@ const plain = {
   middle: '  ',
 }
 
-/** Rows as a table for a terminal, without colours or lines, so that it can be copied, searched and cut. */
+/** Formats rows as a table for a terminal, without colors or lines, so that it can be copied, searched and cut. */
 export function formatTable(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -61,7 +61,7 @@ function shown(cell: Cell, widest: number | null): string {
 
 const fewNames = 8
 
-/** The first few of names that may be many. */
+/** Formats the first few of possibly many names. */
 export function firstNames(names: readonly string[]): string {
   if (names.length === 0) return 'none'
   return names.slice(0, fewNames).join(', ') + (names.length > fewNames ? ', …' : '')
@@ -69,12 +69,12 @@ export function firstNames(names: readonly string[]): string {
 
 const grouping = new Intl.NumberFormat('en')
 
-/** A number for people: `12,345`. */
+/** Formats a number for people: `12,345`. */
 export function formatNumber(number: number): string {
   return grouping.format(number)
 }
 
-/** `1 line`, `1,234 lines`, `2 queries`, `3 searches`. */
+/** Formats a count with its noun: `1 line`, `1,234 lines`, `2 queries`, `3 searches`. */
 export function count(number: number, noun: string): string {
   return `${formatNumber(number)} ${number === 1 ? noun : toPlural(noun)}`
 }
@@ -84,7 +84,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Names unreadable answers whose bodies were read, and why they count as unreadable; empty where there are none. */
+/** Describes unreadable answers that were marked for a reason other than their format; empty if there are none. */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number
@@ -97,12 +97,12 @@ export function flawText(flaws: {
   return parts.join(', ')
 }
 
-/** A word as a shell takes it for one. */
+/** Quotes a word for the shell if needed. */
 export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** A span as people say it; never shorter than it is. */
+/** Formats a time span for people; rounds up. */
 export function spanText(seconds: number): string {
   if (seconds < 100) return `${Math.ceil(seconds)} s`
   if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`

@@ -1,5 +1,5 @@
-// Arrays in the binary form of PostgreSQL's protocol: nothing is quoted here and nothing is parsed there, which is half
-// the work of storing an answer otherwise. The driver sends a Buffer as a parameter in binary form, whatever its type.
+// Arrays in the binary format of PostgreSQL's protocol. Avoids quoting here and parsing in the server, which would be
+// half the work of storing an answer. The driver sends a Buffer parameter in binary format, whatever its type.
 
 const oids = {
   boolean: 16,
@@ -12,25 +12,25 @@ const oids = {
   jsonb: 3802,
 } as const
 const headerBytes = 20
-/** The first byte of a jsonb value in binary form. */
+/** First byte of a jsonb value in binary format. */
 const jsonbVersion = 1
 
-/** An array that grows value by value. */
+/** An array built value by value. */
 export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
-  /** Offset of the next value, behind its length. */
+  /** Offset of the next value, after its length field. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0
 
-  /** With room for so many bytes to begin with. */
+  /** Creates a column with this initial buffer size. */
   constructor(kind: keyof typeof oids, room = 8192) {
     this.#oid = oids[kind]
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
-  /** Makes room for a value of at most so many bytes, and for the length of the one behind it. */
+  /** Ensures space for a value of this maximum size, and for the length field after it. */
   protected reserve(most: number): void {
     const needed = this.start + most + 4
     if (needed <= this.bytes.length) return
@@ -39,7 +39,7 @@ export abstract class ArrayColumn {
     this.bytes = larger
   }
 
-  /** Takes what was written from `start` on as a value of so many bytes. */
+  /** Completes a value of this size written at `start`. */
   protected take(size: number): void {
     setInt32(this.bytes, this.start - 4, size)
     this.start += size + 4
@@ -54,26 +54,26 @@ export abstract class ArrayColumn {
     this.#nulls += 1
   }
 
-  /** Bytes taken so far. */
+  /** Bytes used so far. */
   get size(): number {
     return this.start
   }
 
-  /** True while it holds nothing but nulls. */
+  /** True while it contains only nulls. */
   get blank(): boolean {
     return this.#nulls === this.#count
   }
 
-  /** Empties the array and keeps its memory: the parameter made of it must have been sent. */
+  /** Clears the array but keeps its memory. Parameters created from it must have been sent. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
     this.#nulls = 0
   }
 
-  /** The whole array, as a parameter. */
+  /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
-    // One dimension that begins at 1; without values none at all.
+    // One dimension starting at 1; none if the array is empty.
     const header = this.#count === 0 ? [0, 0, this.#oid] : this.#header()
     header.forEach((value, index) => setInt32(this.bytes, index * 4, value))
     return this.bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)
@@ -84,7 +84,7 @@ export abstract class ArrayColumn {
   }
 }
 
-/** As `Buffer.writeInt32BE`, without its checks: there are hundreds of values to an answer. */
+/** Like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
 function setInt32(bytes: Buffer, at: number, value: number): void {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16
@@ -104,7 +104,7 @@ export class TextColumn extends ArrayColumn {
   }
 }
 
-/** Ids as `idBytes` makes them, of 16 characters below 256. */
+/** Ids from `idBytes`: 16 characters with codes below 256. */
 export class UuidColumn extends ArrayColumn {
   constructor() {
     super('uuid')
@@ -150,7 +150,7 @@ export class BigintColumn extends ArrayColumn {
     super('bigint')
   }
 
-  /** A whole number that JavaScript holds exactly. */
+  /** Adds a whole number that JavaScript represents exactly. */
   add(value: number | null): void {
     if (value === null) return this.takeNull()
     this.reserve(8)

@@ -1,21 +1,21 @@
-// SQL for the clock of the database, which goes on while a transaction lasts.
+// SQL expressions for the database clock, which keeps running during a transaction.
 
 import { type Expression, sql } from './kysely.ts'
 
-/** This moment. */
+/** Current time. */
 export const clock = sql<Date>`clock_timestamp()`
 
-/** So many milliseconds from now on. */
+/** Time this many milliseconds from now. */
 export function clockIn(ms: number) {
   return sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 }
 
-/** So many milliseconds before now. */
+/** Time this many milliseconds ago. */
 export function clockBefore(ms: number) {
   return sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 }
 
-/** A moment as text, to the second and in UTC. */
+/** Formats a time as text, to the second and in UTC. */
 export function utcText<T extends Date | null>(moment: Expression<T>) {
   return sql<T extends Date ? string : null>`
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`

@@ -1,4 +1,4 @@
-// Opens the tables, typed: one pool, prepared statements, settings of each session.
+// Opens the typed database: one pool, prepared statements, session settings.
 
 import { Writable } from 'node:stream'
 import pg, { type Pool as PgPool, type PoolClient } from 'pg'
@@ -18,53 +18,54 @@ import {
 } from './kysely.ts'
 import type { DB } from './schema.ts'
 
-/** The tables, typed. */
+/** The typed database. */
 export type Database = Kysely<DB>
 
-/** The tables, inside of one transaction. */
+/** The typed database within a transaction. */
 export type Transaction = KyselyTransaction<DB>
 
-/** Connections to the database, for the rooms that hand them on. */
+/** Database connections, for modules that pass them on. */
 export type Pool = pg.Pool
 
-// Counts and ids stay far below 2^53, and JavaScript has no other number that JSON can carry.
+// Counts and ids are far below 2^53, and other number types can't be written as JSON.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
-// A date is a day on a calendar, not an instant: the driver would shift it by the zone of the process.
+// A date is a calendar day, not an instant: the driver would shift it by the process's time zone.
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max?: number
-  /** The schema that unqualified names mean. */
+  /** Schema for unqualified names. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
-  /** Its commits do not wait for the disk: what a crash of the server loses is found again from the tables. */
+  /** If true, commits do not wait for the disk: what a server crash loses is recovered from other tables. */
   readonly hasty?: boolean
-  /** Its transactions take the books that all workers wait for: none of them may stand still, and no commit be lost. */
+  /** If true, transactions lock the books that all workers wait for: none may hang, and no commit may be lost. */
   readonly ledger?: boolean
-  /** Its transactions only read, unless one asks for more. */
+  /** If true, transactions are read-only unless one requests otherwise. */
   readonly reading?: boolean
 }
 
 /**
- * A server lets go of what a silent process holds well before anybody takes it for away. Those that know the last setting
- * end a transaction that a silent process left halfway through a statement as well.
+ * Makes the server release the locks of an unresponsive process well before others consider it unreachable. Servers
+ * that support the last setting also end a transaction interrupted in the middle of a statement.
  */
 const ledgerSettings = {
   idle_in_transaction_session_timeout: '1000',
   lock_timeout: '2000',
   transaction_timeout: '30000',
 }
-/** A server that was not built with it packs bodies as it always did: at three times the cost, for the same room. */
+/** A server built without lz4 uses its default compression, at three times the cost for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** A connection on which nothing comes back for so long is given up, whatever TCP still hopes for. */
+/** A connection without any response for this long is given up, regardless of TCP. */
 const ledgerSilenceMs = 15_000
-// A server that acknowledges what it may lose, by its own settings, must not do so here; one that asks a standby may.
+// A server configured to acknowledge commits before they are durable must not do so here; waiting for a standby is
+// allowed.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** Opens a pool that survives a restart of the server; nothing is connected yet. */
+/** Opens a pool that survives a server restart; connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
   const pool = new pg.Pool({
@@ -73,14 +74,14 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     application_name: `querymill ${options.name}`,
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
-    // BullMQ's own statements wait for each other; ours need not.
+    // BullMQ's own statements are sequential; ours may be pipelined.
     pipeline: options.schema === undefined,
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling(settings, url),
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks; without a listener, the error would end the process.
   pool.on('error', () => undefined)
-  // So is one that breaks between two statements of a transaction: the next statement says it.
+  // The same applies to one that breaks between two statements of a transaction; the next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -91,7 +92,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** The pool waits for it: nothing is asked before. What it throws is why there is no connection. */
+/** The pool waits for this before using a connection. An error thrown here is reported as the connection error. */
 function settling(settings: SessionSettings, url: string) {
   return { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
 }
@@ -107,23 +108,23 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Gives an error without a code, which the driver throws when a connection broke, the code that a server would give. */
+/** Adds the code a server would give to errors without one, which the driver throws when a connection breaks. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // Attached before the caller waits, so that the caller finds the code.
+    // Attached before the caller awaits, so that the caller finds the code.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
   Reflect.set(owner, name, coded)
 }
 
-/** A connection that broke, or did not come in time. */
+/** Code for a connection that broke or was not established in time. */
 export const connectionFailure = '08006'
 
-/** Names an error of the driver that has no code: it throws such when a connection broke. */
+/** Adds a code to a driver error without one, which means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
@@ -133,17 +134,17 @@ function lacksCode(error: unknown): error is Error {
 }
 
 interface DatabaseOptions {
-  /** Its statements come again and again, and all of them go by key. */
+  /** True if the process repeats the same statements, which all look rows up by key. */
   readonly byKey?: boolean
 }
 
-/** The tables of the pipeline over a pool; destroying it ends the pool. */
+/** Opens the typed database on a pool; destroying it ends the pool. */
 export function openDatabase(pool: pg.Pool, { byKey = false }: DatabaseOptions = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
   return new Kysely<DB>({ dialect })
 }
 
-/** Fails with one readable line when the database does not answer. */
+/** Throws a one-line error if the database does not respond. */
 export async function probeDatabase(db: Database): Promise<void> {
   try {
     await sql`select 1`.execute(db)
@@ -156,17 +157,17 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Settings of a session by name, made once it is known to be ours. */
+/** Session settings by name, applied once the session is known to be exclusively ours. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** A server that says nothing while a connection is made and set up is given up; a busy one may take that long. */
+/** A server that does not respond for this long while connecting is given up; a busy one may take almost that long. */
 const connectWithinMs = 30_000
 
-/** Looks so often whether two connections get in each other's way: a pooler that serves others too may hide it once. */
+/** Number of checks whether connections share a session: a pooler serving other clients may hide this once. */
 const looks = 5
 
-// Settings, and values of them, that only some servers know are made where they are known. A pooler tells a number of its own for the
-// session: nothing is set in one that may be somebody else's in the next moment.
+// Settings and values known only to some servers are applied where they are known. A pooler reports a session number of
+// its own: nothing is set in a session that may belong to another client the next moment.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -178,8 +179,8 @@ select pg_backend_pid() as pid, (
 )`
 
 /**
- * Makes the settings of a new connection, by statements: poolers refuse them, or drop them, where they are sent with the
- * greeting. Fails where a pooler gives each transaction another session.
+ * Applies the settings to a new connection by statements, because poolers reject or drop them in the startup message.
+ * Throws if a pooler uses a different session for each transaction.
  */
 export async function settleSession(
   client: pg.ClientBase,
@@ -199,7 +200,7 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** The number of the session, as it was told when the connection was made. */
+/** Session number reported when connecting. */
 function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }
@@ -214,7 +215,10 @@ function timed(text: string, values: unknown[] = []): pg.QueryConfig {
   return query
 }
 
-/** A session that is ours is the same in every transaction, and nobody else is given it meanwhile. */
+/**
+ * Checks whether the session is shared: an exclusive one stays the same across transactions and is not given to other
+ * clients.
+ */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
     connectionString: address,
@@ -234,7 +238,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
     }
     return false
   } catch (error) {
-    // A pooler that shares single statements refuses a transaction. Whoever gets no session at all has to wait for one.
+    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for one.
     return error instanceof pg.DatabaseError
   } finally {
     await beside.end()
@@ -248,22 +252,22 @@ function refused(address: string): WrongDatabase {
   )
 }
 
-/** A connection keeps the plans of so many statements; what comes beyond them is planned each time. */
+/** Maximum cached plans per connection; further statements are planned each time. */
 const mostPlans = 50
-/** A plan is made anew after so many uses, then after eight times as many, and so on. */
+/** A plan is renewed after this many uses, then after eight times as many, and so on. */
 const firstUses = 64
 const moreUses = 8
 
-// The plan of a statement by key is the same for a small table and a large one, if nothing else is allowed.
-// Disabled plan types get a huge cost, which would start JIT compilation and take seconds for each statement.
-// What was looked up is not remembered either: it would be remembered by the whole document that a statement is given.
-// And what is by key for some values is so for all: no plan is made for the values of one time.
+// With only index plans allowed, a statement by key gets the same plan for small and large tables. Disabled plan types
+// get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is off. Memoize is
+// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because a
+// statement that looks up by key does so for all values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A plan that a connection keeps. */
+/** A plan cached by a connection. */
 class Plan {
   readonly #number: number
   #uses = 0
@@ -277,7 +281,7 @@ class Plan {
     return `plan_${this.#number}_${this.#last}`
   }
 
-  /** Counts a use; gives back the name of the plan that is old now. A table may have grown since it was made. */
+  /** Counts a use; returns the name of a plan that is now outdated. A table may have grown since it was made. */
   use(): string | null {
     this.#uses += 1
     if (this.#uses <= this.#last) return null
@@ -288,8 +292,8 @@ class Plan {
 }
 
 /**
- * Sends all statements of one turn in one write: a transaction that is sent whole arrives whole, and a process that is
- * frozen in between leaves no lock behind.
+ * Sends all statements of one event-loop turn in a single write. A transaction sent this way arrives completely, so a
+ * process frozen in between leaves no lock behind.
  */
 function gather(client: PoolClient): void {
   const stream: unknown = Reflect.get(Reflect.get(client, 'connection') ?? {}, 'stream')
@@ -298,7 +302,7 @@ function gather(client: PoolClient): void {
   setImmediate(() => stream.uncork())
 }
 
-/** A connection of the driver as kysely uses it, which keeps the plan of a statement that comes again. */
+/** Adapts a driver connection for kysely and caches the plans of repeated statements. */
 class PreparedClient implements PostgresPoolClient {
   readonly #client: PoolClient
   readonly #passed = new Set<string>()
@@ -341,8 +345,8 @@ class PreparedClient implements PostgresPoolClient {
 }
 
 /**
- * Kysely's dialect over connections that keep the plans of statements that come again: for a short one planning costs as
- * much as running does. For connections whose statements all go by key.
+ * Kysely's dialect with cached plans for repeated statements: planning a short one takes as long as executing it. Only
+ * for connections whose statements all look rows up by key.
  */
 function preparedDialect(pool: PgPool): Dialect {
   const clients = new WeakMap<PoolClient, PreparedClient>()
@@ -355,17 +359,17 @@ function preparedDialect(pool: PgPool): Dialect {
   return new PostgresDialect({ pool: { connect, end: () => pool.end() } })
 }
 
-/** A transaction whose statements need not wait for the answers of those before them. */
+/** A transaction whose statements are sent without waiting for earlier results. */
 export interface Trip {
-  /** Sends a statement at once; Postgres takes them in order, and after a failure those behind it fail as well. */
+  /** Sends a statement at once. Postgres executes them in order; after a failure, the following ones fail as well. */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-  /** Sends the last statement with the commit behind it; resolves when both are done. */
+  /** Sends the last statement together with the commit; resolves when both are done. */
   end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
 }
 
 /**
- * One transaction in as few turns as its decisions need. The row that all workers wait for is locked while Postgres
- * works, and not while each single answer travels and waits to be read by this process.
+ * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
+ * while Postgres works, not while each result travels to this process.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -393,7 +397,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction begins with its first statement, so that it holds nothing before.
+    // The transaction starts with its first statement, so that it holds nothing before.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }
@@ -408,15 +412,15 @@ class Sent implements Trip {
     if (this.#committed || this.#answers.length === 0) return
     this.#committed = true
     void this.#send(CompiledQuery.raw('commit'))
-    // After a failure Postgres turns the commit into a rollback without an error: the answers before it say it.
+    // After a failure, Postgres silently turns the commit into a rollback; the earlier results contain the error.
     for (const answer of this.#answers) await answer
   }
 
-  /** Gives back the failure that came first: those behind it only say that the transaction is over. */
+  /** Returns the first failure; later ones only say that the transaction was aborted. */
   async undo(thrown: unknown): Promise<unknown> {
     const answers = await Promise.allSettled(this.#answers)
     if (!this.#committed && answers.length > 0) {
-      // A connection that cannot even do that is broken: the pool puts another in its place.
+      // If even the rollback fails, the connection is broken, and the pool replaces it.
       await this.#send(CompiledQuery.raw('rollback')).catch(() => undefined)
     }
     const first = answers.find(({ status }) => status === 'rejected')
@@ -426,7 +430,7 @@ class Sent implements Trip {
   #send<Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.#connection.executeQuery<Row>(query).then((result) => result.rows)
     this.#answers.push(rows)
-    // Nobody needs to wait for the rows: the commit reports a failure as well.
+    // Callers need not await the rows, because the commit reports a failure as well.
     rows.catch(() => undefined)
     return rows
   }

@@ -1,6 +1,6 @@
-// The one list of the tables that hold what answers say, for all that archives, forgets or checks them.
+// Lists the tables with contents of answers, for code that archives, deletes or checks them.
 
-/** Tables with a row for each thing that an answer says, by its `search_id`; bodies lie in `raw_answers` by `call_id`. */
+/** Tables with one row per item of an answer, by `search_id`; bodies are in `raw_answers` by `call_id`. */
 export const factTables = [
   'organic_results',
   'search_entities',
@@ -9,7 +9,7 @@ export const factTables = [
   'search_features',
 ] as const
 
-/** Tables of things that answers name, in the order in which they are written, each with the columns that name its rows. */
+/** Tables of items referenced by answers, in insertion order, each with the columns that identify its rows. */
 export const dictionaries = {
   domains: [
     ['organic_results', 'domain_id'],

@@ -1,15 +1,15 @@
-// Rows as Postgres writes their values.
+// Fetches rows with values in Postgres's text format.
 
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
 
-/** Rows as Postgres writes their values; null is null. */
+/** Rows with values in Postgres's text format; null is null. */
 export interface CellBatch {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** A statement to fetch rows of, and the size of its batches. */
+/** A statement to fetch rows with, and the batch size. */
 interface Fetch {
   readonly text: string
   readonly values?: readonly (string | null)[]
@@ -19,7 +19,7 @@ interface Fetch {
 
 const batchSize = 2000
 
-/** The rows of a question piece by piece. */
+/** Fetches the rows of a query in batches. */
 export async function* fetchAll(
   client: PoolClient,
   { text, values = [], cell, signal }: Fetch,
@@ -33,7 +33,7 @@ export async function* fetchAll(
     const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
     const batch =
       shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
-    // An answer without rows still has columns.
+    // A result without rows still has columns.
     if (rows.length > 0 || first) yield batch
     if (rows.length < size) return
   }
@@ -47,15 +47,15 @@ async function declare(
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
     values: [...values],
-    // One statement only: a second one behind a semicolon is refused by the server.
+    // Allows only one statement: the server rejects a second one after a semicolon.
     queryMode: 'extended',
   } as pg.QueryConfig)
 }
 
-// Most characters in one batch.
+// Maximum characters per batch.
 const mostCharacters = 8_000_000
 
-/** Asks the question again with its cells cut: one cell of a gigabyte must not become one here. */
+/** Repeats the query with truncated cells, so that a cell of a gigabyte is not loaded here. */
 async function shorten(
   client: PoolClient,
   {
@@ -85,7 +85,7 @@ async function shorten(
 
 const asText = { getTypeParser: () => (value: string) => value }
 
-/** The rows of one statement. */
+/** Fetches the rows of one statement. */
 export async function askOnce(
   client: PoolClient,
   text: string,
@@ -104,10 +104,10 @@ export async function askOnce(
   return { columns, rows }
 }
 
-/** Kind of the values in a column, as far as output differs. */
+/** Kind of the values in a column, as far as it affects output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
-/** A column of an answer, as the server describes it. */
+/** A result column as described by the server. */
 export interface CellColumn {
   readonly name: string
   readonly kind: ColumnKind
@@ -142,12 +142,12 @@ export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }
 
-/** The driver's own reader of arrays: its list of types is shorter than the server's. */
+/** Result of the driver's array parser, whose list of types is shorter than the server's. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
 
-/** The values of a list as the driver reads them. */
+/** Parses an array with the driver. */
 export function listIn(text: string, type: number): readonly Listed[] {
   return readList(type)(text)
 }
@@ -158,13 +158,13 @@ function numberIn(value: unknown, type: number): unknown {
   return type === bigintList && typeof value === 'string' ? Number(value) : value
 }
 
-/** A value of Postgres as JSON has it. */
+/** Converts a Postgres value to JSON. */
 export function jsonValue(text: string | null, { kind, type }: CellColumn): unknown {
   if (text === null) return null
   switch (kind) {
     case 'number': {
       const number = Number(text)
-      // NaN and infinity have no number in JSON, and long ones would lose digits.
+      // JSON has no NaN or infinity, and long numbers would lose digits.
       const exact = Number.isFinite(number) && (Number.isSafeInteger(number) || /[.e]/.test(text))
       return exact ? number : text
     }

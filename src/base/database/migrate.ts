@@ -1,4 +1,4 @@
-// Brings the tables and views up to date.
+// Migrates the tables and views.
 
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -11,20 +11,20 @@ import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
 import { type Kysely, type Migration, Migrator, sql } from './kysely.ts'
 
-/** One step of the schema: the baseline, or a file of `sql/migrations`. */
+/** A migration: the baseline, or a file of `sql/migrations`. */
 interface MigrationFile {
   readonly name: string
   readonly text: string
   readonly sha256: string
 }
 
-/** Folder of the schema: the baseline in `schema`, later changes in `migrations`. */
+/** Schema folder: the baseline in `schema`, later changes in `migrations`. */
 const sqlFolder = join(root, 'sql')
 
-/** The baseline: the first migration, made of the files of `sql/schema`. */
+/** The baseline: the first migration, consisting of the files of `sql/schema`. */
 const baseline = '0001_schema'
 
-/** The files of the baseline, each after those that its tables refer to. */
+/** Files of the baseline, in dependency order. */
 const schemaParts = [
   'database',
   'lists',
@@ -43,7 +43,7 @@ const schemaParts = [
   'declared_keys',
 ]
 
-/** All migrations, in the order in which they are applied. */
+/** All migrations in order. */
 export function readMigrations(folder = sqlFolder): readonly MigrationFile[] {
   const schema = schemaParts.map((part) => readSql(join(folder, 'schema', `${part}.sql`)))
   const later = join(folder, 'migrations')
@@ -61,14 +61,14 @@ function migration(name: string, text: string): MigrationFile {
   return { name, text, sha256: hash('sha256', text, 'hex') }
 }
 
-/** A checkout that rewrites line ends has not edited the file. */
+/** Normalizes line ends, so that a checkout with converted line ends does not count as edited. */
 function readSql(path: string): string {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
 }
 
 const leastVersion = 150_000
 
-// Apart from the analysts' tables: nobody who lists those wants to see how they were made.
+// Kept outside the schema that analysts see, because the migration tables are of no interest to them.
 const schema = 'migrations'
 
 interface Applied {
@@ -76,7 +76,10 @@ interface Applied {
   readonly sha256: string
 }
 
-/** Brings the tables up to date, once, however many hosts ask at the same time; gives the names of what was applied. */
+/**
+ * Applies pending migrations once, even if several hosts call this at the same time; returns the names of those
+ * applied.
+ */
 export async function migrateDatabase(
   pool: Pool,
   files: readonly MigrationFile[] = readMigrations(),
@@ -101,7 +104,7 @@ export async function migrateDatabase(
   return results.map((one) => one.migrationName)
 }
 
-/** Fails with one readable line when the database is not as this program needs it; changes nothing. */
+/** Throws a one-line error if the database does not match this program; changes nothing. */
 export async function checkDatabase(
   db: Database,
   files: readonly MigrationFile[] = readMigrations(),
@@ -141,7 +144,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return rows
 }
 
-/** Refuses an applied file that is missing or edited: two databases of one release would differ. */
+/** Rejects an applied file that is missing or edited, because databases of one release would then differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -169,7 +172,7 @@ function provide(files: readonly MigrationFile[]): Record<string, Migration> {
   return Object.fromEntries(files.map((file) => [file.name, { up: (db) => apply(db, file) }]))
 }
 
-/** Runs inside kysely's lock and transaction: the tables and their checksum come together or not at all. */
+/** Runs within kysely's lock and transaction, so that changes and their checksum are committed together. */
 async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
   await sql.raw(file.text).execute(db)
   const table = sql.table(`${schema}.checksums`)
@@ -193,27 +196,27 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
   )
 }
 
-/** One file below `sql/views`: a view or a function, with its comments. */
+/** A file in `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
-  /** Path below `sql/views`, for messages. */
+  /** Path within `sql/views`, for messages. */
   readonly path: string
   readonly text: string
   readonly checksum: string
 }
 
 interface ViewFiles {
-  /** Each after those that it rests on. */
+  /** Files in dependency order. */
   readonly files: readonly ViewFile[]
-  /** Comments of columns by name, unless a file has its own. */
+  /** Column comments by name, for columns without a comment in their file. */
   readonly words: ReadonlyMap<string, string>
 }
 
-/** Folder of the views, one subfolder for each family. */
+/** Folder of the views, with one subfolder per family. */
 const viewFolder = join(sqlFolder, 'views')
 const wordsFile = join(sqlFolder, 'columns.json')
 
-/** Reads all definitions, in an order in which they can be put in place. */
+/** Reads all definitions in dependency order. */
 export function readViews(folder = viewFolder): ViewFiles {
   const words = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(wordsFile, 'utf8')))
   const meaning = JSON.stringify(words)
@@ -247,15 +250,15 @@ function inOrder(files: readonly ViewFile[]): readonly ViewFile[] {
 }
 
 function mentioned(text: string): readonly string[] {
-  // Comments speak of views that the file does not need.
+  // Comments may mention views that the file does not depend on.
   const code = text.replace(/^(--|comment on).*$/gm, '')
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Long enough for a reader's usual question to end, many times over.
+// Enough attempts to outlast a reader's usual query many times over.
 const attempts = 60
 
-/** Puts new and changed definitions in place; gives their names. Readers wait a tenth of a second at most. */
+/** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
 export async function applyViews(pool: Pool, { files, words } = readViews()): Promise<string[]> {
   const client = await pool.connect()
   try {
@@ -280,7 +283,7 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
       await client.query('rollback')
       if (codeOf(cause) !== lockNotAvailable) throw explainView(file, cause)
       if (attempt === attempts) throw inUse(file, cause)
-      // Readers that queued up meanwhile go first.
+      // Let waiting readers go first.
       await pause(50 + Math.random() * 100)
     }
   }
@@ -288,9 +291,9 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
 
 async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
   await client.query('begin')
-  // Two migrations at once take turns; the second finds its work done, or does it again to no effect.
+  // Serialises concurrent migrations; the second one finds nothing to do, or repeats the work without effect.
   await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
-  // A change of a view waits for those who read it, and everybody else would queue up behind it.
+  // Changing a view waits for its readers, and everyone else would queue behind it.
   await client.query("set local lock_timeout = '100ms'")
   await client.query('set local search_path = public')
   await client.query(file.text)

@@ -1,17 +1,17 @@
-// Makes the role that may only read and the logins of analysts, and keeps both from what could hold the mill up.
+// Creates the read-only role and analysts' logins, and prevents them from blocking the mill.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
 
-/** Not allowed, or not in a transaction that only reads: an analyst's own login. */
+/** Permission denied, or read-only transaction: the errors of an analyst's login. */
 const readersOnly = ['42501', '25006']
 
-/** Makes the role that may only read, or renews its rights; null where our own role may not make roles. */
+/** Creates the read-only role, or renews its grants; null if our own role may not create roles. */
 export async function ensureReader(pool: Pool): Promise<string | null> {
   const client = await pool.connect()
   try {
-    // Roles belong to the whole server: the number of the database keeps two installations apart.
+    // Roles are shared by the whole server, so the database's oid distinguishes two installations.
     const { rows } = await client.query<{ role: string }>(
       "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
     )
@@ -26,7 +26,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   }
 }
 
-/** The role that may only read, where the database has it and our own role may act as it; else null. Changes nothing. */
+/** Returns the read-only role if it exists and our own role may use it; otherwise null. Changes nothing. */
 export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
@@ -61,8 +61,8 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
 }
 
 /**
- * Takes advisory locks away from everybody but our own role: `enqueue` takes one for its list, and a reader who held it
- * would hold enqueue up. Only a superuser may do that; elsewhere the rights stay as the server has them.
+ * Revokes advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader holding it
+ * would block enqueue. Only a superuser can do this; otherwise the server's grants stay unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`
@@ -85,16 +85,16 @@ async function withholdLocks(client: PoolClient): Promise<void> {
     end $$`)
 }
 
-/** Connections of one analyst at once: the server has a hundred for everybody. */
+/** Maximum connections per analyst: the server has a hundred in total. */
 const analystConnections = 8
 
 export interface Analyst {
   readonly name: string
-  /** Null: the analyst was there before and keeps the old one. */
+  /** Null if the analyst already existed and keeps the old password. */
   readonly password: string | null
 }
 
-/** Makes a login for an analyst, or renews the rights of one. */
+/** Creates a login for an analyst, or renews its grants. */
 export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
@@ -140,7 +140,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   if (password !== null) {
     await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
   }
-  // Settings for comfort, which an analyst may change; what may be read is decided by the grants.
+  // Convenience settings that an analyst may change; access is controlled by the grants.
   await client.query(`
     grant ${reader} to ${role};
     -- Notes are written without a word before them; logins made earlier could not.
@@ -155,7 +155,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   const { rows: own } = await client.query<{ all: boolean }>(
     'select rolsuper as all from pg_roles where rolname = current_user',
   )
-  // A limit that only a superuser sets, and only a superuser lifts.
+  // Only a superuser can set or lift this limit.
   if (own[0]?.all === true) await client.query(`alter role ${role} set temp_file_limit = '4GB'`)
   return { name, password }
 }
@@ -172,7 +172,7 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
-/** Does what changes the tables; a login that may only read is told so. */
+/** Performs a change; explains the error to a read-only login. */
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()
@@ -184,12 +184,15 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
-/** True for the refusals that a login meets which may only read. */
+/** True for the errors that a read-only login gets. */
 function isReadersOnly(error: unknown): boolean {
   return readersOnly.includes(codeOf(error) ?? '')
 }
 
-/** Tables that people may read: what answers and lists say, and what it cost; not how workers and balances are run. */
+/**
+ * Tables that people may read: contents of answers and lists, and their cost, but not the state of workers and
+ * balances.
+ */
 export const readable = [
   'installation',
   'lists',
@@ -246,7 +249,7 @@ export const readable = [
   'result_domains',
 ] as const
 
-/** The other tables: the mill's own bookkeeping, for the mill alone. */
+/** The remaining tables: internal bookkeeping. */
 export const withheld = [
   'accounts',
   'account_costs',

@@ -1,4 +1,4 @@
-// Loads the statements of `sql/statements`, and gives what statements bring in the form that is expected.
+// Loads the statements of `sql/statements`, and converts results to the expected form.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
 interface StatementFile {
-  /** With `$1`, `$2` and so on in place of the names. */
+  /** Statement text with `$1`, `$2` and so on instead of names. */
   readonly text: string
   readonly names: readonly string[]
 }
@@ -16,8 +16,8 @@ interface StatementFile {
 const files = new Map<string, StatementFile>()
 
 /**
- * A statement of `sql/statements`, to be run through kysely. Its parameters are named in the text, as `:name`; a name
- * without a value and a value without a name are errors.
+ * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`; a missing or an
+ * extra value is an error.
  */
 export function statement<Row = unknown>(
   name: string,
@@ -45,10 +45,10 @@ function readStatement(name: string): StatementFile {
   return file
 }
 
-// A name behind one colon; comments, texts and casts hold none.
+// A name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Numbers the named parameters of a statement: the same name is the same parameter. */
+/** Numbers the named parameters of a statement; the same name gets the same number. */
 export function nameParameters(sqlText: string): StatementFile {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {
@@ -59,7 +59,7 @@ export function nameParameters(sqlText: string): StatementFile {
   return { text, names }
 }
 
-/** The row of a statement that always gives one. */
+/** Returns the row of a statement that always returns one. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')
@@ -68,7 +68,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** Runs reads in one transaction; null when a statement takes longer than the limit. */
+/** Runs reads in one transaction; null if a statement exceeds the time limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,
@@ -81,7 +81,7 @@ export async function withinTime<T>(
   return inTime(asked)
 }
 
-/** Awaits a read; null when the server stopped it at its time limit. */
+/** Awaits a read; null if the server stopped it at its time limit. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked

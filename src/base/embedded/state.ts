@@ -1,4 +1,4 @@
-// Files and a lock that the commands of one MILL_HOME share.
+// Files and a lock shared by the commands of one MILL_HOME.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -20,9 +20,9 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** Address and password of the server of one MILL_HOME. */
+/** Port and password of a home's server. */
 export interface State {
-  /** The data folder, absolute. */
+  /** Absolute path of the data folder. */
   readonly data: string
   readonly port: number
   readonly password: string
@@ -38,19 +38,19 @@ export function readState(home: string): State | null {
   return { ...state, data: resolve(home, state.data) }
 }
 
-/** Data inside the home are named relative to it, so that a moved home finds them. */
+/** A data folder inside the home is stored as a relative path, so that the home can be moved. */
 export function writeState(home: string, state: State): void {
   const inside = state.data.startsWith(`${home}/`)
   const data = inside ? state.data.slice(home.length + 1) : state.data
   writePrivate(join(home, stateFile), `${JSON.stringify({ ...state, data })}\n`)
 }
 
-/** The address for clients. */
+/** URL for clients. */
 export function urlOf(state: State, database = 'querymill'): string {
   return `postgres://querymill:${state.password}@127.0.0.1:${state.port}/${database}`
 }
 
-/** Refuses data that another release of PostgreSQL made: it cannot read them. */
+/** Rejects data of a different major release of PostgreSQL, which this one can't read. */
 export function checkMajor(data: string, major: number): void {
   const found = readMajor(data)
   if (found === major) return
@@ -69,10 +69,10 @@ function readMajor(data: string): number | null {
   }
 }
 
-// Nothing done under the lock takes longer; whoever holds it this long was stopped in mid-work.
+// Nothing done under the lock takes longer, so a process that holds it this long was interrupted.
 const abandonedMs = 120_000
 
-/** One process at a time goes through, and a lock whose holder died is taken over. */
+/** Runs one process at a time; takes over the lock if its holder died. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -92,7 +92,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/** A link appears with its whole content or not at all, so nobody ever reads half a token. */
+/** A hard link appears with its complete content or not at all, so no process reads a partial token. */
 function take(file: string, token: string): boolean {
   const own = `${file}.${token.replace(' ', '-')}`
   writeFileSync(own, token, { mode: 0o600 })
@@ -113,7 +113,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Somebody else may have cleared it first and taken the lock since: then it goes back to them.
+    // Another process may have cleared it first and taken the lock; then it is restored.
     if (read(aside) !== token) linkSync(aside, file)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
@@ -129,7 +129,7 @@ function isHeld(file: string, token: string): boolean {
     process.kill(Number(token.split(' ')[0]), 0)
     return true
   } catch (error) {
-    // EPERM: alive, and of another user.
+    // EPERM: the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -143,12 +143,12 @@ function read(file: string): string | null {
   }
 }
 
-/** True for the error of a file or folder that is not there. */
+/** True for the error of a missing file or folder. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
-/** The text of a file, or null when there is none. */
+/** Reads a file; null if there is none. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')
@@ -161,13 +161,13 @@ export function readIfThere(file: string): string | null {
   }
 }
 
-/** Owner of a file or folder; null when there is none. */
+/** Owner of a file or folder; null if it does not exist. */
 export function ownerOf(path: string): { uid: number; gid: number } | null {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? null : { uid: found.uid, gid: found.gid }
 }
 
-/** Replaces a file that holds a secret in one step: a reader sees the old text or the new one. */
+/** Atomically replaces a file that contains a secret: readers see either the old or the new text. */
 export function writePrivate(file: string, text: string): void {
   const aside = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
@@ -175,8 +175,8 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * Makes a folder and those above it; false when it is there already. Level by level: asked for all at once, Node
- * tries for ever where the system calls a folder missing that it does not let be made, as under /proc.
+ * Creates a folder and its parents; false if it already exists. Works level by level, because recursive creation in
+ * Node never ends where the system denies creating a folder that it reports as missing, as under /proc.
  */
 function makeFolders(folder: string): boolean {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
@@ -187,20 +187,21 @@ function makeFolders(folder: string): boolean {
     mkdirSync(folder)
     return true
   } catch (error) {
-    // Another command has made it meanwhile.
+    // Another command has created it in the meantime.
     if (isThere()) return false
     throw error
   }
 }
 
-/** Makes MILL_HOME when it is not there, and gives its real path, so that two names of it are one place. */
+/** Creates MILL_HOME if missing and returns its real path, so that different names for it are treated as one. */
 export function openHome(home: string): string {
   try {
     const made = makeFolders(home)
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {
-      // As root the server runs as another user, who has to pass through; no file inside is for others to read.
+      // As root, the server runs as another user who must be able to traverse the folder; no file inside is readable
+      // for others.
       chmodSync(home, 0o711)
     }
     return realpathSync(home)

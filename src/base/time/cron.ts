@@ -1,11 +1,11 @@
-// Reads cron patterns, and finds the times at which they are due.
+// Parses cron patterns, and computes when they are due.
 
 import { CronExpressionParser, type CronExpression } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { formatDate, instantsOf, largestJump, wallTime } from './zone.ts'
 import { reasonOf } from '../errors.ts'
 
-/** A pattern of five fields that was checked: minute, hour, day of month, month, day of week. */
+/** A validated pattern of five fields: minute, hour, day of month, month, day of week. */
 export interface Cron {
   readonly pattern: string
   /** Description for people. */
@@ -13,13 +13,13 @@ export interface Cron {
   readonly everyHour: boolean
 }
 
-/** One time at which something is due, and the local date it counts for. */
+/** A due time, and the local date it counts for. */
 export interface Due {
   readonly at: Date
   readonly date: string
 }
 
-/** A stretch of time: its beginning not included, its end included. */
+/** A period, excluding its start and including its end. */
 interface Span {
   readonly after: Date
   readonly until: Date
@@ -32,7 +32,7 @@ type CronReading =
 const example = 'write five, like "0 3 * * *" for 03:00 every day'
 const limits = [60, 24, 31, 12, 7] as const
 
-/** Reads exactly five fields: with four or six the parser would silently mean something else. */
+/** Parses exactly five fields; with four or six, the parser would silently misinterpret them. */
 export function readCron(text: string): CronReading {
   const fields = text.trim().split(/\s+/)
   const pattern = fields.join(' ')
@@ -41,7 +41,7 @@ export function readCron(text: string): CronReading {
     const count = text.trim() === '' ? 0 : fields.length
     return problem(`expected five cron fields, ${got} (${count}); ${example}`)
   }
-  // H is a random value, ? and steps beyond the field are read differently by different programs.
+  // H is a random value, and programs disagree about ? and steps beyond the field.
   if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
     return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
   }
@@ -77,7 +77,7 @@ function parse(pattern: string, got: string): CronReading {
 
 const expressions = new WeakMap<Cron, CronExpression>()
 
-/** Parsing is most of the work of a look that finds nothing: each pattern is parsed once. */
+/** Each pattern is parsed only once, because parsing is most of the work of a check that finds nothing. */
 function expressionOf(cron: Cron): CronExpression {
   const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
   expressions.set(cron, known)
@@ -103,7 +103,8 @@ export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Du
     const instants = instantsOf(zone, wall)
     for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
       if (at <= after.getTime() || at > until.getTime()) continue
-      // A time that a clock skips may fall on a later time of the pattern: one night, and that one is its date.
+      // A time skipped by a clock change may coincide with a later time of the pattern: then there is one night, with
+      // this date.
       found.set(at, { at: new Date(at), date: formatDate(wall) })
     }
   }
@@ -113,7 +114,7 @@ export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Du
 const hour = 3_600_000
 const windows = [2 * hour, 49 * hour, 70 * 24 * hour, 400 * 24 * hour, 3000 * 24 * hour]
 
-/** The next times at which the pattern is due in the zone. */
+/** The next due times of the pattern in the zone. */
 export function nextDues(cron: Cron, zone: string, from: { after: Date; count: number }): Due[] {
   const found: Due[] = []
   let { after } = from
@@ -126,7 +127,7 @@ export function nextDues(cron: Cron, zone: string, from: { after: Date; count: n
   return found.slice(0, from.count)
 }
 
-/** The next time at which the pattern is due; null when it is never due in the years to come. */
+/** The next due time of the pattern; null if it is never due in the coming years. */
 export function nextAfter(cron: Cron, zone: string, date: Date): Date | null {
   return nextDues(cron, zone, { after: date, count: 1 })[0]?.at ?? null
 }

@@ -1,11 +1,11 @@
-// Days, hours and spans of time, in the zone that a person chose.
+// Days, hours and time spans in a chosen time zone.
 
-// No zone has ever jumped by more than a day, and none changes its clock twice within two.
+// No zone has ever jumped by more than a day, and none changes its clock twice within two days.
 const around = 26 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Local time of the zone, counted as if it were UTC. */
+/** Local time of the zone, represented as if it were UTC. */
 export function wallTime(zone: string, instant: Date): number {
   const found: Record<string, number> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) found[type] = Number(value)
@@ -35,17 +35,17 @@ function offset(zone: string, instant: number): number {
   return wallTime(zone, new Date(instant)) - instant
 }
 
-/** The local date of the zone at an instant. */
+/** Local date of an instant in the zone. */
 export function localDate(zone: string, instant: Date): string {
   return formatDate(wallTime(zone, instant))
 }
 
-/** The date of a wall time. */
+/** Date of a wall time. */
 export function formatDate(wall: number): string {
   return new Date(wall).toISOString().slice(0, 10)
 }
 
-/** A day of the calendar where pictures show it: at its beginning in UTC. */
+/** Calendar day as a Date for charts: midnight UTC. */
 export function dayOf(day: string): Date {
   return new Date(`${day}T00:00:00Z`)
 }
@@ -55,26 +55,26 @@ export function dayNumber(day: string): number {
   return dayOf(day).getTime() / dayMs
 }
 
-/** Whether a text is a day of the calendar: `2026-02-30` is none. */
+/** True for a valid calendar day; `2026-02-30` is not one. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const day = Date.parse(`${text}T00:00:00Z`)
   return !Number.isNaN(day) && formatDate(day) === text
 }
 
-/** A wall time for people: `2026-10-04 02:30`. */
+/** Formats a local time for people: `2026-10-04 02:30`. */
 export function formatMinute(zone: string, instant: Date): string {
   return new Date(wallTime(zone, instant)).toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** An instant for people anywhere: `2026-10-04 00:30 UTC`. */
+/** Formats an instant in UTC: `2026-10-04 00:30 UTC`. */
 export function formatInstant(instant: Date): string {
   return `${formatMinute('UTC', instant)} UTC`
 }
 
 /**
- * The instants at which the clocks of the zone show a wall time: one, or two where a clock goes back. Where it
- * jumps over the time: the instant as much later as the clock jumped.
+ * Instants at which the zone's clocks show a wall time: one, or two when clocks go back. For a time that is skipped,
+ * the instant is later by the size of the jump.
  */
 export function instantsOf(zone: string, wall: number): readonly number[] {
   const before = offset(zone, wall - around)
@@ -86,7 +86,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** The most that wall times and instants may be out of step near the two ends of a span. */
+/** Maximum difference between wall times and instants near both ends of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))
@@ -105,10 +105,10 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** A hundred years: older than any answer, and a span that a database can still take off the present. */
+/** A hundred years: older than any answer, and still a valid interval for the database to subtract from now. */
 const longest = 36_500 * dayMs
 
-/** Reads `12h`, `90s`, `30d` or a plain `0`. Null when the text is no duration, or one of more than 36500 days. */
+/** Parses `12h`, `90s`, `30d` or a plain `0`. Returns null if the text is not a duration, or exceeds 36500 days. */
 export function readDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim())
   if (match === null) return /^0+$/.test(text.trim()) ? 0 : null

@@ -18,12 +18,13 @@ import { statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
-// Postgres takes one message of up to a gigabyte; a few bodies at the cap make a batch of their own long before.
+// Batch size limit in bytes. Postgres accepts messages of up to one gigabyte; a few bodies of maximum size reach this
+// limit first.
 const mostBytes = 64 * 1024 * 1024
 
 /**
- * Stores bodies and answers in one statement; does not commit. What is there already is left alone.
- * At most once per transaction: the order of locks holds within one statement.
+ * Stores bodies and answers in one statement; does not commit. Existing rows are left unchanged. Call at most once per
+ * transaction, because the lock order is only guaranteed within one statement.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,
@@ -32,12 +33,12 @@ export async function storeAnswers(
   for (const query of storing(answers)) await trx.executeQuery(query)
 }
 
-/** The statements that store answers: one, unless the bodies are very large. */
+/** Statements that store answers: one, unless the bodies are very large. */
 export function* storing(answers: readonly StoredAnswer[]): Generator<CompiledQuery> {
   for (const batch of batches(answers)) yield statement('store_answers', describeBatch(batch))
 }
 
-/** The same call twice in one batch is stored once, as it would be in two. */
+/** A call that occurs twice in a batch is stored once, just as if it occurred in two batches. */
 function* batches(answers: readonly StoredAnswer[]): Generator<StoredAnswer[]> {
   let batch: StoredAnswer[] = []
   let bytes = 0
@@ -53,7 +54,7 @@ function* batches(answers: readonly StoredAnswer[]): Generator<StoredAnswer[]> {
   if (batch.length > 0) yield batch
 }
 
-/** An answer as its rows hold it, in the spelling of the columns. */
+/** Rows of an answer, under their column names. */
 export interface AnswerRows {
   readonly q: string
   readonly parse_error: string | null
@@ -77,7 +78,7 @@ export interface AnswerRows {
   readonly related_searches: readonly string[]
 }
 
-/** Reads answers back from their rows, by the number of the search. */
+/** Reads answers from their rows, by search id. */
 export async function readAnswers(
   db: Database,
   ids: readonly number[],
@@ -88,7 +89,7 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** The columns that a batch fills, and the type of each. */
+/** Columns filled by a batch, with their types. */
 const tables = {
   domains: { id: 'uuid', host: 'text', site: 'text' },
   pages: { id: 'uuid', domain_id: 'uuid', url: 'text', url_key: 'text' },
@@ -147,7 +148,7 @@ const tables = {
 
 type TableName = keyof typeof tables
 
-/** The parameters of `store_answers.sql` for a batch: an array for each column. */
+/** Parameters of `store_answers.sql` for a batch: one array per column. */
 function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, Buffer>> {
   const bytes = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
   const described = new Described(bytes)
@@ -157,7 +158,7 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Ids of what several answers name: each of them is stored once. */
+  /** Ids shared by several answers, so that each is stored once. */
   readonly #known = new Set<string>()
 
   constructor(bytes: number) {
@@ -231,7 +232,7 @@ class Described {
     }
   }
 
-  /** The page and the host of a thing, as rows of their own. */
+  /** Adds the page and host of an item as separate rows. */
   #name({ page, domain }: Pick<Result, 'page' | 'domain'>) {
     this.#addDomain(domain)
     if (page !== null) {
@@ -248,7 +249,7 @@ class Described {
     if (domain !== null && this.#isNew(domain)) this.#rows.domains.add(domain)
   }
 
-  /** Ids are hashes of a kind and a content: those of two dictionaries never meet. */
+  /** Ids are hashes of kind and content, so ids of different tables never collide. */
   #isNew({ id }: { readonly id: string }): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)
@@ -310,7 +311,7 @@ class Rows<Name extends TableName> {
   }
 }
 
-/** The body of an answer, with what is known of the answer apart from it. */
+/** Body of an answer, with the data stored alongside it. */
 export interface KeptBody {
   readonly id: number
   readonly task_id: number
@@ -326,13 +327,13 @@ export interface KeptBody {
 }
 
 export interface BodyChoice {
-  /** False: only of answers that could not be read. */
+  /** False: only answers that could not be read. */
   readonly all: boolean
-  /** Null: of every run. */
+  /** Null: all runs. */
   readonly run: number | null
 }
 
-/** Kept bodies of answers, oldest first, a few at a time. */
+/** Reads stored bodies of answers in batches, oldest first. */
 export async function* readBodies(
   db: Database,
   choice: BodyChoice,
@@ -362,17 +363,17 @@ export async function* readBodies(
   }
 }
 
-/** Source of the answers that are bought now. */
+/** Source of answers being bought now. */
 interface Buying {
   readonly account: string
   readonly origin: Origin
   readonly api: string
 }
 
-/** A kept body whose rows the tables refused; null when nobody knows any more from which API it came. */
+/** A stored body whose rows the database rejected; `api` is null if it is no longer known. */
 export type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
 
-/** Kept bodies of answers that have no rows because the tables refused them, oldest first, a few at a time. */
+/** Reads stored bodies whose rows the database rejected in batches, oldest first. */
 export async function* readRefused(
   db: Database,
   { run, buying }: { readonly run: number | null; readonly buying: Buying },
@@ -422,7 +423,7 @@ export async function* readRefused(
   }
 }
 
-/** Answers whose body is no longer there: nothing can read them again. */
+/** Counts answers whose body has been deleted, so that they can't be read again. */
 export async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
   const { rows } = await sql<{ bodiless: number }>`
     select count(*) as bodiless
@@ -438,8 +439,8 @@ export async function countBodiless(db: Database, choice: BodyChoice): Promise<n
 }
 
 /**
- * Puts new rows in the place of those that an answer has, or gives it rows that the tables refused; readers see the old
- * state or the new one.
+ * Replaces the rows of answers, or adds rows that the database had rejected. Readers see either the old or the new
+ * state.
  */
 export async function replaceAnswers(
   trx: Transaction<DB>,
@@ -468,7 +469,10 @@ export async function replaceAnswers(
   await answerRefused(trx, ids)
 }
 
-/** Ends tasks as answered that failed for want of these rows; their calls keep the error code, since nobody had the rows until now. */
+/**
+ * Marks tasks as answered that failed because these rows were missing. Their calls keep the error code, because the
+ * rows did not exist until now.
+ */
 async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Promise<void> {
   await sql`
     with stored as (

@@ -1,4 +1,4 @@
-// The enqueue command: shows how far it is, asks, and says what came of it.
+// The enqueue command: shows progress, asks for confirmation, and prints the result.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
@@ -9,7 +9,9 @@ import { askPerson, type EnqueueFlags, openIntake } from './flags.ts'
 import type { EnqueueReport } from './result.ts'
 import { type EnqueueProgress, paceNote } from './staging.ts'
 
-/** Enqueues what was typed: shows how far it is, asks a person where one is there, and says what to type next. */
+/**
+ * Enqueues the given lists: shows progress, asks for confirmation if a person is present, and prints the next command.
+ */
 export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const { options: flags, args, env, closers } = call
   const config = readConfig(env)
@@ -22,7 +24,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // What is only previewed says by its exit code whether it fits.
+  // For a preview, the exit code tells whether the plan fits the limits.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 
@@ -52,7 +54,7 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
 }
 
-/** Describes the progress of an enqueue in one line. */
+/** Formats the progress of an enqueue as one line. */
 export function progressLine(reached: EnqueueProgress): string {
   switch (reached.kind) {
     case 'reading':
@@ -69,7 +71,7 @@ export function progressLine(reached: EnqueueProgress): string {
 const everyMs = 10_000
 const liveEveryMs = 100
 
-/** Says how far something is: one line that changes on a terminal, one line every 10 s elsewhere. */
+/** Shows progress: one updating line on a terminal, otherwise one line every 10 s. */
 class Progress {
   readonly #stream: NodeJS.WriteStream
   #shownAt = Date.now()
@@ -77,7 +79,7 @@ class Progress {
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
-    // The first live line comes at once; elsewhere what ends quickly prints nothing.
+    // On a terminal, show the first line at once; elsewhere, print nothing for short operations.
     if (stream.isTTY) this.#shownAt = 0
   }
 
@@ -90,7 +92,7 @@ class Progress {
     this.#live = this.#stream.isTTY
   }
 
-  /** Takes the live line away before something else is printed. */
+  /** Clears the live line before other output. */
   clear(): void {
     if (this.#live) this.#stream.write('\r\u001b[2K')
     this.#live = false

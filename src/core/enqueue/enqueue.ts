@@ -30,7 +30,7 @@ interface Enqueue {
 
 type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Plans all lists, shows what that comes to, and queues their runs unless it was a preview or nobody agreed. */
+/** Plans all lists, shows the result, and queues their runs unless it was a preview or nobody agreed. */
 export async function enqueue(
   options: Enqueue & { readonly stream: AsyncIterable<unknown> },
 ): Promise<EnqueueReport | null> {
@@ -40,7 +40,7 @@ export async function enqueue(
   const orders = ordersOf(intake, stream)
   const request = { orders, floor: mill.config.creditFloor, budget: intake.budget }
   const question = askFirst(options)
-  // Nothing of a plan is written by a database that goes away in the middle of it.
+  // If the database becomes unreachable during planning, nothing is written.
   const plans = await reaching('the database', () => planLists(desk, request, question.agree))
   if (!question.planShown()) showPlan(options, plans)
   if (!plans.committed) return flags.dryRun === true ? reportOf(plans, intake, []) : null
@@ -61,7 +61,7 @@ function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
   for (const line of planLines(summarise(mill, intake, plans))) talk.show(line)
 }
 
-/** Only live credits are worth a question; a plan that was agreed to is made again, with what is true by then. */
+/** Asks only for live credits. After confirmation the plan is computed again from current data. */
 function askFirst(options: Enqueue): {
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
   planShown: () => boolean
@@ -88,7 +88,7 @@ function askFirst(options: Enqueue): {
   }
 }
 
-/** Refuses what may cost more than a person allowed, also while nobody knows what it costs. */
+/** Rejects a plan that may cost more than the allowed maximum, or whose cost is unknown. */
 export function expectWithin(
   { estimate }: Pick<Totals, 'estimate'>,
   maxCredits: number | null,

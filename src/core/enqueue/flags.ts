@@ -1,4 +1,4 @@
-// Reads the flags of the enqueue command and checks the files that it names.
+// Reads the flags of the enqueue command and checks its files.
 
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -28,7 +28,7 @@ export interface EnqueueFlags extends Typed, TypedReading {
   readonly json?: boolean
 }
 
-/** Lists that are ready to be planned: everything that needs no database has been checked. */
+/** Lists ready to be planned: everything that needs no database has been checked. */
 export interface Intake {
   readonly files: readonly ListFile[]
   readonly orders: readonly Omit<ListOrder, 'from'>[]
@@ -36,7 +36,7 @@ export interface Intake {
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
-  /** A purchase that costs more is refused. */
+  /** A purchase that costs more is rejected. */
   readonly maxCredits: number | null
 }
 
@@ -47,7 +47,7 @@ interface IntakeOptions {
   readonly config: Config
 }
 
-/** Checks flags and the beginnings of all files, so that a wrong one is refused before anything is started. */
+/** Checks flags and the start of all files, so that errors are reported before anything is started. */
 export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
   const reading = readReading(flags)
   const maxAgeMs = maxAgeOf(flags.maxAge, config)
@@ -102,7 +102,7 @@ function creditsOf(flag: string, typed: string | undefined): number | null {
   )
 }
 
-/** Checks the name that --as gives a list. */
+/** Checks the list name given with --as. */
 export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
@@ -139,10 +139,10 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
   )
 }
 
-/** Asks a person; null where there is none. */
+/** Asks a person for confirmation; null if nobody is present. */
 export type AskPerson = ((question: string) => Promise<boolean>) | null
 
-/** Asks before live credits are spent; where nobody is there to ask, it says what was left undone. */
+/** Asks before spending live credits. If nobody is present, throws an error that says what was not done. */
 export function askToBuy(queries: number, ask: AskPerson, undone: string): Promise<boolean> {
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
@@ -151,7 +151,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   )
 }
 
-/** Asks on the terminal; anything but yes is a no. */
+/** Asks on the terminal; anything but yes counts as no. */
 export async function askPerson(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -1,4 +1,4 @@
-// Compares a list with its open run, and with what it held before: queries that it holds no longer.
+// Compares a list with its open run and its previous contents, to find queries that were removed.
 
 import { count, formatNumber } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
@@ -41,7 +41,7 @@ function isRemoved(eb: ExpressionBuilder<DB, 'tasks'>) {
   return eb.and([eb('tasks.state', '=', 'open'), eb.not(held)])
 }
 
-/** Refuses to plan a list whose run holds removed queries, before a person has said what becomes of them. */
+/** Refuses to plan a list whose run contains removed queries, until a person has decided what to do with them. */
 export function refuseUndecided(
   { removed, dropped, run }: Pick<Planned, 'removed' | 'dropped' | 'run'>,
   list: string,
@@ -58,10 +58,7 @@ export function removedPhrase({ queries, examples }: RemovedQueries): string {
   return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`
 }
 
-/**
- * Cancels the removed queries of a run. The row of the run is locked first, as everybody does who buys for it: the other
- * way round two of them could wait for each other.
- */
+/** Cancels the removed queries of a run. Locks the run first, as buyers do, to avoid a deadlock. */
 export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
   await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
   await trx
@@ -92,8 +89,8 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
 const fewQueries = 20
 
 /**
- * Refuses a list at night that has shrunk by more than half: an export that broke off looks like that, and nobody is
- * there to see it.
+ * Rejects a nightly list that has shrunk by more than half: this looks like an incomplete export, and nobody is present
+ * to notice.
  */
 export async function refuseShrunken(
   trx: Transaction<DB>,

@@ -1,4 +1,4 @@
-// What is bought first when money is short: priorities, shares of labels, rests.
+// Decides what is bought first when credit is short: priorities, label shares, rested queries.
 
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
@@ -13,48 +13,51 @@ export interface TaggedShare {
   readonly share: number
 }
 
-/** A list to be planned, and the run that it is for. */
+/** A list to be planned, and its run. */
 export interface PlanOrder {
   readonly list: string
-  /** Null: as it was. */
+  /** Null: unchanged. */
   readonly source: string | null
-  /** Typed flags of reading, kept for the next night; undefined: as they were. */
+  /** Typed reading flags, stored for the next nightly run; undefined: unchanged. */
   readonly reading: object | null | undefined
-  /** True: the list may have been read from another source before. */
+  /** True if the list may previously have been read from a different source. */
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
-  /** Most credits that the run may use in all; a night's: from now on. None leaves a run that is joined as it is. */
+  /**
+   * Maximum credits for the whole run; for a nightly run, from now on. Undefined leaves the budget of a joined run
+   * unchanged.
+   */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
-  /** True: a query also rests when its row in the table of cadences says so. */
+  /** True if a query may also rest because of its row in the cadence table. */
   readonly adaptive: boolean
-  /** The part of a night's credits that the list is given, from 0 to 1, for when money is short; null: lists have no parts. */
+  /** The list's share of a night's credits when credit is short, from 0 to 1; null: lists have no shares. */
   readonly part: number | null
-  /** Labels that are given a share of the credits, for when money is short; the first that a query holds is its own. */
+  /** Labels with a share of the credits when credit is short; a query counts toward the first of them that it has. */
   readonly shares: readonly TaggedShare[]
-  /** Expected cost of a call of each known class. */
+  /** Expected cost of a call for each known class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** An answer is reused only for the same origin and API. */
   readonly origin: Origin
   readonly api: string
-  /** A run to add to, whatever its kind; null: the open manual run of the list, or a new one. */
+  /** Existing run of any kind to add to; null: the list's open manual run, or a new one. */
   readonly into: number | null
-  /** For open queries of a joined run that the list no longer holds. */
+  /** Applies to open queries of a joined run that are no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
-  /** Lines of the file that gave queries. */
+  /** Number of lines of the file that contained queries. */
   readonly usable: number
-  /** True when every usable line gave exactly one query. */
+  /** True if every usable line contained exactly one query. */
   readonly single: boolean
-  /** True when no line says more about its query than a priority and a weight. */
+  /** True if lines specify at most a priority and a weight besides the query. */
   readonly plain: boolean
-  /** True when a line says how often its query is asked, or how old its answer may be. */
+  /** True if a line specifies how often its query is bought, or the maximum age of its answer. */
   readonly wished: boolean
-  /** Parameters that prices depend on; null when queries differ in them. */
+  /** Parameters that determine the price; null if they differ between queries. */
   readonly request: { readonly num: number; readonly device: string | null } | null
 }
 
-/** Open queries of a run that its list no longer holds, by what their price depends on. */
+/** Open queries of a run that are no longer on its list, by the parameters that determine their price. */
 export interface RemovedQueries {
   readonly queries: number
   readonly examples: readonly string[]
@@ -64,7 +67,7 @@ export interface RemovedQueries {
 /** A planned run with its counts. */
 export interface Planned {
   readonly run: number
-  /** True when an open run was added to. */
+  /** True if the list was added to an open run. */
   readonly joined: boolean
   readonly rows: number
   readonly accepted: number
@@ -73,24 +76,24 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries that the list, or its cadence, lets rest: their last answers stand in. */
+  /** Queries that are resting because of the list or its cadence; their last answers are used instead. */
   readonly notAsked: number
-  /** Queries that are to be asked again before their last answer is too old to be used. */
+  /** Queries whose interval is shorter than the maximum age of a reused answer. */
   readonly idleWishes: number
-  /** Of the reused, those whose answer cannot be read. */
+  /** Reused answers that can't be read. */
   readonly unreadable: number
-  /** Labels with a share of the credits, and how many of the queries to be bought are theirs. */
+  /** Labels with a share of the credits, and the number of queries to be bought for each. */
   readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
-  /** Open queries of the joined run that the list no longer holds. */
+  /** Open queries of the joined run that are no longer on the list. */
   readonly removed: RemovedQueries
-  /** Of these, the cancelled ones. */
+  /** Removed queries that were cancelled. */
   readonly dropped: number
-  /** Of a run that was joined: credits used and set aside, and tasks still to be bought, before anything was added. */
+  /** State of a joined run before anything was added: credits used and reserved, and tasks still to be bought. */
   readonly before: { readonly spent: number; readonly open: number }
   readonly done: boolean
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
-  /** Tasks to be bought, by the parameters that prices depend on. */
+  /** Tasks to be bought, by the parameters that determine their price. */
   readonly toBuy: readonly {
     readonly num: number
     readonly device: string | null
@@ -100,13 +103,13 @@ export interface Planned {
 
 type ShareOrder = Pick<PlanOrder, 'part' | 'shares' | 'prices'>
 
-/** Adds to a merged line the first of its labels that has a share, and the price of its call. */
+/** Adds to each merged line the first of its labels that has a share, and the price of its call. */
 export function shareColumns({ part, shares, prices }: ShareOrder): {
   readonly merged: RawBuilder<unknown>
   readonly shown: RawBuilder<unknown>
 } {
   if (shares.length === 0 && part === null) return { merged: sql``, shown: sql`` }
-  // A class that nobody has paid for yet may cost as much as the dearest one.
+  // A class without a known price is assumed to cost as much as the most expensive one.
   const dearest = prices.reduce((most, { credits }) => Math.max(most, credits), 0) || 1
   const price = sql`coalesce(
       nullif((
@@ -124,9 +127,9 @@ export function shareColumns({ part, shares, prices }: ShareOrder): {
 }
 
 /**
- * The merged lines that are to be bought, each with its turn: the credits of its label up to it, by the share of its
- * label. Bought in the order of their turns, each label has its share of the credits wherever money ends, but for one
- * call, as long as it has queries; what it does not use goes to the others by their shares.
+ * Merged lines to be bought, each with its turn: the cumulative credits of its label divided by the label's share. If
+ * queries are bought in turn order, each label has received its share wherever credit ends, to within one call, as long
+ * as it has queries; unused credits go to the others in proportion to their shares.
  */
 export function queuedWithTurns(
   { shares }: Pick<ShareOrder, 'shares'>,
@@ -137,7 +140,7 @@ export function queuedWithTurns(
     0,
     fractions.reduce((left, share) => left - share, 1),
   )
-  // Of the whole, for what has no label with a share: a rounding is no share.
+  // Share of the queries without a label that has one. A rounding error does not count as a share.
   const others = rest < 1e-9 ? sql`0::float8` : sql`${rest}::float8`
   return sql`(
       select
@@ -154,7 +157,7 @@ export function queuedWithTurns(
     ) as queued`
 }
 
-/** Counts the queries to be bought of each label with a share. */
+/** Counts the queries to be bought for each label with a share. */
 export async function countShares(
   trx: Transaction<DB>,
   { shares }: Pick<ShareOrder, 'shares'>,
@@ -173,9 +176,10 @@ export async function countShares(
 }
 
 /**
- * Gives new slices of a run their turns among those of other lists: what is expected to be spent up to the end of each,
- * by the part of its list. Handed out in the order of their turns, each list has its part of the credits wherever money
- * ends, but for the slices at work, as long as it has queries; what it does not use goes to the others by their parts.
+ * Gives new slices of a run their turns among those of other lists: the cumulative expected cost up to the end of each
+ * slice, divided by its list's share. If slices are delivered in turn order, each list has received its share wherever
+ * credit ends, except for slices in progress, as long as it has queries; unused credits go to the others in proportion
+ * to their shares.
  */
 export async function takeTurns(
   trx: Transaction<DB>,
@@ -197,7 +201,7 @@ export async function takeTurns(
       and slices.slice = costs.slice`.execute(trx)
 }
 
-/** The parts of an order that decide which queries rest and which are bought first. */
+/** Parts of an order that decide which queries rest and which are bought first. */
 export type RestOrder = Pick<
   PlanOrder,
   | 'kind'
@@ -213,17 +217,17 @@ export type RestOrder = Pick<
   | 'prices'
 >
 
-/** Parts of the statement that merges lines, about earlier answers. */
+/** SQL fragments about earlier answers, for the statement that merges lines. */
 interface Rests {
-  /** Joins that follow the lines of the list: `cadence` and `last`. */
+  /** Joins for `cadence` and `last`, after the lines of the list. */
   readonly joins: RawBuilder<unknown>
-  /** The answer that stands in for a query that this run does not ask. */
+  /** Answer used for a query that rests in this run. */
   readonly standIn: RawBuilder<unknown>
-  /** True for a query that this run does not ask. */
+  /** True for a query that rests in this run. */
   readonly rests: RawBuilder<boolean>
-  /** When it was answered last, for the order in which queries are bought. */
+  /** Time of the last answer, for the buying order. */
   readonly answered: RawBuilder<unknown>
-  /** True for a query that has waited longer than twice what its list or its cadence allows. */
+  /** True for a query that has waited more than twice its interval. */
   readonly overdue: RawBuilder<boolean>
 }
 
@@ -235,18 +239,21 @@ const asked: Rests = {
   overdue: sql<boolean>`false`,
 }
 
-/** True for a plan whose end may be cut off: what is left over is to be worth least. */
+/** True for a plan that may not be bought completely, so that the least valuable queries must come last. */
 function maybeCut({ kind, budget }: Pick<RestOrder, 'kind' | 'budget'>): boolean {
   return kind === 'nightly' || typeof budget === 'number'
 }
 
-/** The last answer of each query, and what the list and its cadence make of it. Only nights let queries rest. */
+/**
+ * The last answer of each query, and whether the query is due according to its list and cadence. Queries rest only in
+ * nightly runs.
+ */
 export function restsOf(list: number, order: RestOrder): Rests {
   if (!maybeCut(order)) return asked
   const { kind, runDate } = order
   const judged = order.wished || order.adaptive
   if (!judged) return { ...asked, joins: lastTime(order), answered: sql`last.fetched_at` }
-  // A person's wish wins over what was decided from the history.
+  // A typed interval takes precedence over one derived from the history.
   const due = sql`case
       when lines.every_days is not null then last.run_date + lines.every_days
       when cadence.by_chance
@@ -276,7 +283,7 @@ function cadenceOf(list: number, adaptive: boolean) {
     : sql`cross join (select null::date as due_on, null::boolean as by_chance, null::integer as interval_days) as cadence`
 }
 
-/** When each query was asked last, by the index on answers alone. */
+/** Time of each query's last answer, read from the index on answers alone. */
 function lastTime({ origin, api }: RestOrder) {
   return sql`
     left join lateral (
@@ -291,8 +298,8 @@ function lastTime({ origin, api }: RestOrder) {
 }
 
 /**
- * The last readable answer with the day that it was bought for. One of a suspect night stands for nothing, and one of a
- * later day than this, from a clock that was ahead, was not there yet.
+ * Last readable answer and the day it was bought for. Skips answers of suspect nights, and answers dated later than
+ * this day because of a fast clock.
  */
 function lastAnswer({ origin, api, runDate }: RestOrder) {
   return sql`
@@ -314,15 +321,15 @@ function lastAnswer({ origin, api, runDate }: RestOrder) {
 }
 
 /**
- * Wishes that contradict each other: queries that are to be asked again before their last answer is too old to be used.
- * Such an answer is used until then: nobody buys more often than nights and ages allow.
+ * Counts contradictory settings: queries with an interval shorter than their maximum answer age. Their answers are
+ * reused until they exceed that age.
  */
 export async function countIdleWishes(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<RestOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // By hand nobody knows yet what age a night takes where the line says none.
+  // For a manual run, the nightly maximum age of lines without one is still unknown.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const { rows } = await sql<{ idle: number }>`
     select count(*) as idle
@@ -331,7 +338,7 @@ export async function countIdleWishes(
   return only(rows).idle
 }
 
-/** The list of a name, made if there is none; its source and how it is read are kept for the next time. */
+/** Finds or inserts a list by name; stores its source and reading options for next time. */
 export async function storeList(
   trx: Transaction<DB>,
   { list, source, reading }: Pick<PlanOrder, 'list' | 'source' | 'reading'>,
@@ -357,7 +364,7 @@ export async function storeList(
   return id
 }
 
-/** Exports of several sites bear one name: two of them become one list only when that is meant. */
+/** Exports of several sites may have the same name; they are merged into one list only on request. */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,
@@ -372,7 +379,7 @@ export async function refuseOtherSource(
   )
 }
 
-/** Reads the list of a name; undefined for a new one. */
+/** Reads a list by name; undefined if it is new. */
 export async function knownList(
   db: Kysely<DB>,
   name: string,

@@ -1,4 +1,4 @@
-// Writes a run with its tasks: new queries, members, what is reused, what rests.
+// Writes a run with its tasks: new queries, members, reused answers, resting queries.
 
 import type { Database } from '../../base/database/database.ts'
 import {
@@ -36,21 +36,21 @@ import {
 } from './order.ts'
 import { type Connections, heldName, rejectedName, wantedName } from './stage.ts'
 
-/** The number of a list or run that is not there yet. */
+/** Placeholder id of a list or run that does not exist yet. */
 const none = 0
 
 interface Planning {
   readonly stage: number
   readonly order: PlanOrder
-  /** False for a preview: everything is planned, and then undone. */
+  /** False for a preview: everything is planned and then rolled back. */
   readonly keep: boolean
-  /** Called within the transaction of the run; what it throws undoes everything and comes out as it is. */
+  /** Called within the transaction of the run. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
 }
 
 /**
- * Everything between the staged lines and the slices. The list is written in one transaction and its run in another,
- * at the same time. The list is committed first: a crash between the two leaves a list that was read and has no run.
+ * Performs all steps from the staged lines to the slices. The list and its run are written concurrently in two
+ * transactions. The list is committed first, so a crash in between leaves a list without a run.
  */
 export async function planStaged(
   { held, wanted }: Connections,
@@ -78,8 +78,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // A connection that broke while the other one was at work is noticed here, before anything is committed. From here
-    // on the row of the run is locked, which everybody who buys for it takes: nothing but the commits may follow.
+    // This detects, before anything is committed, a connection that broke while the other was in use. From here on, the
+    // run is locked, as it is by every buyer, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -89,13 +89,13 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // The first error says more than that its connection is gone now.
+    // The first error is more useful than the broken connection it causes.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
 }
 
-/** Two readings of one list wait for each other: the second one finds the tasks of the first. */
+/** Serialises concurrent readings of one list, so that the second one finds the tasks of the first. */
 async function lockList(trx: Transaction<DB>, { list }: PlanOrder): Promise<void> {
   const name = `querymill list ${list}`
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}::text, 0))`.execute(trx)
@@ -126,7 +126,7 @@ async function planRun(
   return { run, joined, ...lines, ...added, removed, dropped, idleWishes, before, toBuy }
 }
 
-/** Finds the open run that a list is planned into; a preview takes no number of a run, as making and undoing one would. */
+/** Finds the open run to plan a list into. A preview does not consume a run id, which a rolled-back insert would. */
 async function findRun(
   trx: Transaction<DB>,
   list: number,
@@ -178,7 +178,7 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
 
 const sliceSize = 25
 
-/** Lines that gave a query first. */
+/** Counts lines that were the first to contain their query. */
 async function countAccepted(
   trx: Transaction<DB>,
   stage: number,
@@ -192,7 +192,7 @@ async function countAccepted(
   return only(rows).accepted
 }
 
-/** Tasks that may share a slice: those that rest or are reused lie in slices that nobody needs to queue. */
+/** Tasks that may share a slice. Resting or reused tasks are grouped in slices that are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -200,16 +200,16 @@ interface Group {
   readonly priority: number
   readonly tasks: number
   readonly slices: number
-  /** Of these tasks, those whose answer cannot be read. */
+  /** Tasks in the group whose answer can't be read. */
   readonly unreadable: number
-  /** True when a weight is named. */
+  /** True if a weight is specified. */
   readonly weighted: boolean
-  /** True when it is known when some of them were answered last, or that they wait too long. */
+  /** True if some tasks are overdue or have a known time of their last answer. */
   readonly aged: boolean
   readonly first_slice: number
 }
 
-/** A task for each query that has none in the run, answered at once where an answer is young enough. */
+/** Inserts a task for each query that has none in the run; it is answered at once if a recent enough answer exists. */
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
@@ -233,7 +233,7 @@ async function addTasks(
   }
 }
 
-/** Counts tasks and slices by what all tasks of a slice have in common. */
+/** Counts tasks and slices by the properties shared within a slice. */
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
@@ -255,7 +255,10 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
   return rows
 }
 
-/** One group at a time: its tasks are mostly sorted by a single number, three times as fast as by what groups them. */
+/**
+ * Adds one group at a time, so that tasks are mostly sorted by one number. This is three times as fast as sorting by
+ * the group columns.
+ */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
@@ -265,10 +268,11 @@ async function addGroup(
   const done = reused || rests
   const shared = order.shares.length > 0 && !done
   const usual = buyingOrder(group)
-  // What has waited too long comes before all shares, and counts to them.
+  // Overdue queries come before all shares, but count toward them.
   const bought = shared ? sql`overdue desc, turn, ${usual}` : usual
   const finished = done ? sql`now()` : sql`null`
-  // What a line takes may be younger than what its run takes: nobody looks at the line any more when it is bought.
+  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again on
+  // buying.
   const after =
     order.wished && order.kind === 'nightly' && !done
       ? sql`now() - max_age_ms * interval '1 millisecond'`
@@ -294,7 +298,7 @@ async function addGroup(
   if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
-/** A run that is joined let these rest so far, or dropped them; in a new one there is nothing to be looked for. */
+/** In a joined run, these queries may have been resting or dropped; a new run has none to update. */
 const askedAfterAll = sql`
   on conflict (run_id, query_id) do update
   set search_id = excluded.search_id,
@@ -306,8 +310,8 @@ const askedAfterAll = sql`
   where tasks.state in ('not_asked', 'cancelled')`
 
 /**
- * Orders tasks so that a stop leaves over the least: the heaviest queries come first, where weights are named, and of equal
- * ones those that were never asked and whose answers are oldest. What has waited more than twice its time waits no more.
+ * Orders tasks so that a stop leaves the least valuable ones: highest weight first if weights are given, then queries
+ * never answered, then those with the oldest answers. Queries overdue by more than their interval come first.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group) {
   if (aged && !reused && !rests) {
@@ -316,7 +320,7 @@ function buyingOrder({ weighted, aged, reused, rests }: Group) {
   return weighted ? sql`weight desc nulls last, ord` : sql`ord`
 }
 
-/** The tasks to be bought, by what their price depends on. */
+/** Tasks to be bought, by the parameters that determine their price. */
 async function countClasses(
   trx: Transaction<DB>,
   stage: number,
@@ -336,7 +340,7 @@ async function countClasses(
   return rows
 }
 
-/** Writes the queries of a stage, and that the list holds them. */
+/** Inserts the queries of a stage, and their membership in the list. */
 async function storeHeld(
   trx: ControlledTransaction<DB>,
   stage: number,
@@ -349,8 +353,8 @@ async function storeHeld(
 }
 
 /**
- * Another planner hardly ever adds one of these queries at the same time, and to look for conflicts at each row costs a
- * third of writing them. When it happens the statement fails, and is repeated so that it passes over what is there.
+ * Another planner hardly ever inserts one of these queries at the same time, and checking each row for conflicts would
+ * take a third of the insert time. If it does happen, the statement fails and is repeated with existing rows skipped.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -364,7 +368,7 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
   }
 }
 
-/** In the order of their ids, as every writer of this table: so no two of them can wait for each other. */
+/** Inserts in the order of ids, like every writer of this table, to avoid deadlocks. */
 async function addQueries(
   trx: Transaction<DB>,
   stage: number,
@@ -379,7 +383,7 @@ async function addQueries(
     ${otherwise}`.execute(trx)
 }
 
-/** Nobody else plans the list meanwhile: its members need no check for conflicts. */
+/** The list is locked, so its members need no conflict check. */
 async function storeMembers(
   trx: Transaction<DB>,
   { list, described }: { list: number; described: RawBuilder<unknown> },
@@ -430,7 +434,7 @@ async function addMembers(
     order by id`.execute(trx)
 }
 
-/** For a list that gives its queries a priority and a weight at most: there are no labels and targets to merge. */
+/** For a list with priorities and weights at most: there are no labels or targets to merge. */
 function countMembers(stage: number) {
   return sql`
     select
@@ -442,7 +446,7 @@ function countMembers(stage: number) {
     group by id`
 }
 
-/** One row for each distinct query: the first line that gave it, the most urgent priority, the greatest weight. */
+/** One row per distinct query: the first line that contained it, its most urgent priority and highest weight. */
 function describeMembers(stage: number) {
   const held = heldName(stage)
   return sql`
@@ -477,17 +481,16 @@ function describeMembers(stage: number) {
     left join targets on targets.id = merged.id`
 }
 
-/** The run that a list is planned into. */
+/** Run that a list is planned into. */
 interface Run {
   readonly run: number
-  /** False for a run that was just made. */
+  /** False for a newly created run. */
   readonly joined: boolean
 }
 
 /**
- * One row for each distinct query of a stage: the first line that gave it, the most urgent priority, the greatest weight,
- * the shortest wishes, whether the run has it already, whether it rests, and the answer that can be used again or stands
- * in, if there is one.
+ * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
+ * whether the run already has it, whether it rests, and the answer to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
@@ -523,14 +526,14 @@ export async function mergeDuplicates(
   )
 }
 
-/** A query that a run let rest may be due on a later night that joins it, and one that was dropped may come back. */
+/** A resting query may be due when a later nightly run joins, and a dropped one may come back. */
 function isDecided({ kind }: RestOrder) {
   return kind === 'nightly'
     ? sql`tasks.state not in ('not_asked', 'cancelled')`
     : sql`tasks.state <> 'cancelled'`
 }
 
-/** One that cannot be read is an answer all the same: it was paid for, and is kept to be read again. */
+/** Unreadable answers count as well: they were paid for and are kept to be read again. */
 function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
   const own = wished && kind === 'nightly'
   if (maxAgeMs === 0 && !own) return sql`select null::bigint as id, null::boolean as unreadable`
@@ -547,7 +550,7 @@ function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
     limit 1`
 }
 
-/** A run keeps the rejected lines of the newest reading of its list. */
+/** Replaces the run's rejected lines with those of the newest reading of its list. */
 async function storeRejections(
   trx: Transaction<DB>,
   stage: number,
@@ -563,7 +566,7 @@ async function storeRejections(
   return countRejections(trx, stage)
 }
 
-/** The reasons of a stage, each with its lines. */
+/** Rejection reasons of a stage, with the number of lines. */
 async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
   const { rows } = await sql<{ reason: string; lines: number }>`
     select reason, count(*) as lines
@@ -573,7 +576,7 @@ async function countRejections(trx: Transaction<DB>, stage: number): Promise<Pla
   return rows
 }
 
-/** The rejected lines of a run, page by page, in the order of the file. */
+/** Pages through the rejected lines of a run in file order. */
 export async function* rejectedLines(
   db: Database,
   run: number,
@@ -595,8 +598,9 @@ export async function* rejectedLines(
 }
 
 /**
- * Writes what a plan came to into the row of its run; a run that ended meanwhile goes on. A typed budget becomes the budget
- * of the run. A night that joins an older run leaves it no more than the budget of the night, beside what it has used.
+ * Writes the result of planning to the run; a run that has ended in the meantime is reopened. A typed budget becomes
+ * the budget of the run. A nightly run that joins an older run leaves it at most the nightly budget, in addition to
+ * what it has used.
  */
 async function closeRun(
   trx: Transaction<DB>,
@@ -636,7 +640,7 @@ async function closeRun(
   return closed.state === 'done'
 }
 
-/** Refuses a budget that is smaller than what the run that is joined has used: it could not be kept any more. */
+/** Rejects a budget that is lower than what the joined run has already used. */
 function expectRoom(
   { list, budget, into }: Pick<PlanOrder, 'list' | 'budget' | 'into'>,
   { run, gone }: { run: number; gone: number },

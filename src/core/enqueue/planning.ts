@@ -1,4 +1,4 @@
-// Plans lists together: reads them, estimates their cost, and makes their runs.
+// Plans lists together: reads them, estimates their cost, and creates their runs.
 
 import { costClass } from '../ledger/account.ts'
 import { type Funds, readFunds } from '../ledger/prices.ts'
@@ -11,37 +11,37 @@ import { type Connections, onConnections } from './stage.ts'
 import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-/** The plan of one list. */
+/** Plan of one list. */
 export interface ListPlan extends Planned {
   readonly list: string
-  /** Null for a list that was planned from the tables. */
+  /** Null for a list planned from the database. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
   /** Remarks to read before buying. */
   readonly notices: readonly string[]
   readonly sample: Sample
   readonly estimate: Estimate
-  /** Credits that the removed queries would cost. */
+  /** Credits that the removed queries would have cost. */
   readonly removedCost: Estimate
 }
 
-/** Lists to be planned together, and the limits that what they come to is held against. */
+/** Lists to be planned together, and the limits to check the result against. */
 interface PlanRequest {
   readonly orders: readonly ListOrder[]
-  /** Credits that must stay on the account. */
+  /** Credit floor of the account. */
   readonly floor: number
   readonly budget: number | null
 }
 
-/** The plans of lists that were planned together. */
+/** Plans of the lists planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
-  /** False after a preview that nobody agreed to: nothing was written. */
+  /** False after a preview without confirmation: nothing was written. */
   readonly committed: boolean
 }
 
-/** Reads lists and plans a run of each; when one of them cannot be read, none is planned. */
+/** Reads lists and plans a run for each; if one can't be read, none is planned. */
 export async function planLists(
   desk: Desk,
   { orders, floor, budget }: PlanRequest,
@@ -82,7 +82,7 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 
 type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
 
-/** Reads lists into temporary tables, from which they can be planned as often as it takes: for show, and for good. */
+/** Reads lists into temporary tables, from which they can be planned repeatedly: for the preview, and then for real. */
 async function onStaged<T>(
   desk: Desk,
   orders: readonly ListOrder[],
@@ -140,7 +140,7 @@ async function planStage(
   }
 }
 
-/** Wishes that contradict each other do no harm, and do not what they say. */
+/** Notice about contradictory settings; they are harmless but have no effect. */
 export function wishNotice({ idleWishes }: Pick<Planned, 'idleWishes'>): string[] {
   if (idleWishes === 0) return []
   const queries = idleWishes === 1 ? '1 query is' : `${idleWishes} queries are`
@@ -151,7 +151,7 @@ export function wishNotice({ idleWishes }: Pick<Planned, 'idleWishes'>): string[
 
 const fewLines = 10
 
-/** Most lines of a list that is read by the wrong column say the same: a seed stands beside its suggestions. */
+/** If the wrong column is read, such as a seed keyword next to its suggestions, most lines contain the same text. */
 function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
   if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []
   const { header, columns } = heading.dialect
@@ -161,7 +161,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
   ]
 }
 
-/** Queues what is left of a run; what the queue still holds stays as it is. */
+/** Queues the remainder of a run; existing jobs remain unchanged. */
 export function queueRun(
   desk: Pick<Desk, 'db' | 'progress'>,
   queue: SliceSink,

@@ -1,23 +1,23 @@
-// Reads for the forecast what is still to be bought and what comes due.
+// Reads, for the forecast, which tasks are still to be bought and which queries become due.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Whose balance, and answers of which making. */
+/** An account, and the source of its answers. */
 export interface Buyer {
   readonly account: string
   readonly origin: string
   readonly api: string
 }
 
-/** Queries that the same lists hold and that were answered in the same minute. */
+/** Queries that are on the same lists and were answered in the same minute. */
 export interface ListedGroup {
   readonly lists: readonly number[]
   readonly num: number
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** The day that they were bought for; null as well where no list says when they are asked again. */
+  /** Day they were bought for; also null if no list specifies when they are due again. */
   readonly answered_on: string | null
   /** Intervals of lists and cadences; null: none. */
   readonly wishes:
@@ -31,7 +31,7 @@ export interface ListedGroup {
     | null
 }
 
-/** The interval of a query from its list or cadence; null: none. */
+/** Interval of a query from its list or cadence; null: none. */
 const askedAgain = sql`case
   when coalesce(list_queries.every_days, list_queries.max_age_ms, cadences.interval_days) is not null
     then jsonb_build_object(
@@ -40,14 +40,14 @@ const askedAgain = sql`case
     )
 end`
 
-/** The day that the newest answer was bought for. */
+/** Day that the newest answer was bought for. */
 const boughtOn = sql`
   select runs.run_date
   from tasks
   join runs on runs.id = tasks.run_id
   where tasks.id = newest.task_id`
 
-/** The queries of all lists that a schedule buys, as the lists were read last. */
+/** Queries of all scheduled lists, as last read. */
 export async function readGroups(
   db: Database,
   { origin, api }: Buyer,
@@ -96,10 +96,10 @@ export async function readGroups(
   return rows
 }
 
-/** Open tasks of a run that cost the same. */
+/** Open tasks of a run with the same price. */
 export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
-/** Reads the open tasks, those of the most urgent run first. */
+/** Reads the open tasks, most urgent run first. */
 export async function readOpenTasks(db: Database) {
   return (
     db
@@ -109,7 +109,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // A call that is on its way is paid from what is set aside.
+      // A call in flight is paid from its reservation.
       .where((eb) =>
         eb.not(
           eb.exists(
@@ -140,10 +140,10 @@ export async function readOpenTasks(db: Database) {
   )
 }
 
-/** A schedule that is on, with the list that it buys. */
+/** An enabled schedule with its list. */
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Reads the schedules that are on, as a scheduler last read them. */
+/** Reads the enabled schedules, as last read by a scheduler. */
 export async function readComing(db: Database) {
   return db
     .selectFrom('schedules')

@@ -1,4 +1,4 @@
-// Describes a plan for people and in JSON.
+// Describes a plan as text and as JSON.
 
 import type { Heading } from '../lists/read.ts'
 import type { Mill } from '../mill.ts'
@@ -6,19 +6,19 @@ import type { Intake } from './flags.ts'
 import type { ListPlan, Plans } from './planning.ts'
 import type { ListSummary, PlanSummary, Totals } from './summary.ts'
 
-/** The JSON of an enqueue. */
+/** JSON output of an enqueue. */
 export interface EnqueueReport extends Totals {
   readonly run: number | null
   readonly list: string
   readonly dry_run: boolean
-  /** True when something is left to be bought, of this list or of what its run held before. */
+  /** True if something is left to be bought, of this list or already in its run. */
   readonly open: boolean
-  /** Parameters of all queries, as `name value`. */
+  /** Parameters shared by all queries, as `name value`. */
   readonly parameters: readonly string[]
   readonly runs: readonly object[]
 }
 
-/** The plan as a person reads it. */
+/** Formats the plan as text. */
 export function summarise(
   { supplier }: Pick<Mill, 'supplier'>,
   intake: Intake,
@@ -48,7 +48,7 @@ function summaryOf(list: ListPlan, committed: boolean): ListSummary {
   }
 }
 
-/** The plan as a program reads it; `files` are where the rejected lines of each list went. */
+/** Builds the plan's JSON; `files` are the files of each list's rejected lines. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -91,18 +91,21 @@ export function reportOf(
   }
 }
 
-/** The reading of a list in JSON. */
+/** JSON description of how a list was read. */
 interface ReadingReport {
   readonly file: string
   readonly sheet: string | null
   readonly encoding: string
-  /** Given by a person, told by a mark, or proven by the bytes themselves; a guess is never read. */
+  /**
+   * Given by a person, declared by a byte order mark, or proven by the bytes; a list with a guessed encoding is never
+   * read.
+   */
   readonly encoding_by: 'given' | 'mark' | 'proven' | 'guessed'
   readonly delimiter: string | null
   readonly header_line: number | null
-  /** Which column became what; names are null where there is no header. */
+  /** Meaning of each column; names are null without a header. */
   readonly columns: readonly ColumnReport[]
-  /** The column that looks most like queries beside the one that is read. */
+  /** The next most likely column of queries; null: none. */
   readonly runner_up: Omit<ColumnReport, 'means'> | null
   readonly ignored: readonly string[]
 }
@@ -114,7 +117,7 @@ interface ColumnReport {
   readonly samples: readonly string[]
 }
 
-/** Describes for a program how a list was read. */
+/** Describes in JSON how a list was read. */
 function readingReport(heading: Heading): ReadingReport {
   const { encoding, dialect, verdict, runnerUp } = heading
   const { delimiter, headerLine, header, columns } = dialect
@@ -148,7 +151,7 @@ function samplesOf({ rows }: Heading, index: number): string[] {
   return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
 }
 
-/** The column of the queries with what it holds, beside the next likely one: a wrong column shows at once. */
+/** Describes the query column with its contents, next to the next most likely one, to make a wrong column obvious. */
 function columnPhrase(heading: Heading): string | null {
   const { header, columns } = heading.dialect
   if (columns.width === 1) return null
@@ -169,7 +172,7 @@ const delimiterWords = new Map<string | null, string>([
   ['|', 'bars'],
 ])
 
-/** Describes the reading of a list in a phrase. */
+/** Describes how a list was read in a phrase. */
 function readingPhrase(heading: Heading): string {
   const { encoding, dialect, verdict } = heading
   const { delimiter, headerLine, header, columns } = dialect
@@ -191,7 +194,7 @@ function readingPhrase(heading: Heading): string {
   return `${sheet}${encoding.label}, ${divided}, ${from}${also}`
 }
 
-/** A meaning, with the name of its column where that says something else. */
+/** A meaning, followed by its column name if that differs. */
 function withName(meaning: string, name: string | undefined): string {
   const trimmed = name?.trim() ?? ''
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning

@@ -1,4 +1,4 @@
-// A list on its way into the tables.
+// Stages a list in temporary tables before it is stored.
 
 import {
   type ArrayColumn,
@@ -13,21 +13,21 @@ import type { DB } from '../../base/database/schema.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
-/** A list on its way into the tables: it lives in temporary tables of two connections, and nobody else sees it. */
+/** A list being staged. It exists only in temporary tables of two connections, invisible to others. */
 export interface Stage {
   readonly number: number
   add(queries: readonly ListedQuery[]): Promise<void>
   reject(lines: readonly Rejection[]): Promise<void>
   /** Must be awaited before the list is planned. */
   end(): Promise<void>
-  /** The members of a list as they were last read, instead of a file. */
+  /** Adds the list's members as last read, instead of reading a file. */
   addMembers(list: number): Promise<number>
-  /** Takes everything back, to begin anew. */
+  /** Empties the tables to start over. */
   empty(): Promise<void>
   drop(): Promise<void>
 }
 
-/** Runs a function on connections of its own: temporary tables belong to a connection. */
+/** Runs a function on dedicated connections, because temporary tables belong to a connection. */
 export async function onConnections<T>(
   db: Database,
   work: (connections: Connections) => Promise<T>,
@@ -37,7 +37,7 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-/** Makes the temporary tables of one list; `labels` are those that are given a share of the credits. */
+/** Creates the temporary tables of one list; `labels` are those with a share of the credits. */
 export async function openStage(
   connections: Connections,
   number: number,
@@ -64,7 +64,7 @@ export async function openStage(
   }
 }
 
-/** Adds the members of a list to what tasks are made of; the tables hold their queries already. */
+/** Adds the members of a list to the table that tasks are made from; their queries are already stored. */
 async function addMembers(
   connection: Kysely<DB>,
   number: number,
@@ -88,33 +88,33 @@ async function addMembers(
   return Number(numAffectedRows ?? 0)
 }
 
-// Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
+// Statements with this many rows are efficient; batches with many long texts are sent sooner.
 const mostRows = 5_000
 const mostBytes = 4_000_000
 
-/** Sends rows in lots: one is gathered while the one before is on its way. */
+/** Sends rows in batches: one is filled while the previous one is in flight. */
 export class Sender {
-  // The two change places with each lot, so that no lot needs new memory.
+  // The two batches alternate, so that no new memory is needed.
   #gathering: Lot
   #travelling: Lot
   #sent: Promise<void> = Promise.resolve()
   readonly #send: (lot: Lot) => Promise<void>
 
-  /** `labels` are those that are given a share of the credits. */
+  /** `labels` are those with a share of the credits. */
   constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
     this.#send = send
     this.#gathering = new Lot(labels)
     this.#travelling = new Lot(labels)
   }
 
-  /** Waits only while two lots are full. */
+  /** Waits only while both batches are full. */
   async add(queries: readonly ListedQuery[]): Promise<void> {
     for (const query of queries) this.#gathering.add(query)
     const { rows, bytes } = this.#gathering
     if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
   }
 
-  /** Sends the rest; whatever failed before is thrown here at the latest. */
+  /** Sends the rest; throws any earlier failure. */
   async end(): Promise<void> {
     await this.#swap()
     await this.#sent
@@ -134,7 +134,7 @@ export class Sender {
 /** Separates the labels of a query; no text of a list contains it. */
 const group = '\u001d'
 
-/** Queries of a list, gathered column by column until they are sent. */
+/** Queries of a list, collected by column until they are sent. */
 class Lot {
   readonly columns = {
     line: new IntegerColumn(),
@@ -161,7 +161,7 @@ class Lot {
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
   #rows = 0
 
-  /** With the labels that are given a share of the credits, the first of them first. */
+  /** Labels with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
   }
@@ -199,20 +199,20 @@ class Lot {
     columns.share.add(placeAmong(this.#labels, tags))
   }
 
-  /** Empties the columns for the next lot; what was made of them before must have been sent. */
+  /** Clears the columns for the next batch. Parameters built from them must have been sent. */
   clear(): void {
     this.#rows = 0
     for (const column of this.#all) column.clear()
   }
 }
 
-/** Which of some labels a query holds: of several the first; null: none of them. */
+/** Index of the first of these labels that a query has; null: none. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place
 }
 
-/** Two connections, so that a list is written on one processor while its tasks are written on another. */
+/** Two connections, so that the list and its tasks are written in parallel. */
 export interface Connections {
   /** For the list and its queries. */
   readonly held: Kysely<DB>
@@ -220,22 +220,22 @@ export interface Connections {
   readonly wanted: Kysely<DB>
 }
 
-/** The temporary table of what tasks are made of, on the connection of the run. */
+/** Temporary table that tasks are made from, on the run's connection. */
 export function wantedName(number: number) {
   return sql.id('pg_temp', `staged_wanted_${number}`)
 }
 
-/** The temporary table of the lines that gave no query, on the connection of the run. */
+/** Temporary table of the lines without a query, on the run's connection. */
 export function rejectedName(number: number) {
   return sql.id('pg_temp', `staged_rejected_${number}`)
 }
 
-/** The temporary table of the queries with what is said about them, on the connection of the list. */
+/** Temporary table of the queries with their attributes, on the list's connection. */
 export function heldName(number: number) {
   return sql.id('pg_temp', `staged_held_${number}`)
 }
 
-/** Makes the tables of one list. */
+/** Creates the tables of one list. */
 export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
   await sql`
     create temporary table ${wantedName(number)} (
@@ -279,7 +279,7 @@ export async function makeTables({ held, wanted }: Connections, number: number):
     )`.execute(held)
 }
 
-/** Drops the tables of one list, as far as they exist. */
+/** Drops those tables of one list that exist. */
 async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
   await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
   await sql`drop table if exists ${heldName(number)}`.execute(held)
@@ -287,13 +287,13 @@ async function dropTables({ held, wanted }: Connections, number: number): Promis
 
 type LotColumns = Lot['columns']
 
-/** Adds the rows that tasks are made of. */
+/** Adds the rows that tasks are made from. */
 async function addWanted(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
   const { line, share } = columns
   await insertColumns(connection, wantedName(number), { line, share, ...inBoth(columns) })
 }
 
-/** Adds the queries of a list, with what the list says about them. */
+/** Adds the queries of a list with their attributes. */
 async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
   const { key, q, location, hl, gl, cpc, difficulty, target, tags, given } = columns
   const texts = { key, q, location, hl, gl, target, tags, given }
@@ -305,7 +305,7 @@ async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot)
   })
 }
 
-/** The columns that both tables have. */
+/** Columns that both tables have. */
 function inBoth({ id, priority, weight, num, device, everyDays, maxAgeMs }: LotColumns) {
   return { id, priority, weight, num, device, every_days: everyDays, max_age_ms: maxAgeMs }
 }
@@ -335,7 +335,7 @@ function typeOf(column: ArrayColumn): string {
 
 const chunk = 5000
 
-/** Adds lines that gave no query. */
+/** Adds lines without a query. */
 async function addRejections(
   connection: Kysely<DB>,
   number: number,

@@ -22,24 +22,24 @@ import { type Connections, openStage, type Stage } from './stage.ts'
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
-  /** The list as the tables hold it since it was last read. */
+  /** Members of the list in the database, as last read. */
   | { readonly kind: 'members'; readonly list: number }
 
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
-/** A list to be planned, and the run that it is for; nights drop removed queries, and people are asked. */
+/** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
-  /** Called within the transaction that plans; what it throws undoes everything and comes out as it is. */
+  /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
 export interface Desk {
   readonly db: Database
   readonly supplier: Supplier
-  /** Called now and then with how far it is. */
+  /** Called periodically with the progress. */
   readonly progress?: (step: EnqueueProgress) => void
 }
 
@@ -54,7 +54,7 @@ export type EnqueueProgress =
   | { readonly kind: 'planning'; readonly list: string; readonly lines: number }
   | { readonly kind: 'queueing'; readonly run: number; readonly slices: number }
 
-/** A list whose lines lie in temporary tables, ready to be planned. */
+/** A list staged in temporary tables, ready to be planned. */
 export interface Staged {
   readonly stage: Stage
   readonly order: Omit<PlanOrder, 'prices'>
@@ -66,13 +66,13 @@ export interface Staged {
   readonly lines: number
 }
 
-/** A few queries as they will be sent: a wrong column shows at once. */
+/** A few queries as they will be sent, to make a wrong column obvious. */
 export interface Sample {
   readonly first: readonly Query[]
   readonly last: Query | null
 }
 
-/** Reads a list into temporary tables of the connections; nothing of it is to be seen elsewhere. */
+/** Reads a list into temporary tables of the connections, invisible to others. */
 export async function stageList(
   connections: Connections,
   number: number,
@@ -173,13 +173,13 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
 }
 
-/** A part of a list says nothing of the rest, and neither does a list that was not read. */
+/** If only part of a list was read, or none of it, nothing is known about removed queries. */
 function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
   if (from.kind === 'members' || join === true) return 'keep'
   return kind === 'nightly' ? 'drop' : 'ask'
 }
 
-/** Writes what is read of a list into its stage, and counts it. */
+/** Writes a list to its stage while reading it, and counts it. */
 async function stagePieces(
   stage: Stage,
   pieces: AsyncIterable<ListPiece>,
@@ -190,7 +190,7 @@ async function stagePieces(
   for await (const piece of pieces) {
     await stage.add(piece.queries)
     await writing
-    // Postgres takes this piece while the next one is read.
+    // Postgres processes this piece while the next one is read.
     writing = awaitedLater(stage.reject(piece.rejected))
     countPiece(tally, piece)
     progress(piece.line)
@@ -200,7 +200,7 @@ async function stagePieces(
   return tally
 }
 
-/** Why a list without a usable line is refused. */
+/** Error for a list without a usable line. */
 function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   const more = rejected > reasons.length ? '; …' : ''
   const got =
@@ -216,20 +216,20 @@ interface ListTally {
   queries: number
   rejected: number
   lines: number
-  /** No line says more about its query than a priority and a weight. */
+  /** Lines specify at most a priority and a weight besides the query. */
   plain: boolean
-  /** A line says how often its query is asked, or how old its answer may be. */
+  /** A line specifies how often its query is bought, or the maximum age of its answer. */
   wished: boolean
-  /** The first reasons, for a person. */
+  /** First rejection reasons, for display. */
   reasons: readonly string[]
-  /** Different parameters that prices depend on; two are as many as it takes. */
+  /** Distinct parameters that determine the price; at most two are kept. */
   requests: readonly { readonly num: number; readonly device: string | null }[]
-  /** The first queries and the last one, as they will be sent. */
+  /** First queries and the last one, as they will be sent. */
   first: readonly Query[]
   last: Query | null
 }
 
-/** A tally of nothing yet. */
+/** An empty tally. */
 function emptyTally(): ListTally {
   const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
   return { ...counts, plain: true, wished: false, reasons: [], requests: [], first: [], last: null }
@@ -239,7 +239,7 @@ const shownReasons = 3
 
 const shownQueries = 3
 
-/** Adds what a piece of the list gave. */
+/** Adds a piece of the list to the tally. */
 function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
   tally.usable += usable
   tally.queries += queries.length
@@ -272,11 +272,11 @@ function isPlain({ tags, target, given }: ListedQuery): boolean {
 
 interface Pace {
   readonly seconds: number
-  /** Share of the file that was read; null where its size is unknown. */
+  /** Share of the file read so far; null if its size is unknown. */
   readonly share: number | null
 }
 
-/** Measures how fast a source is read from now on. */
+/** Measures the reading speed of a source from now on. */
 function paceOf({ size, taken }: Pick<Source, 'size' | 'taken'>): () => Pace {
   const started = performance.now()
   return () => ({
@@ -285,7 +285,7 @@ function paceOf({ size, taken }: Pick<Source, 'size' | 'taken'>): () => Pace {
   })
 }
 
-/** Lines a second and the time that is left, as far as they can be told. */
+/** Lines per second and time remaining, as far as they are known. */
 export function paceNote(lines: number, { seconds, share }: Pace): string {
   if (seconds < 0.5) return ''
   const rate = `, ${Math.round(lines / seconds)} a second`

@@ -1,4 +1,4 @@
-// What lists come to before they are bought: counts, credits, shares.
+// Summarizes lists before they are bought: counts, credits, shares.
 
 import { count, formatNumber, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
@@ -19,25 +19,25 @@ type CountName =
   | 'unreadable'
   | 'already'
 
-/** One list as a person sees it before buying. */
+/** Summary of one list, shown before buying. */
 export interface ListSummary extends Pick<Planned, CountName | 'removed' | 'dropped' | 'reasons'> {
   readonly list: string
   readonly removedCost: Estimate
   readonly run: number | null
   readonly reading: string
-  /** The column of the queries with samples, and the next likely one; null where there is one column only. */
+  /** Query column with samples, and the next most likely one; null if there is only one column. */
   readonly column: string | null
   readonly ignored: readonly string[]
   readonly notices: readonly string[]
   readonly sample: Sample
 }
 
-/** All lists of an enqueue as a person sees them before buying. */
+/** Summary of all lists of an enqueue, shown before buying. */
 export interface PlanSummary {
   readonly lists: readonly ListSummary[]
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Parameters that hold for all queries, as `name value`. */
+  /** Parameters shared by all queries, as `name value`. */
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly estimate: Estimate
@@ -48,7 +48,7 @@ const shownLists = 8
 const shownReasons = 5
 const shownNames = 8
 
-/** The plan on one screen. */
+/** Formats the plan to fit one screen. */
 export function planLines(summary: PlanSummary): readonly string[] {
   const { lists, origin, api } = summary
   const shown = lists.slice(0, shownLists).flatMap(listLines)
@@ -60,7 +60,7 @@ export function planLines(summary: PlanSummary): readonly string[] {
     `api         ${api}${marketNote(origin)}`,
     `cost        ${costLine(summary)}`,
     ...balanceLines(summary),
-    // Names come out of files: none of them may steer the reader's terminal.
+    // Names come from files and must not contain terminal control sequences.
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
 }
 
@@ -114,7 +114,7 @@ function removedLine({ removed, removedCost, dropped }: ListSummary): string {
   return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 
-/** The first queries and the last one as they will be sent: counts alone hide a wrong column. */
+/** First queries and the last one as they will be sent: counts alone would hide a wrong column. */
 function sampleLines({ first, last }: Sample, tasks: number): string[] {
   const lines = first.map(
     (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
@@ -144,7 +144,7 @@ function costLine({ estimate, lists }: PlanSummary): string {
   const { credits, worst, basis } = estimate
   switch (basis) {
     case 'nothing to buy':
-      // What a run still has to buy was counted when it was planned.
+      // Queries that a run still has to buy were counted when it was planned.
       return lists.some(({ already }) => already > 0)
         ? 'nothing more: no query is added'
         : 'nothing: no query is to be sent'
@@ -182,7 +182,7 @@ function numberOrUnknown(number: number | null): string {
   return number === null ? 'unknown' : formatNumber(number)
 }
 
-/** Names the credits that open runs take from the same balance. */
+/** Describes the credits that open runs will use from the same balance. */
 function openNote({ open }: Balance): string {
   if (open === null) return ', an unknown part of it for open runs'
   return open === 0 ? '' : `, about ${formatNumber(open)} of it for open runs`
@@ -195,15 +195,15 @@ function budgetNote(within: boolean | null): string {
     : 'not enough in the worst case: what it does not cover ends as unaffordable'
 }
 
-/** Sums of the lists of an enqueue. */
+/** Totals of the lists of an enqueue. */
 export interface Totals extends Pick<Planned, CountName> {
   readonly estimate: Estimate
   readonly balance: Balance
 }
 
-/** Credits at hand, and the limits of their use. */
+/** Available credits, and the limits on their use. */
 interface Means {
-  /** Cost of the tasks that are open already. */
+  /** Cost of tasks that are already open. */
   readonly open: Estimate
   readonly funds: Funds
   readonly floor: number
@@ -212,7 +212,7 @@ interface Means {
 
 type PlannedList = Planned & { readonly estimate: Estimate }
 
-/** Adds up what the lists come to, and what that leaves of the credits. */
+/** Adds up the lists and computes the remaining credits. */
 export function addUp(
   lists: readonly PlannedList[],
   { open, funds, floor, budget }: Means,
@@ -240,7 +240,7 @@ export function addUp(
   }
 }
 
-/** Adds what the runs have used of their budgets and what their open tasks may cost; null while a price is unknown. */
+/** Adds what the runs have used of their budgets and what their open tasks may cost; null if a price is unknown. */
 function spentBefore(lists: readonly PlannedList[], { costs }: Funds): number | null {
   const sum = sumOf(lists)
   const open = sum(({ before }) => before.open)
@@ -255,21 +255,24 @@ function sumOf(lists: readonly PlannedList[]) {
     lists.reduce((total, list) => total + read(list), 0)
 }
 
-/** Tasks to be bought, with the parameters that prices depend on. */
+/** Tasks to be bought, with the parameters that determine their price. */
 interface Purchase {
   readonly num: number
   readonly device: string | null
   readonly tasks: number
 }
 
-/** Cost of a purchase; null is unknown, which is not zero. */
+/** Cost of a purchase; null means unknown, not zero. */
 export interface Estimate {
   readonly credits: number | null
   readonly worst: number | null
   readonly basis: 'seen' | 'unknown' | 'nothing to buy'
 }
 
-/** Adds up what calls of the same kind have cost: expected from the newest, worst from the dearest. */
+/**
+ * Estimates a cost from earlier calls of the same class: the expected cost from recent calls, the worst case from the
+ * highest.
+ */
 export function estimateCost(
   toBuy: readonly Purchase[],
   prices: readonly ClassCost[],
@@ -289,7 +292,7 @@ export function estimateCost(
   return { credits: Math.ceil(credits), worst: Math.max(worst, Math.ceil(credits)), basis: 'seen' }
 }
 
-/** The sum of estimates; one unknown makes it unknown. */
+/** Sum of estimates; unknown if any of them is. */
 export function addEstimates(estimates: readonly Estimate[]): Estimate {
   const bought = estimates.filter(({ basis }) => basis !== 'nothing to buy')
   if (bought.length === 0) return { credits: 0, worst: 0, basis: 'nothing to buy' }
@@ -301,24 +304,24 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
   return { credits: sum(({ credits }) => credits), worst: sum(({ worst }) => worst), basis: 'seen' }
 }
 
-/** Balance after a purchase; null is unknown. */
+/** Balance after a purchase; null means unknown. */
 export interface Balance {
   readonly remaining: number | null
-  /** Credits that what is open already will cost; null: nobody knows. */
+  /** Cost of tasks that are already open; null: unknown. */
   readonly open: number | null
   readonly after: number | null
   readonly after_worst: number | null
   readonly floor: number
-  /** True when even the worst case stays above the floor; null while cost or balance is unknown. */
+  /** True if even the worst case stays above the floor; null if cost or balance is unknown. */
   readonly above_floor: boolean | null
   readonly budget: number | null
-  /** True when even the worst case stays within the budget; null while the cost is unknown or there is no budget. */
+  /** True if even the worst case stays within the budget; null if the cost is unknown or there is no budget. */
   readonly within_budget: boolean | null
 }
 
 /**
- * Holds an estimate against balance, floor and budget. What is open already is paid from the same balance. A budget is also for what its run has used and may still use of
- * it `before` this: null when nobody knows how much that is.
+ * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. A budget also covers
+ * what its run has used, and may still use, `before` this purchase; null: unknown.
  */
 export function foreseeBalance(
   { credits, worst }: Estimate,
@@ -354,10 +357,10 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/** From this many calls on a purchase is confirmed by a person; sooner while nobody knows what a call costs. */
+/** A purchase of this many calls needs confirmation; fewer if the cost of a call is unknown. */
 const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
-/** True for a purchase that nobody should make by a slip of the hand. */
+/** True for a purchase large enough to need confirmation. */
 export function needsYes(queued: number, { basis }: Estimate): boolean {
   return queued > (basis === 'unknown' ? confirmFrom.callsOfUnknownCost : confirmFrom.calls)
 }

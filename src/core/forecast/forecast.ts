@@ -1,18 +1,18 @@
-// Computes the cost of open runs and coming nights: pure rules.
+// Computes the cost of open runs and future nights. All rules are pure.
 
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 
-/** Unknown while nobody knows the balance, or what one of the classes costs. */
+/** Unknown if the balance or the price of a class is unknown. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours if nothing is cut, where only the balance is missing. */
+      /** Cost of the next 24 hours without limits, if only the balance is missing. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
-/** Walks through open work and coming nights in the order of time: the cost of each, and where credit ends. */
+/** Processes open work and future nights in order of time: computes the cost of each, and when credit runs out. */
 export function forecastOf(prospect: Prospect): Forecast {
   const { balance, prices, open, groups } = prospect
   const classes = [
@@ -39,7 +39,7 @@ export function forecastOf(prospect: Prospect): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours if there is credit for all of it. */
+/** Cost of the next 24 hours if there is enough credit for all of it. */
 function dayOfUnknown(prospect: Prospect) {
   const sum = (price: PriceKind) =>
     walk(prospect, { balance: Infinity, price })
@@ -73,14 +73,14 @@ function walk(
   return spending.steps
 }
 
-/** Of events at one time, a renewal comes first, then nights by their priority, as their tasks are bought. */
+/** Order of simultaneous events: renewals first, then nights by priority, as their tasks are bought. */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
   return event.kind === 'renewal' ? 0 : (event.priority ?? usualPriority)
 }
 
 const usualPriority = 5
 
-/** Nights that are due together, with one priority: lists that are given parts of the credits share them. */
+/** True for nights due at the same time with the same priority: lists with shares divide the credits among them. */
 function isRival(
   one: Partial<ComingNight>,
   { at, priority = usualPriority }: ComingNight,
@@ -88,13 +88,13 @@ function isRival(
   return one.at === at && (one.priority ?? usualPriority) === priority
 }
 
-/** The part of the credits that a night may use while others of its time and priority are still to be bought. */
+/** Share of the credits that a night may use while others of the same time and priority are still to be bought. */
 function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[]): number {
   const all = rivals.reduce((sum, { part }) => sum + (part ?? 0), 0)
   return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
-/** Limit that keeps the rest of a run or night from being bought. */
+/** Limit that prevents the rest of a run or night from being bought. */
 type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
 /** Price of a query of one class: the recent average, and the highest. */
@@ -103,35 +103,35 @@ interface QueryPrice {
   readonly worst: number
 }
 
-/** Rule of a list, or of the cadence of its schedule, for when a query is asked again. */
+/** Interval rule of a query from its list, or from the cadence of its schedule. */
 interface AskedAgain {
   readonly list: number
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
-  /** Day on which its cadence asks it next, and days from one asking to the next. */
+  /** Next due day according to its cadence, and its interval in days. */
   readonly dueOn: string | null
   readonly intervalDays: number | null
 }
 
-/** Queries of one class that some lists hold, as far as they were asked at the same time. */
+/** Queries of one class that are on the same lists and were bought at the same time. */
 export interface QueryGroup {
   readonly lists: readonly number[]
   readonly class: string
   readonly queries: number
-  /** When the newest answer was received; null: never asked. */
+  /** When the newest answer was received; null if never. */
   readonly answeredAt: number | null
-  /** The day that it was bought for; only known where a list says something about that. */
+  /** Day it was bought for; only known if a list specifies an interval. */
   readonly answeredOn?: string | null
-  /** Absent: no list says anything. */
+  /** Absent if no list specifies an interval. */
   readonly wishes?: readonly AskedAgain[] | null
 }
 
 export interface OpenWork {
   readonly run: number
   readonly list: string
-  /** Month of its date, like 2026-11. */
+  /** Month of the run's date, such as 2026-11. */
   readonly month: string
-  /** Credits that its budget leaves; null: no budget. */
+  /** Remaining budget in credits; null: no budget. */
   readonly left: number | null
   readonly classes: readonly { readonly class: string; readonly tasks: number }[]
 }
@@ -141,17 +141,17 @@ export interface ComingNight {
   readonly list: number
   readonly listName: string
   readonly at: number
-  /** The date that it counts for. */
+  /** Date of the night. */
   readonly day: string
-  /** True: queries rest as its cadence says. */
+  /** True if queries rest according to its cadence. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
-  /** True: the remainder of an older night is bought before it. */
+  /** True if the remainder of an older night is bought first. */
   readonly keepsOld: boolean
-  /** 1 is bought first, 9 last; absent: 5. */
+  /** 1 is bought first, 9 last; 5 if absent. */
   readonly priority?: number
-  /** The part of a night's credits that its list is given when money is short; absent or null: lists have no parts. */
+  /** The list's share of a night's credits when credit is short; absent or null: lists have no shares. */
   readonly part?: number | null
 }
 
@@ -165,46 +165,46 @@ interface ListAllowance {
 export interface Prospect {
   readonly now: number
   readonly until: number
-  /** Credits left once calls in flight are paid; null: no balance is known. */
+  /** Credits left after calls in flight are paid; null if no balance is known. */
   readonly balance: number | null
   readonly floor: number
   readonly prices: ReadonlyMap<string, QueryPrice>
   readonly perMinute: number | null
-  /** Most credits a day, and the day of an instant. */
+  /** Daily budget, and the day of an instant. */
   readonly dailyBudget: number | null
   readonly dayOf: (at: number) => string
   readonly spentToday: number
-  /** Most credits a month, the month of an instant, and what was used of it. */
+  /** Monthly budget, the month of an instant, and its spending so far. */
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
-  /** Monthly allowances of lists, with their use in the months that are known. */
+  /** Monthly budgets of lists, with their use in the known months. */
   readonly lists: readonly ListAllowance[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
-  /** Renewals of the plan, with the balance that they bring; null: not known yet. */
+  /** Renewals of the plan, with the balance after each; null: not known yet. */
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
 export interface ForecastStep {
   readonly kind: 'run' | 'night' | 'renewal'
-  /** Number of the run, or name of the schedule. */
+  /** Id of the run, or name of the schedule. */
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Queries to be bought, and those that rest or whose answers will be young enough. */
+  /** Queries to be bought, and those that rest or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
-  /** Of the asked, those that budget and floor let through. */
+  /** Queries that budget and floor allow. */
   readonly bought: number
   readonly credits: number
-  /** Credits if every query costs the dearest. */
+  /** Credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
-  /** Limit that keeps the rest from being bought. */
+  /** Limit that prevents the rest from being bought. */
   readonly cut: Cut | null
-  /** False where it would be cut if every query cost the dearest. */
+  /** False if it would be cut short at the highest price. */
   readonly sure: boolean
   readonly floorAt: number | null
 }
@@ -213,14 +213,14 @@ type Step = Omit<ForecastStep, 'worst' | 'sure'>
 
 type PriceKind = 'expected' | 'worst'
 
-/** Remainder of a run or night when credit ends, in the order in which it will be bought. */
+/** Remainder of a run or night when credit runs out, in buying order. */
 interface Leftover {
   readonly step: Step
   readonly list: number | null
   readonly budget: number | null
   readonly portions: readonly Portion[]
   readonly month: string
-  /** The day or month whose budget is used up; null: it waits for credit. */
+  /** Day or month whose budget is used up; null: waits for credit. */
   readonly waits: string | null
 }
 
@@ -255,7 +255,7 @@ class Spending {
   }
 
   buyNight(night: ComingNight, known: Members, part: number): void {
-    // A night takes the place of an older one of its list, unless each is wanted.
+    // A night replaces an older one of its list, unless each of them is wanted.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#prospect
     const now = [dayOf(night.at), monthOf(night.at)]
@@ -269,7 +269,7 @@ class Spending {
     this.#buy(about, rest, part)
   }
 
-  /** The balance is what the plan gives; what was left over is bought first. */
+  /** Sets the balance to what the plan provides; remainders are bought first. */
   renew(at: number, balance: number): void {
     this.#balance = balance
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
@@ -310,7 +310,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of a run or list end as unaffordable; any other limit makes them wait.
+    // Tasks beyond the budget of a run or list end as unaffordable; with any other limit, they wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = this.#allowances.waitsFor(cut, about.at)
@@ -323,7 +323,7 @@ class Spending {
     const rest: Portion[] = []
     for (const { class: name, queries } of portions) {
       const each = this.#prospect.prices.get(name)?.[this.#price] ?? 0
-      // A little less than nothing is left when sums of fractions are compared.
+      // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
       bought += some
@@ -334,7 +334,7 @@ class Spending {
   }
 }
 
-/** Queries of one class that are bought together. */
+/** Queries of one class bought together. */
 interface Portion {
   readonly class: string
   readonly queries: number
@@ -343,13 +343,13 @@ interface Portion {
 interface KnownGroup {
   readonly group: QueryGroup
   answeredAt: number | null
-  /** Number of the day that it was bought for last. */
+  /** Number of the day they were last bought for. */
   answeredDay: number | null
-  /** For lists with a cadence: number of the day on which each asks it next. */
+  /** For lists with a cadence: number of the next due day in each. */
   readonly dueDays: Map<number, number>
 }
 
-/** When the queries of the lists will have been asked last. */
+/** Tracks when the queries of each list will have been bought last. */
 class Members {
   readonly #groups: readonly KnownGroup[]
 
@@ -362,7 +362,7 @@ class Members {
     }))
   }
 
-  /** The queries of a night's list that have to be bought; with money there, they have their answer then. */
+  /** Returns the queries of a night's list that must be bought; if there is credit, marks them as answered. */
   ask(night: ComingNight, bought: boolean) {
     const portions = new Map<string, number>()
     let fresh = 0
@@ -383,7 +383,7 @@ class Members {
   }
 }
 
-/** True for queries that the night need not buy: it lets them rest, or their answers will be young enough. */
+/** True for queries that need not be bought this night: they rest, or their answers are recent enough. */
 function isRested(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   wish: AskedAgain | undefined,
@@ -393,7 +393,7 @@ function isRested(
   if (answeredAt > at - (wish?.maxAgeMs ?? maxAgeMs)) return true
   const tonight = dayNumber(day)
   const every = wish?.everyDays ?? null
-  // A person's wish wins over what was decided from the history.
+  // A typed interval takes precedence over one derived from the history.
   if (every !== null) return answeredDay !== null && answeredDay + every > tonight
   const due = adaptive && (wish?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
   return due !== undefined && due > tonight
@@ -410,7 +410,9 @@ function noteBought(
   if (interval !== null) known.dueDays.set(list, known.answeredDay + interval)
 }
 
-/** The day on which a cadence asks a query next: what was decided before its last answer came moves on with that. */
+/**
+ * Next due day of a query according to its cadence; if an answer arrived after the decision, the day moves accordingly.
+ */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: AskedAgain): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)
@@ -422,15 +424,15 @@ function numberOf(day: string | null): number | null {
   return day === null ? null : dayNumber(day)
 }
 
-/** A run or night, as far as it decides which budgets it draws on. */
+/** A run or night, as needed to find its budgets. */
 interface Drawer {
   readonly at: number
   readonly list: string
-  /** Month of the date of its run, like 2026-11: what its list may use then. */
+  /** Month of the run's date, such as 2026-11; selects the list's budget. */
   readonly month: string
 }
 
-/** Remaining budgets of days, months and lists as time goes on. */
+/** Remaining budgets of days, months and lists over time. */
 class Allowances {
   readonly #prospect: Prospect
   readonly #spent = new Map<string, number>()
@@ -460,7 +462,7 @@ class Allowances {
     for (const name of this.#namesOf(drawer)) this.#spent.set(name, this.#gone(name) + credits)
   }
 
-  /** When what is kept back by this may be bought: the name of the span that has to be over; null: not by time. */
+  /** Returns the day or month that must end before the rest can be bought; null if time does not help. */
   waitsFor(cut: Cut, at: number): string | null {
     const { dayOf, monthOf } = this.#prospect
     if (cut === 'day') return dayOf(at)

@@ -1,4 +1,4 @@
-// Reads everything a forecast needs, computes it, and prints it as a table, sentences or JSON.
+// Reads the data for a forecast, computes it, and prints it as a table, sentences or JSON.
 
 import type { Origin } from '../../base/answer.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
@@ -32,7 +32,7 @@ import {
 
 interface ForecastOrder {
   readonly buyer: Buyer & { readonly origin: Origin }
-  /** The floor of the settings; a worker's may be higher. */
+  /** Configured floor; a worker's floor may be higher. */
   readonly floor: number
   readonly maxAgeMs: number
   readonly dailyBudget: number | null
@@ -40,7 +40,7 @@ interface ForecastOrder {
   readonly renewal: Cron | null
   readonly zone: string
   readonly days: number
-  /** Hypothetical work, such as the plan of a list. */
+  /** Hypothetical work, such as a planned list. */
   readonly extra?: readonly OpenWork[]
 }
 
@@ -52,9 +52,9 @@ export interface CreditForecast {
   readonly floor: number
   readonly perMinute: number | null
   readonly schedules: number
-  /** Schedules without a known cost, and why. */
+  /** Schedules with an unknown cost, and why. */
   readonly unpriced: readonly { readonly schedule: string; readonly reason: string }[]
-  /** The next renewal of the plan; null: none is set. */
+  /** Next renewal of the plan; null if none is configured. */
   readonly renewal: { readonly at: Date; readonly balance: number | null } | null
   readonly outcome: Forecast
 }
@@ -102,7 +102,7 @@ export async function foresee(db: Database, order: ForecastOrder): Promise<Credi
   }
 }
 
-/** Recent prices; a class without a recent call costs the most that it ever cost. */
+/** Recent prices; a class without a recent call is assumed to have its highest price. */
 async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<Prospect['prices']> {
   const prices = new Map(
     costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
@@ -148,7 +148,7 @@ function nightsOf(
   }))
 }
 
-/** Schedules that are on whose list was never read: only its first reading tells what it holds. */
+/** Enabled schedules whose list was never read, so that its contents are unknown. */
 async function readUnpriced(db: Database): Promise<CreditForecast['unpriced']> {
   const rows = await db
     .selectFrom('schedules')
@@ -163,7 +163,7 @@ async function readUnpriced(db: Database): Promise<CreditForecast['unpriced']> {
   }))
 }
 
-/** A renewal brings what the last one brought: the plan is filled up, whatever was left. */
+/** Each renewal is assumed to restore the balance to the level after the previous one, whatever was left. */
 async function renewalsOf(
   db: Database,
   { renewal, zone, buyer }: ForecastOrder,
@@ -177,7 +177,7 @@ async function renewalsOf(
   const last = past.at(-1)
   const brought =
     last === undefined ? null : await balanceAfter(db, buyer, { at: last.at, days: 1 })
-  // Before the first renewal the most that the account held lately stands for what the plan brings.
+  // Before the first known renewal, use the highest recent balance as an estimate.
   const lately = { at: new Date(now.getTime() - 62 * dayMs), days: 62 }
   const balance = brought ?? (await balanceAfter(db, buyer, lately))
   const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
@@ -185,7 +185,7 @@ async function renewalsOf(
   return next.map((at) => ({ at, balance }))
 }
 
-/** Recent price of a query of one class, over all calls that it took. */
+/** Recent price of a query of one class, including all calls it took. */
 interface LatelyPaid {
   readonly class: string
   readonly expected: number
@@ -195,8 +195,8 @@ interface LatelyPaid {
 const newest = 5000
 
 /**
- * From the calls of the last day on which a class was bought: older ones tell older prices. How many tasks fail at no cost
- * is that of the middle one of the last days, so that one bad night does not make the next look cheap.
+ * Uses the calls of the last day on which a class was bought, because older prices may be outdated. The share of free
+ * failed tasks is the median of recent days, so that one bad night does not make the next look cheap.
  */
 async function readLatelyPaid(
   db: Database,
@@ -245,7 +245,7 @@ async function readLatelyPaid(
   return rows
 }
 
-/** Calls a minute while the account last was at work; null where too few are known. */
+/** Calls per minute while the account was last working; null if there are too few. */
 async function readPace(db: Database, { account, origin }: Buyer): Promise<number | null> {
   const { rows } = await sql<{ per_minute: number | null }>`
     select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
@@ -266,7 +266,7 @@ async function readPace(db: Database, { account, origin }: Buyer): Promise<numbe
   return rows[0]?.per_minute ?? null
 }
 
-/** The most that the balance was within a span from that moment on; null: no answer told one. */
+/** Highest balance within a period; null if none was reported. */
 async function balanceAfter(
   db: Database,
   { account, origin }: Buyer,
@@ -290,7 +290,7 @@ async function balanceAfter(
   return balance
 }
 
-/** Credits that the account used on a day and in a month, with what is set aside for calls on their way. */
+/** Credits used by the account on a day and in a month, including reservations for calls in flight. */
 export async function readSpent(
   db: Database,
   { account, origin }: Buyer,
@@ -306,7 +306,7 @@ export async function readSpent(
   return rows[0] ?? { day: 0, month: 0 }
 }
 
-/** Forecast for the account of the settings, with hypothetical work. */
+/** Forecast for the configured account, with hypothetical work. */
 export function readCreditForecast(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
@@ -316,7 +316,7 @@ export function readCreditForecast(
   return foresee(db, { buyer: supplier, ...rules, days, extra })
 }
 
-/** Open work and coming nights, a line each, and when the floor is reached. */
+/** One line per open run and future night, and when the floor is reached. */
 export function forecastLines(forecast: CreditForecast, zone: string): readonly string[] {
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps : []
@@ -366,7 +366,7 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
   }
 }
 
-/** The forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
+/** Forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
 export function forecastSentences(
   { outcome, now, until, schedules, renewal, unpriced }: CreditForecast,
   zone: string,
@@ -453,7 +453,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Queries that budgets leave out although there is credit. */
+/** Queries that budgets exclude although there is credit. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

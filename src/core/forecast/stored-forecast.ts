@@ -12,14 +12,14 @@ type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
-/** The computation takes a twentieth of the time at most. */
+/** The computation may take at most a twentieth of the time. */
 const forecastRestShare = 20
 const shownDays = 30
 
-/** Computes and stores the forecast for `analysis.forecast`, unless it is only minutes old. */
+/** Computes and stores the forecast for `analysis.forecast`, unless a recent one exists. */
 export async function refreshForecast(mill: ForecastMill, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
-  // A test account never stops for credit.
+  // A test account never stops for lack of credit.
   if (supplier.origin === 'test') return false
   const account = await claimForecast(db, supplier, {
     everyMs: now ? 0 : refreshEveryMs,
@@ -34,7 +34,7 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
 export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
-    // A database that is away is told of elsewhere; the view shows how old its figures are.
+    // An unreachable database is reported elsewhere; the view shows the age of its figures.
     looking = refreshForecast(mill).catch(() => undefined)
   }
   const timer = setInterval(look, lookEveryMs)
@@ -89,7 +89,7 @@ interface StoredForecast {
 }
 
 /**
- * Claims the next computation, unless one is recent; the longer it takes, the rarer it is. Null: not due, or the account
+ * Claims the next computation, unless one is recent; longer computations run less often. Null: not due, or the account
  * was never used.
  */
 async function claimForecast(
@@ -123,7 +123,7 @@ async function claimForecast(
   return claimed?.account_id ?? null
 }
 
-/** A statement takes 65,535 values. */
+/** A statement can have at most 65,535 parameters. */
 const insertedAtOnce = 1000
 
 async function storeForecast(
@@ -132,7 +132,7 @@ async function storeForecast(
   { steps, ...forecast }: StoredForecast,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    // The row first: two that compute it at once come one after the other, and their steps do not mix.
+    // Updates the row first, so that concurrent computations are serialised and their steps don't mix.
     await trx
       .updateTable('forecasts')
       .set((eb) => ({
@@ -153,7 +153,7 @@ async function storeForecast(
   })
 }
 
-/** Result of the last forecast of an account, for metrics; null: none was computed. */
+/** Result of the last forecast of an account, for metrics; null if none was computed. */
 export async function readStoredForecast(
   db: Database,
   { account, origin }: AccountName,

@@ -5,142 +5,155 @@ import { sql } from '../../base/database/kysely.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
-/** One balance as the ledger knows it. Times are milliseconds on the clock of the database. */
+/** An account balance as the ledger sees it. Times are milliseconds by the database clock. */
 export interface Account {
-  /** Calls begun so far: orders them by their start. */
+  /** Number of calls started so far; used to order calls by their start. */
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
-  /** The balance told by the answer whose call began last; null before the first. */
+  /** Balance reported by the answer whose call started last; null before the first. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after that answer's call began: not surely in its balance. */
+  /** Credits used by calls that ended after that call started; its balance may not include them. */
   readonly spentSince: number
-  /** Balances told since a moment before that answer's call began; null before the first. */
+  /** Balances reported since shortly before that call started; null before the first. */
   readonly told: ReportedBalances | null
-  /** The same since a later moment: takes its place as soon as the newest balance is of a call begun after it. */
+  /**
+   * The same since a later moment. Replaces `told` once the newest balance is from a call started after that moment.
+   */
   readonly toldNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
-  /** Credits held for calls whose outcome nobody could read. */
+  /** Credits held for calls whose outcome is unknown. */
   readonly uncertain: number
-  /** Floor at which calls last stopped for want of credit; null while credit is enough. */
+  /** Floor at which calls last stopped for lack of credit; null while there is enough credit. */
   readonly drainedFloor: number | null
-  /** Calls let through since a balance was last read, to see one. */
+  /** Calls made since a balance was last reported, in order to learn the balance. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
   readonly notBefore: number | null
   readonly rateNextAt: number | null
   readonly slowdowns: number
-  /** Fingerprints of keys that the API refused. */
+  /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of keys whose answers told this balance; empty before the first. */
+  /** Fingerprints of the keys that received this balance; empty before the first. */
   readonly keys: readonly string[]
-  /** Fingerprints of keys that belong to another balance. */
+  /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   readonly external: ExternalSpend
   readonly day: string | null
   readonly daySpent: number
-  /** The day on which the month began that is counted. */
+  /** First day of the current budget month. */
   readonly month: string | null
   readonly monthSpent: number
 }
 
-/** Credits that the balance fell for each call beyond what bills say: by others, or by bills that are missing or too low. */
+/** Balance drop per call in excess of the billed cost: spending by others, or missing or understated bills. */
 export interface ExternalSpend {
-  /** Over the present stretch of calls. */
+  /** In the current window of calls. */
   readonly now: number
-  /** Over the stretch before; null before the first is whole. */
+  /** In the previous window; null until the first window is complete. */
   readonly last: number | null
 }
 
-/** A balance, told by the answer to the call with this place among all starts. */
+/** Balance reported by the answer to the call with this start number. */
 export interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True: others may have been told less since, which nobody here remembers. */
+  /** True if a lower balance may have been reported since and its record was lost. */
   readonly doubted?: boolean
 }
 
-/** Balances told by answers that ended after so many calls had begun. */
+/** Balances reported by answers that ended after this many calls had started. */
 export interface ReportedBalances {
   readonly seq: number
-  /** The least balance that any of them told. */
+  /** Lowest balance reported. */
   readonly least: number
-  /** Credits used by those that told no balance. */
+  /** Credits used by answers that reported no balance. */
   readonly untold: number
 }
 
-/** The constants of the ledger, in one place. */
+/** Constants of the ledger. */
 export const constants = {
-  /** Assumed cost while nothing is known. */
+  /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /** Kept above the floor on top of everything proved. */
+  /** Extra credits kept above the floor. */
   margin: 0,
-  /** Dearest costs that must be free above the floor before a drained account goes on. */
+  /** A drained account resumes when this many times the highest cost is free above the floor. */
   hysteresis: 2,
-  /** An older balance may have been spent by others: one call at a time until a new one is seen. */
+  /**
+   * Others may have spent from an older balance, so only one call at a time goes out until a new balance is reported.
+   */
   oldestSightingMs: 600_000,
-  /** A server charges no later than this after a call ended for us. */
+  /** The server charges for a call at most this long after it ended on our side. */
   graceMs: 120_000,
-  /** Calls, one at a time, before any balance is known or after a renewal: the first, and the re-buys of an unread one. */
+  /**
+   * Calls made one at a time before any balance is known or after a renewal: the first, and its re-buys if it can't be
+   * read.
+   */
   blindCalls: 5,
-  /** Between two such calls. */
+  /** Pause between two such calls. */
   probePauseMs: 2_000,
-  /** Costs of a class that must be seen before the greatest of them is trusted as a bound; later only so many count. */
+  /**
+   * Number of costs that must be seen in a class before their maximum is trusted as a bound. Later, only this many
+   * count.
+   */
   trustedAfter: 30,
-  /** A price seen once that is so many times the next one is odd: a call that goes out alone need not expect it. */
+  /**
+   * A cost seen once that exceeds the next highest by this factor is an outlier. A call that goes out alone ignores it.
+   */
   oddFactor: 10,
-  /** Until then a call may cost this many times the dearest seen, as far as the balance is asked. */
+  /** Until a class is trusted, its bound is this many times the highest cost seen, where the balance is concerned. */
   youngFactor: 4,
-  /** Calls that may end unread before a task is given up as unknown: the first and two re-buys. */
+  /** Unreadable calls before a task's outcome is recorded as unknown: the first and two re-buys. */
   unreadCalls: 3,
-  /** Calls that may fail readably before a task has failed. */
+  /** Failed but readable calls before a task fails. */
   failedCalls: 5,
-  /** Deaths of workers with this task's call in flight before it is held as the suspect. */
+  /** Worker deaths with this task's call in flight before the task is treated as the suspected cause. */
   deaths: 3,
-  /** Wait after the first refusal for being too fast; doubles with each further one. */
+  /** Wait after the first rate-limit response; doubles with each further one. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
-  /** Calls that external spend is measured over, at least: below the first number nothing is concluded. */
+  /** Minimum number of calls over which external spend is measured; with fewer than `first`, it is not estimated. */
   externalCalls: { first: 10, whole: 30 },
 } as const
 
-/** The class of a call: the parameters that prices depend on. */
+/** Cost class of a call: the parameters that determine its price. */
 export function costClass(query: { readonly num: number; readonly device: string | null }): string {
   return `${query.num}/${query.device ?? '-'}`
 }
 
 /**
- * The provable lower bound of the balance; null while none was ever seen. Two bounds hold at once. From the newest balance
- * everything is taken that ended since its call began. And of all balances told since then, the one of the call that the
- * API charged last lacks nothing but calls that are still open: the least of them is no greater.
+ * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. First, the newest
+ * balance minus the cost of all calls that ended since its call started. Second, the lowest balance reported since
+ * then: the call that the API charged last reported a balance that excludes only open calls, and the lowest is no
+ * greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, told, reserved, uncertain } = account
   if (seen === null) return null
   const newest = seen.remaining - spentSince
   const least = told === null ? newest : Math.min(seen.remaining, told.least) - told.untold
-  // Bills that are too low prove nothing: what was told last is all that is known then.
+  // Understated bills prove nothing, so only the last reported balance counts.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain
 }
 
-/** A month of an account: the day on which it began, and the moment at which it ends. */
+/** A budget month: its first day and the time at which it ends. */
 interface Month {
   readonly month: string
   readonly ends: number
 }
 
-/** Spans in which the last renewal is looked for: plans of a month first, then of a year, then a leap day's. */
+/** Periods searched for the last renewal: for monthly plans, then yearly ones, then those renewing on a leap day. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
- * Finds the month of an instant: from renewal to renewal where the plan's are told, otherwise the calendar's in the zone.
- * The month is cached until it ends, since each reservation asks for it.
+ * Returns the budget month of an instant: from renewal to renewal if the plan's renewals are known, otherwise the
+ * calendar month in the zone. The month is cached until it ends because each reservation needs it.
  */
 export function monthsOf(renewal: Cron | null, zone: string): (time: number) => Month {
   let kept = { from: Infinity, month: '', ends: -Infinity }
@@ -178,15 +191,14 @@ function calendarMonth(zone: string, time: number) {
 export interface RunBudget {
   readonly run: number
   readonly list: string
-  /** Null: no limit of its own. */
+  /** Null if the run has no limit of its own. */
   readonly budget: number | null
-  /** Credits used, and those set aside for calls in flight. */
+  /** Credits used or reserved for calls in flight. */
   readonly gone: number
-  /** True while its tasks are bought. */
+  /** True while the run's tasks are being bought. */
   readonly open: boolean
 }
 
-/** Reads these runs and their budgets. */
 export function readRunBudgets(
   db: Database,
   runs: readonly number[],
@@ -196,10 +208,10 @@ export function readRunBudgets(
     .execute()
 }
 
-/** No run has this number: a list of numbers must not be empty. */
+/** Placeholder that matches no run, because a list of numbers must not be empty. */
 const none = 0
 
-/** Reads the open runs that have a budget of their own. */
+/** Reads the open runs that have their own budget. */
 export async function readOpenBudgets(
   db: Database,
 ): Promise<readonly (RunBudget & { readonly budget: number })[]> {
@@ -222,8 +234,8 @@ function runBudgets(db: Database) {
 }
 
 /**
- * Sets what each of these runs may use in all. Workers may buy meanwhile: false, and nothing is set, when one of the runs
- * has used more by then.
+ * Sets the total budget of each of these runs. Returns false and changes nothing if a run has already used more, as
+ * workers may buy concurrently.
  */
 export function setRunBudgets(
   db: Database,
@@ -244,7 +256,7 @@ export function setRunBudgets(
   })
 }
 
-/** Budget of a list for the runs that are dated in one month, and how much of it is used or set aside. */
+/** Monthly budget of a list, and how much of it is used or reserved by the runs dated in that month. */
 interface ListBudget {
   readonly list: string
   /** Like 2026-11. */
@@ -253,7 +265,7 @@ interface ListBudget {
   readonly gone: number
 }
 
-/** The lists that have a budget, in the months of these runs. */
+/** Reads the list budgets for the months of these runs. */
 export async function readListBudgets(
   db: Database,
   runs: readonly number[],
@@ -274,7 +286,7 @@ export async function readListBudgets(
   return rows
 }
 
-/** Budgets of all lists that have one, for the months of their open runs and for the month of this day. */
+/** Reads all list budgets, for the months of their open runs and for the month of this day. */
 export async function readListAllowances(
   db: Database,
   day: string,
@@ -298,7 +310,7 @@ export async function readListAllowances(
   return rows
 }
 
-/** Sets what a list may use in a month; null: as much as there is. */
+/** Sets the monthly budget of a list; null removes the limit. */
 export async function setListBudget(
   db: Database,
   list: string,

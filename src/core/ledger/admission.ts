@@ -1,4 +1,4 @@
-// Decides which tasks may be asked now, and why not: pure rules.
+// Decides which tasks may be bought now, and why the others may not. All rules are pure.
 
 import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
@@ -8,10 +8,10 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListPurse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls whose turns lie this close together start together: lanes are filled in groups. */
+/** Calls whose slots are this close together start together, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** May these calls be made? State in, decision out: the same function runs in the mill and in its model. */
+/** Decides which of these calls may be made. A pure function, used both by the mill and by its test model. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -50,7 +50,7 @@ class Gate {
     this.#rules = rules
   }
 
-  /** True when nothing more may go out in this group. */
+  /** True if no more calls may go out in this group. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -66,7 +66,7 @@ class Gate {
 
   rest(): Rest {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
-    // A call in flight tells more than any rule: nothing is decided for good before it is back.
+    // The result of a call in flight may change the decision, so decide nothing final until it is back.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#obstacles.has('urgent')) return { kind: 'yield' }
     const spent = budgetStop(this.#account, this.#rules, this.#obstacles)
@@ -100,7 +100,7 @@ class Gate {
   #tryCredit(ask: Ask): Obstacle | null {
     if (!this.#rules.counts) return this.#grant(ask, 0)
     const bound = boundOf(this.#costs, ask.class)
-    // One call of a class never seen shows what such calls cost; the others wait for it.
+    // For a cost class never seen before, one call goes out first to find out the price; the others wait for it.
     if (bound.unseen && this.#costs.get(ask.class)?.trying === true) return 'class'
     const obstacle = obstacleTo(this.#standing, ask, { bound, size: bound.among, alone: false })
     if (obstacle === null) return this.#grant(ask, bound.among)
@@ -189,16 +189,16 @@ class Gate {
   }
 }
 
-/** One task that wants to be bought. */
+/** A task waiting to be bought. */
 export interface Ask {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Open tasks elsewhere that are more urgent, counted as far as credit is scarce. */
+  /** Open tasks elsewhere that are more urgent; counted only while credit is scarce. */
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, and that of its list for the month of the run; null: the list has none. */
+/** Budget of a run, and of its list for the month of the run; null if the list has no budget. */
 export interface RunPurse {
   readonly budget: number | null
   readonly spent: number
@@ -206,31 +206,31 @@ export interface RunPurse {
   readonly list: ListPurse | null
 }
 
-/** Everything that decides besides the account itself. */
+/** Inputs of the decision other than the account. */
 export interface Rules {
   readonly now: number
-  /** Credits that must stay. */
+  /** Credit floor. */
   readonly floor: number
   /** False for a test account, which never stops for credit. */
   readonly counts: boolean
-  /** Fingerprint of the key that would be used. */
+  /** Fingerprint of the API key to be used. */
   readonly key: string
   readonly dailyBudget: number | null
   readonly day: string
   readonly dayEnds: number
   readonly monthlyBudget: number | null
-  /** The day on which the month began. */
+  /** First day of the current budget month. */
   readonly month: string
   readonly monthEnds: number
-  /** Calls per second over all workers. */
+  /** Calls per second across all workers. */
   readonly rateLimit: number | null
-  /** Calls in flight over all workers. */
+  /** Maximum calls in flight across all workers. */
   readonly mostInFlight: number | null
-  /** The first renewal of the plan after a time; null when nobody told. */
+  /** Returns the first plan renewal after a time; null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
 }
 
-/** Permission for one call, with the credits set aside for it. */
+/** Permission for one call, with the credits reserved for it. */
 export interface Grant {
   readonly task: number
   readonly run: number
@@ -246,9 +246,9 @@ type StopReason = 'credit_floor' | 'budget' | 'auth' | 'rate'
 /** Next step for tasks that got no reservation. */
 export type Rest =
   | { readonly kind: 'none' }
-  /** Calls in flight will tell more. */
+  /** Wait for calls in flight, whose results may change the decision. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** More urgent tasks lie elsewhere in the queue: these give way. */
+  /** Yield to more urgent tasks elsewhere in the queue. */
   | { readonly kind: 'yield' }
   | {
       readonly kind: 'stop'
@@ -262,17 +262,17 @@ export interface Admission {
   readonly costs: Costs
   readonly grants: readonly Grant[]
   readonly rest: Rest
-  /** Runs whose budget is spent, or that of their list: what they leave open is unaffordable. */
+  /** Runs whose own budget, or whose list's budget, is spent: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** Those of them whose list has spent its budget. */
+  /** The runs among them whose list has spent its budget. */
   readonly spentByList: readonly number[]
-  /** Calls that could go out at once now, as far as credit is asked. */
+  /** Number of calls that the balance would allow right now. */
   readonly affordable: number
-  /** Credits that the balance may fall for each call in flight beyond its bill. */
+  /** Expected balance drop per call in flight in excess of its bill. */
   readonly external: number
 }
 
-/** Why one ask could not be granted. */
+/** Reason for rejecting an ask. */
 type Obstacle =
   | 'class'
   | 'urgent'
@@ -284,7 +284,7 @@ type Obstacle =
   | 'crowd'
   | 'floor'
 
-/** All that limits depend on, as it stands between two asks. */
+/** State that the limits depend on, between two asks. */
 interface Standing {
   readonly account: Account
   readonly costs: Costs
@@ -292,7 +292,7 @@ interface Standing {
   readonly rules: Rules
 }
 
-/** Reasons that shut the gate whatever is asked; null while it is open. */
+/** Returns the reason why no call at all may go out; null if there is none. */
 function closedBy(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
@@ -313,7 +313,10 @@ function closedBy(
   return null
 }
 
-/** Finds what forbids a call of this size: a budget of its run, its list, the day or the month, the floor, or more urgent tasks. */
+/**
+ * Returns the limit that a call of this size would exceed: the budget of its run, its list, the day or the month, the
+ * floor, or more urgent tasks.
+ */
 function obstacleTo(
   { account, costs, purses, rules }: Standing,
   ask: Ask,
@@ -332,7 +335,7 @@ function obstacleTo(
   return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
 }
 
-/** A budget, and what was drawn on it. */
+/** A budget and the amount drawn from it. */
 interface Drawn {
   readonly budget: number | null
   readonly spent: number
@@ -345,13 +348,16 @@ function carries({ budget, spent, reserved }: Drawn, bound: Bound, size: number)
   return left >= need(bound, size, { left, idle: reserved === 0 })
 }
 
-/** Of a budget, the first call needs the smaller bound; where only a call can tell the price, what is left. */
+/**
+ * The first call drawn from a budget only needs the smaller bound; if the price is still unknown, it may use what is
+ * left.
+ */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
   if (!idle) return size
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits that are provably free above the floor; null while a new balance must be seen first. */
+/** Credits provably free above the floor; null if a new balance is needed first. */
 function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
@@ -362,7 +368,7 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   return low - floor - constants.margin - kept
 }
 
-/** The same when so many calls more are to go out, each of which the balance may fall for beyond its bill. */
+/** The same for this many further calls, allowing for a balance drop in excess of each bill. */
 function roomFor(
   { account, costs, rules }: Standing,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
@@ -372,12 +378,14 @@ function roomFor(
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 
-/** A call that goes out alone need not expect again what was spent in one of two stretches only. */
+/** A call that goes out alone ignores external spend seen in only one of the two windows. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
 
-/** True when much may have been spent since the balance was seen: by others, or in a time that the books forgot. */
+/**
+ * True if a lot may have been spent since the balance was reported, by others or in a period missing from the books.
+ */
 function isStale(account: Account, rules: Rules): boolean {
   const { seen } = account
   if (seen === null) return false
@@ -385,12 +393,15 @@ function isStale(account: Account, rules: Rules): boolean {
   return old || seen.doubted === true || !isTrusted(account, rules)
 }
 
-/** A balance belongs to the keys that it was told to: it says nothing of what another key has. */
+/** A balance applies only to the keys that received it. */
 function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/** Why a call may go out alone to see the balance although no room is proved: it is unknown, old, or renewed. */
+/**
+ * True if a call may go out alone to learn the balance although no room is proved: the balance is unknown, old or
+ * renewed.
+ */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
@@ -400,21 +411,21 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/** True when the plan renewed after the balance was last seen: a few tries, then one for each renewal. */
+/** True if the plan renewed after the balance was last reported. Allows a few tries, then one per renewal. */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
   return renewal !== null && renewal <= rules.now
 }
 
-/** Milliseconds until the next probe: longer each time, so that an API that stumbles gets time to stand up. */
+/** Milliseconds until the next probe. Grows with each probe to give a failing API time to recover. */
 function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
   if (lastProbeAt === null) return 0
   const pause = constants.probePauseMs * 2 ** Math.max(0, blindCalls - 1)
   return Math.max(0, lastProbeAt + pause - now)
 }
 
-/** The stop at the floor, in words for a person. */
+/** Describes the stop at the floor for people. */
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest {
   const { seen, lastProbeAt, uncertain } = account
   const held = uncertain > 0 ? `, ${uncertain} of them held for calls nobody could read` : ''
@@ -429,12 +440,12 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest 
   }
 }
 
-/** True when no call in flight can free credits any more: the open tasks of the run are unaffordable. */
+/** True if no call in flight can free credits any more, so that the run's open tasks are unaffordable. */
 function isSpent(obstacle: Obstacle): boolean {
   return obstacle === 'run_spent' || obstacle === 'list_spent'
 }
 
-/** Sets credits aside for a call of a run: all runs that share the purse of its list see it. */
+/** Reserves credits for a call of a run, in every run that shares its list's budget. */
 function takeFrom(purses: Map<number, RunPurse>, run: number, bound: number): void {
   const key = purses.get(run)?.list?.key
   for (const [id, { list, ...purse }] of purses) {
@@ -447,9 +458,9 @@ function takeFrom(purses: Map<number, RunPurse>, run: number, bound: number): vo
   }
 }
 
-/** The account in the day and the month of the rules. */
+/** The account, rolled over to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // Never back: workers whose zones differ would otherwise begin the same day again and again.
+  // Never moves back: otherwise workers in different zones would start the same day again and again.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -459,7 +470,7 @@ function inPeriod(account: Account, { day, month }: Rules): Account {
   }
 }
 
-/** The stop at the budget of the month or of the day; null where neither keeps anything back. */
+/** The stop at the monthly or daily budget; null if neither blocks a call. */
 function budgetStop(
   { daySpent, monthSpent }: Account,
   { dailyBudget, dayEnds, monthlyBudget, monthEnds }: Rules,
@@ -474,7 +485,7 @@ function budgetStop(
   return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
 }
 
-/** A task that a worker has in hand. */
+/** A task held by a worker. */
 export interface Wanted {
   readonly task: number
   readonly class: string
@@ -486,7 +497,7 @@ interface Ready extends Wanted {
   readonly run: number
 }
 
-/** Tasks by what becomes of them at the gate. */
+/** Tasks grouped by the outcome of the admission check. */
 export interface Sorted {
   readonly ready: readonly Ready[]
   readonly gone: number[]
@@ -494,7 +505,7 @@ export interface Sorted {
   readonly reused: { task: number; search: number }[]
 }
 
-/** Work that is delivered twice ends here: the tables say what is still to be bought. */
+/** Discards work that was delivered twice: the database decides what is still to be bought. */
 export function sortTasks(
   wanted: readonly Wanted[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -518,10 +529,10 @@ export function sortTasks(
   return sorted
 }
 
-/** Credit is scarce when fewer calls than this fit above the floor: then urgency is looked at. */
+/** Credit is scarce if fewer calls than this fit above the floor. Only then is urgency considered. */
 const scarce = 1_000
 
-/** Of these tasks, the priorities for which more urgent tasks elsewhere have to be counted: credit is scarce for them. */
+/** Priorities for which credit is scarce, so that more urgent tasks elsewhere have to be counted. */
 export function scarcePriorities(
   ready: readonly Ready[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
@@ -534,7 +545,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** Counts the more urgent tasks elsewhere, for each of these priorities. */
+/** Counts the more urgent tasks elsewhere for each of these priorities. */
 export async function countUrgent(
   db: Database,
   ready: readonly Ready[],
@@ -548,7 +559,7 @@ export async function countUrgent(
   return counts
 }
 
-/** Tells each ask how many more urgent tasks lie elsewhere. */
+/** Adds to each ask the number of more urgent tasks elsewhere. */
 export function asksOf(ready: readonly Ready[], urgent: ReadonlyMap<number, number>): Ask[] {
   return ready.map(({ task, class: name, run, priority }) => ({
     task,

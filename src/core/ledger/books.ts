@@ -1,4 +1,4 @@
-// The rows that a reservation rests on, read and written in one round trip.
+// Reads and writes the rows that a reservation depends on, in one round trip.
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -14,7 +14,7 @@ export interface AccountRow {
   readonly obs_seq: number | null
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
-  /** True: told before this server took over from another, or in the database that this one was restored from. */
+  /** True if reported before this server took over from another, or in the database this one was restored from. */
   readonly obs_doubted: boolean
   readonly spent_since: number
   readonly told_seq: number | null
@@ -65,13 +65,13 @@ interface StopRow {
   readonly detail: string | null
 }
 
-/** The books of an account as they are at this moment: nobody is kept from changing them. */
+/** Snapshot of an account's books; no row is locked. */
 export interface Books {
   readonly account: AccountRow
-  /** Another one after every change of the account's row. */
+  /** Changes whenever the account's row changes. */
   readonly version: string
   readonly now_ms: number
-  /** The floor in force; nought where no worker lives. */
+  /** Floor in force; 0 if no worker is alive. */
   readonly floor: number
   readonly costs: readonly CostRow[]
   readonly stops: readonly StopRow[]
@@ -90,7 +90,7 @@ const accountColumns = sql`
   a.slowdowns, a.blocked_keys, a.keys, a.foreign_keys, a.external_now, a.external_last, a.day::text as day, a.day_spent,
   a.month::text as month, a.month_spent`
 
-/** Prices, stops and the floor beside them. */
+/** Prices and stops, with the floor. */
 const booksColumns = sql`
   a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
@@ -142,15 +142,15 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Takes the account's row, then those of the runs: whoever holds them writes alone. The statement behind it sees all
- * that was written before. All of it is sent together: no lock waits for this process.
+ * Locks the account's row, then those of the runs; only the holder writes. The next statement sees everything written
+ * before. All statements are sent together, so no lock is held while waiting for this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(sql`select from accounts where id = ${account} for no key update`)
   takeRuns(trip, runs)
 }
 
-/** Takes the accounts that may be asking the same query: the first of them buys it, and the others reuse its answer. */
+/** Locks the accounts that may be buying the same query: the first one buys it, and the others reuse its answer. */
 function takeAccounts(trip: Trip, account: number): void {
   void trip.run(sql`
     select
@@ -169,12 +169,12 @@ function takeAccounts(trip: Trip, account: number): void {
 }
 
 function takeRuns(trip: Trip, runs: readonly number[]): void {
-  // Two accounts may work on one run: its budget and its tasks are looked at under a lock that both share.
+  // Two accounts may work on one run, so a shared lock protects its budget and tasks.
   const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
   void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
 }
 
-/** Takes the lists of these runs that have a budget: it is shared by runs that others may be drawing on. */
+/** Locks the lists of these runs that have a budget, because other runs may be drawing on it. */
 function takeLists(trip: Trip, runs: readonly number[]): void {
   void trip.run(sql`
     select
@@ -185,7 +185,7 @@ function takeLists(trip: Trip, runs: readonly number[]): void {
     for no key update`)
 }
 
-/** Finds the account's row or makes it; gives back its number. */
+/** Finds or inserts the account's row and returns its id. */
 export async function openAccount(
   db: Database,
   { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
@@ -203,26 +203,26 @@ export async function openAccount(
   return id
 }
 
-/** Document of a reservation: the rows to write, and the versions of the rows that the decision rests on. */
+/** Document describing a reservation: the rows to write, and the row versions that the decision is based on. */
 export interface Reservation {
   readonly account_id: number
   readonly worker: number
   readonly origin: string
   readonly api: string
   readonly key: string
-  /** The floor of this worker. */
+  /** This worker's floor. */
   readonly floor: number
   /** False for a test account, which has no floor. */
   readonly counts: boolean
-  /** Calls of all workers that may be in flight; null: no limit. */
+  /** Maximum calls in flight across all workers; null: no limit. */
   readonly most_in_flight: number | null
-  /** Credits that the balance may fall for each call in flight beyond its bill. */
+  /** Expected balance drop per call in flight in excess of its bill. */
   readonly external: number
-  /** Of the books that it was decided on. */
+  /** Version of the books that the decision is based on. */
   readonly version: string
-  /** True: right as long as there is room, whatever others wrote meanwhile. */
+  /** True if the decision holds as long as there is room, whatever others have written since. */
   readonly steady: boolean
-  /** New values of the account apart from its sums; written only if the account did not change meanwhile. */
+  /** New values of the account except its sums; written only if the account has not changed since. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -244,7 +244,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of its list as it was read; null: none. */
+    /** Budget of the run's list as it was read; null: none. */
     list: ListPurse | null
   }[]
   readonly grants: readonly {
@@ -257,16 +257,16 @@ export interface Reservation {
     bound: number
     probe: boolean
   }[]
-  /** Classes never seen before, of which one call goes out now. */
+  /** Cost classes never seen before, for which one call goes out now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks of spent runs that were looked at: nothing but a call would answer them. */
+  /** Tasks of spent runs that no existing answer covers: only a call could answer them. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]
 }
 
-/** The statement that writes a reservation. */
+/** Builds the statement that writes a reservation. */
 export function reserving(reservation: Reservation) {
   return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
     reservation: JSON.stringify(reservation),
@@ -276,7 +276,7 @@ export function reserving(reservation: Reservation) {
   })
 }
 
-/** Writes a reservation and commits; gives back which call serves which task, or null when it must be decided anew. */
+/** Writes a reservation and commits. Returns the call for each task, or null if the decision must be made again. */
 export async function saveReservation(
   db: Database,
   reservation: Reservation,
@@ -289,6 +289,6 @@ export async function saveReservation(
     return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null
-  // The driver leaves the numbers of an array as texts.
+  // The driver returns the numbers of an array as strings.
   return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

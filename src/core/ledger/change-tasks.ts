@@ -6,12 +6,12 @@ import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
-// Workers wait for the row of the run and for tasks that change: no longer than so many take.
+// Batch size: workers wait for the locks on the run and its changing tasks for at most one batch.
 const portion = 2000
 
 /**
- * Ends a run: nothing of it is bought from the first statement on, and what is open is cancelled a portion at a time. What
- * is in flight is still settled and kept. A run whose cancelling broke off may be cancelled once more.
+ * Ends a run: the first statement stops all buying, then open tasks are cancelled in batches. Calls in flight are still
+ * settled and their answers kept. If cancelling was interrupted, the run may be cancelled again.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
   const ended = await db
@@ -37,7 +37,7 @@ export async function cancelRun(db: Database, run: number): Promise<{ cancelled:
   return { cancelled }
 }
 
-/** A run that is open, or whose cancelling broke off. */
+/** Matches a run that is open, or whose cancelling was interrupted. */
 function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   return eb.or([
     eb('runs.state', 'in', ['planning', 'open']),
@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Runs of a list that `cancelRun` would end, the oldest first. */
+/** Runs of a list that `cancelRun` would end, oldest first. */
 export async function openRunsOf(db: Database, list: string): Promise<readonly number[]> {
   const runs = await db
     .selectFrom('runs')
@@ -91,7 +91,7 @@ async function dropTasks(db: Database, run: number): Promise<number> {
   return Number(numUpdatedRows)
 }
 
-/** Does a portion again that met a settlement of the same tasks. */
+/** Retries a batch that conflicted with a settlement of the same tasks. */
 export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -102,12 +102,12 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Forgets what calls of an account have cost: the next one goes out alone and shows the price. */
+/** Forgets the known call prices of an account: the next call goes out alone to find out the price. */
 export async function forgetPrices(db: Database, account: number): Promise<void> {
   await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
-/** Lifts the stops of an account: one call may be made to see the balance, a refused key may be tried again. */
+/** Lifts the stops of an account: one call may be made to learn the balance, and a rejected key may be tried again. */
 export async function liftStops(
   db: Database,
   account: number,

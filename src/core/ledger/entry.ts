@@ -1,4 +1,4 @@
-// Turns the end of a call into an entry: what ledger and tables record of it.
+// Converts a finished call into an entry: the record written to the ledger and the database.
 
 import { refusedRows } from '../../base/answer.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
@@ -10,7 +10,7 @@ import { policy, type Verdict } from '../search/verdict.ts'
 import type { Effect } from './retry-policy.ts'
 import type { CallEnding, CallName, Entry } from './settle.ts'
 
-/** A task that a worker has in hand. */
+/** A task held by a worker. */
 export interface Task {
   readonly id: number
   readonly run: number
@@ -18,13 +18,13 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /** True: workers died while it was asked; it goes out alone, so that no other task is blamed for it. */
+  /** True if workers died during its calls. It goes out alone so that no other task is blamed. */
   readonly suspect: boolean
-  /** True: the API once answered it as if the key were refused. */
+  /** True if the API once answered it as if the key were rejected. */
   readonly refused: boolean
 }
 
-/** One call that came back, with what it means. */
+/** A finished call with its verdict. */
 export interface Bought {
   readonly task: Task
   readonly call: CallName
@@ -32,10 +32,10 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** A call that came back, as far as an entry needs it. */
+/** A finished call, reduced to what an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
-/** Source of answers, stored with each of them. */
+/** Origin of answers, stored with each of them. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
@@ -43,7 +43,7 @@ export interface Provenance {
 
 const unreachableWaitMs = 2_000
 
-/** Makes the entry of a call that came back. */
+/** Builds the entry of a finished call. */
 export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
   const { verdict, reply } = bought
   const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
@@ -104,7 +104,7 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/** Signal about the account itself: a reason to stop, or an answer. */
+/** Signal about the account as a whole: a reason to stop, or an answer. */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {
@@ -121,7 +121,7 @@ function signalOf(verdict: Verdict): Entry['signal'] {
   }
 }
 
-/** Every body that was received is kept, an answer or not. */
+/** Every received body is stored, whether or not it is an answer. */
 function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Provenance) {
   if (reply.kind === 'unsent') return null
   const body = reply.kind === 'response' ? reply.body : reply.partial
@@ -139,7 +139,7 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
   } satisfies StoredAnswer
 }
 
-/** A call that was given up: its worker died, or its lease ran out. */
+/** Entry of a lost call: its worker died, or its lease expired. */
 export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
   const message = 'the worker that made the call stopped before its answer was written down'
@@ -152,7 +152,7 @@ export function lostCall(call: CallName): Entry {
   }
 }
 
-/** A reservation of which this process knows that it never sent it. */
+/** Entry of a reservation that this process provably never sent. */
 export function unsentCall(call: CallName): Entry {
   return {
     ...nothingKnown(call),
@@ -174,7 +174,10 @@ function nothingKnown(call: CallName) {
   } as const
 }
 
-/** An answer whose rows the tables refuse: it counts as an answer that cannot be read, so that nobody buys it again. */
+/**
+ * Entry without rows, for an answer whose rows the database rejects. It counts as an unreadable answer, so it is not
+ * bought again.
+ */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
   if (entry.answer === null || search === null) return null
@@ -182,7 +185,10 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
   return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
 }
 
-/** An answer that the tables refuse altogether: its body and its cost are kept, its rows are not, and its task says why. */
+/**
+ * Entry for an answer that the database rejects altogether: keeps its body and cost, drops its rows, and records the
+ * reason in its task.
+ */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)

@@ -1,4 +1,4 @@
-// Workers and their leases: taken, renewed, and the calls of a crashed worker freed.
+// Workers and their leases: acquires and renews leases, and frees the calls of crashed workers.
 
 import { hostname } from 'node:os'
 import { clock, clockIn } from '../../base/database/clock.ts'
@@ -9,13 +9,13 @@ import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
 import { type Clerk, record } from './settle.ts'
 
-/** The two clocks of a machine: one stands still while the machine sleeps, the other may be set. */
+/** The two clocks of a machine: the steady one stops while the machine sleeps; the wall clock may be adjusted. */
 export interface Clocks {
   readonly steady: number
   readonly wall: number
 }
 
-/** Enters a worker with its first lease; gives back its number. */
+/** Inserts a worker with its first lease and returns its id. */
 export async function openWorker(
   db: Database,
   worker: {
@@ -41,7 +41,7 @@ export async function openWorker(
   return id
 }
 
-/** Extends the lease. False when it ran out before: others may have declared the calls lost. */
+/** Extends the lease. Returns false if it had already expired: others may have declared its calls lost. */
 async function beatWorker(
   db: Database,
   {
@@ -72,12 +72,12 @@ async function beatWorker(
   return beaten.alive
 }
 
-/** Marks a worker as ended in good order. */
+/** Marks a worker as cleanly stopped. */
 export async function closeWorker(db: Database, id: number): Promise<void> {
   await db.updateTable('workers').set({ stopped_at: clock }).where('id', '=', id).execute()
 }
 
-/** Calls in flight whose worker's lease has run out, oldest first, and the account each belongs to. */
+/** Calls in flight whose worker's lease has expired, oldest first, with their accounts. */
 async function findAbandoned(
   db: Database,
   limit: number,
@@ -106,7 +106,7 @@ async function clockSkew(db: Database): Promise<number> {
   return now > after ? now - after : 0
 }
 
-/** Calls of a worker in flight that bear one of these marks. */
+/** In-flight calls of a worker that have one of these marks. */
 async function findMarked(
   db: Database,
   worker: number,
@@ -122,7 +122,7 @@ async function findMarked(
     .execute()
 }
 
-/** Calls of a worker in flight that bear none of these marks. */
+/** Counts in-flight calls of a worker that have none of these marks. */
 async function countUnmarked(
   db: Database,
   worker: number,
@@ -142,7 +142,9 @@ async function countUnmarked(
 
 const largestSkewMs = 5_000
 
-/** Refuses a host whose clock is off: it would take jobs of others for stalled, and its own for due. */
+/**
+ * Rejects a host whose clock is wrong: it would treat other workers' jobs as stalled and run its own at the wrong time.
+ */
 export async function refuseSkew(db: Database): Promise<void> {
   const skew = await clockSkew(db)
   if (Math.abs(skew) <= largestSkewMs) return
@@ -163,10 +165,13 @@ interface LeaseOptions {
 
 const together = 100
 
-/** Until when other workers leave the calls of this one alone: on the database's clock, and on those of this machine. */
+/**
+ * Lease of a worker: until it expires, other workers leave its calls alone. Tracked on the database's clock and both
+ * clocks of this machine.
+ */
 export class Lease {
   readonly worker: number
-  /** Fingerprint of the key in use: another one is written down with the next beat. */
+  /** Fingerprint of the key in use; a new one is stored with the next heartbeat. */
   key: string | null
   readonly #options: LeaseOptions
   #term: Clocks
@@ -184,12 +189,12 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** The lease as far as it is known now: until it ends nobody gives up a call that is in the tables by then. */
+  /** Latest known term of the lease. Until it ends, no worker gives up a call that is already in the database. */
   get term(): Clocks {
     return this.#term
   }
 
-  /** True when a call begun now ends within the lease, as it was known at some moment. */
+  /** True if a call started now ends within the given term of the lease. */
   covers(callMs: number, term: Clocks): boolean {
     return coversCall(term, readClocks(), callMs)
   }
@@ -206,7 +211,9 @@ export class Lease {
     return closeWorker(this.#options.db, this.worker)
   }
 
-  /** Gives up calls whose worker's lease ran out: perhaps charged, and nobody waits for their answers. */
+  /**
+   * Gives up calls whose worker's lease expired: they may have been charged, and no process waits for their answers.
+   */
   async reap(clerk: Omit<Clerk, 'account'>): Promise<number> {
     const abandoned = await findAbandoned(this.#options.db, together)
     for (const account of new Set(abandoned.map((call) => call.account))) {
@@ -217,8 +224,8 @@ export class Lease {
   }
 
   /**
-   * Releases calls in flight that this worker gave up asking for: nobody will ever send them. Any other call is left
-   * alone, also one that this process does not know: it may have been charged, and be there by a copy of the database.
+   * Releases in-flight calls whose reservation this worker gave up: they will never be sent. Leaves all other calls
+   * alone, even those unknown to this process: a call that came from a copy of the database may have been charged.
    */
   async release(clerk: Clerk, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return
@@ -228,8 +235,8 @@ export class Lease {
   }
 
   /**
-   * Calls that the tables have in flight for this worker, apart from those that it gave up asking for. When it has
-   * nothing on its way, they were settled and are open again: the database was set back.
+   * Counts this worker's in-flight calls in the database, except those it gave up. If it has none in flight itself, the
+   * database was restored: settled calls are open again.
    */
   countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     return countUnmarked(this.#options.db, this.worker, [...givenUp])
@@ -240,22 +247,27 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** When a lease ends that was asked for at this moment: the database counts from later on. */
+/** Earliest end of a lease requested at this moment: the database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True when a call begun now ends within the term by both clocks: whichever of them ran shows that it is over. */
+/** True if a call started now ends within the term by both clocks; either clock can show that the term is over. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** A worker beats this often within a lease. */
+/** Heartbeats per lease. */
 export const beats = 6
-/** After an outage of more than so many beats, the others get as many before their calls are given up. */
+/**
+ * After an outage of more than this many heartbeats, other workers get the same number before their calls are given up.
+ */
 const sparedBeats = 2
 
-/** Until when nobody is given up after a beat: what kept this worker from beating may have kept the others from it. */
+/**
+ * Time until which no worker is reaped after a heartbeat: an outage that delayed this worker may have delayed the
+ * others.
+ */
 export function sparedUntil(
   before: number,
   { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },

@@ -1,36 +1,36 @@
-// Reads where the credits of an account went, for people.
+// Reads how the credits of an account were spent, for reports.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Days in a zone, both included. */
+/** Days in a zone, both ends inclusive. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
   readonly zone: string
 }
 
-/** An account as far as its money goes. */
+/** An account with its spending. */
 export interface AccountPurse {
   readonly id: number
   readonly account: string
   readonly origin: string
   readonly remaining: number | null
   readonly observed_at: Date | null
-  /** In force, or that of its last worker; null: it never had one. */
+  /** Floor in force, or that of its last worker; null if it never had one. */
   readonly floor: number | null
   readonly used: number
 }
 
-/** The lowest balance of a stretch of calls. */
+/** Lowest balance in a period. */
 export interface PursePoint {
   readonly account_id: number
   readonly at: Date
   readonly remaining: number
 }
 
-/** Credits spent for a list, or for calls of a class. */
+/** Credits spent on a list or a cost class. */
 export interface SpentRow {
   readonly by: 'list' | 'class'
   readonly name: string
@@ -38,12 +38,12 @@ export interface SpentRow {
   readonly credits: number
   readonly answers: number
   readonly lost: number
-  /** Credits set aside for calls that told no cost: what they may have used. */
+  /** Credits reserved for calls that reported no cost; they may have been used. */
   readonly perhaps: number
   readonly dearest: number | null
 }
 
-/** All accounts, with what each used in a span. */
+/** All accounts, with the credits each used in a span. */
 export async function readPurses(db: Database, span: ZonedSpan): Promise<readonly AccountPurse[]> {
   return db
     .selectFrom('accounts as a')
@@ -78,7 +78,7 @@ export async function readPurses(db: Database, span: ZonedSpan): Promise<readonl
     .execute()
 }
 
-/** At most 200 points for each account. */
+/** Reads at most 200 points per account. */
 export async function readPursePoints(
   db: Database,
   span: ZonedSpan,
@@ -111,9 +111,9 @@ export async function readPursePoints(
     .execute()
 }
 
-/** Credits used by the calls of a span, by list and class, the dearest first. */
+/** Credits used by the calls of a span, by list and cost class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
-  // Both in one pass: a year of calls is read once.
+  // One pass for both groupings, so that a year of calls is read only once.
   const { rows } = await sql<SpentRow>`
     select
       case when grouping(l.name) = 0 then 'list' else 'class' end as by,

@@ -1,4 +1,4 @@
-// Learns what calls of each class cost, and bounds what the next one may cost.
+// Learns the cost of calls in each class, and bounds the cost of the next call.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -6,19 +6,19 @@ import { sql } from '../../base/database/kysely.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Prices of one class so far. */
+/** Costs seen in one class. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
   readonly seen: number
-  /** True while the one call of a class never seen before is in flight. */
+  /** True while the first call of a class never seen before is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** The prices before the recent ones. */
+  /** Costs before the recent ones. */
   readonly earlier: Peak
 }
 
-/** The two greatest of some prices; equal where the greatest was seen twice. */
+/** The two highest of a set of costs; equal if the highest was seen twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -27,7 +27,7 @@ interface Peak {
 
 export const noPeak: Peak = { first: 0, second: 0, count: 0 }
 
-/** A class of which nothing is known. */
+/** A class without any known cost. */
 export const unknownCost: Cost = {
   dearest: 0,
   cheapest: 0,
@@ -37,7 +37,7 @@ export const unknownCost: Cost = {
   earlier: noPeak,
 }
 
-/** The two greatest prices of both together. */
+/** Merges two sets and keeps the two highest costs. */
 export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),
@@ -48,15 +48,15 @@ export function higher(a: Peak, b: Peak): Peak {
 
 export type Costs = ReadonlyMap<string, Cost>
 
-/** Prices of one class that were heard together. */
+/** Costs of one class reported together. */
 export interface Heard {
   readonly peak: Peak
   readonly cheapest: number
-  /** True when the call of a class never seen before, or of one that is tried, is among those that ended. */
+  /** True if the finished calls include the trial call of a class without a known cost. */
   readonly tried: boolean
 }
 
-/** The same with another price, or with a call that ended and told none. */
+/** Adds a cost, or a finished call that reported none. */
 export function hear(heard: Heard | undefined, price: number | null, tried: boolean): Heard {
   const before = heard ?? { peak: noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
   return {
@@ -68,14 +68,17 @@ export function hear(heard: Heard | undefined, price: number | null, tried: bool
 
 /** Upper bounds of the cost of a call: when it goes out alone, and among others. */
 export interface Bound {
-  /** Bound of a call that goes out alone. */
+  /** Bound for a call that goes out alone. */
   readonly alone: number
-  /** Bound of one call among several: wider while the class is young. */
+  /** Bound for one call among several; wider while few costs of the class are known. */
   readonly among: number
   readonly unseen: boolean
 }
 
-/** A class never seen takes twice the dearest of all; a young one keeps a distance while there is room. */
+/**
+ * Bounds the cost of a call. A class never seen gets twice the highest cost of all; one with few known costs gets extra
+ * margin while there is room.
+ */
 export function boundOf(costs: Costs, name: string): Bound {
   const cost = costs.get(name)
   if (cost === undefined || cost.seen === 0) {
@@ -87,13 +90,13 @@ export function boundOf(costs: Costs, name: string): Bound {
   return { ...boundOfSeen(cost), unseen: false }
 }
 
-/** The greatest bounds of any class seen so far; null before the first. */
+/** Highest bounds of all classes seen so far; null before the first. */
 export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
   const bounds = seen.map((cost) => {
     const { alone, among } = boundOfSeen(cost)
-    // The distance that a young class keeps is its own.
+    // The margin of a class with few known costs applies to that class only.
     return { alone, among: cost.seen < constants.trustedAfter ? alone : among }
   })
   return {
@@ -104,7 +107,7 @@ export function dearestOfAll(costs: Costs): { alone: number; among: number } | n
 
 function boundOfSeen(cost: Cost): { alone: number; among: number } {
   if (cost.seen < constants.trustedAfter) {
-    // A free answer may be a courtesy of the first calls: one credit is the least that is held.
+    // A free answer may be an exception for first calls, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)
     return { alone, among: Math.max(constants.firstBound, constants.youngFactor * alone) }
   }
@@ -113,27 +116,27 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
   return { alone: Math.max(1, odd ? second : first), among: Math.max(1, first) }
 }
 
-/** Dearest and average price of one class. */
+/** Highest and average cost of one class. */
 export interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Of the newest calls; null when none of them was of this class. */
+  /** Over the newest calls; null if none of them was of this class. */
   readonly average: number | null
 }
 
-/** Balance, floor and prices of an account. */
+/** Balance, floor and costs of an account. */
 export interface Funds {
-  /** Credits left after the calls in flight; null before the first balance. */
+  /** Credits left after the calls in flight; null before the first reported balance. */
   readonly remaining: number | null
   readonly observedAt: Date | null
-  /** The floor in force; null where no worker lives. */
+  /** Floor in force; null if no worker is alive. */
   readonly floor: number | null
   readonly costs: readonly ClassCost[]
 }
 
 const newest = 2000
 
-/** Reads balance and prices; an account that was never used has neither. */
+/** Reads balance and costs; an account that was never used has neither. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

@@ -1,4 +1,4 @@
-// Reserves calls: reads the books, admits, writes, and tries again when others were faster.
+// Reserves calls: reads the books, decides, writes, and retries if another process changed the books in between.
 
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../base/database/database.ts'
@@ -22,13 +22,13 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Near the floor every change of the books makes a decision void; so many in a row are waited out. */
+/** Near the floor, every change of the books invalidates a decision. After this many failed tries in a row, wait. */
 const mostTries = 12
 const contendedMs = 20
 
 /**
- * Reserves what is about to be sent. It is decided without a lock on what the tables say, and written by one statement
- * only if that still stands; otherwise it is decided anew.
+ * Reserves credits for the calls about to be sent. Decides without a lock on what was read, then writes with one
+ * statement if that is still current; otherwise decides again.
  */
 export async function reserve(
   db: Database,
@@ -51,7 +51,7 @@ export async function reserve(
   return nothing({ kind: 'wait', ms: contendedMs })
 }
 
-/** Gives back which call serves which task; null when what the decision rests on has changed. */
+/** Returns the call for each task, or null if the rows behind the decision have changed. */
 async function write(
   db: Database,
   spender: Spender,
@@ -76,30 +76,33 @@ function nothing(rest: Reserved['rest']): Reserved {
 
 /** Result of one reservation. */
 export interface Reserved {
-  /** Calls to make at once: which call serves which task. */
+  /** Calls to make now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that need no call any more: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
-  /** Tasks reused just now. */
+  /** Number of tasks just answered by reuse. */
   readonly reused: number
-  /** Tasks that are not due, or whose query is being asked right now. */
+  /** Tasks that are not due, or whose query is in flight. */
   readonly later: readonly number[]
   readonly rest: Rest | { readonly kind: 'no_lease' }
-  /** Null: it could not be found out. */
+  /** Null if it could not be determined. */
   readonly affordable: number | null
 }
 
-/** Rows that one reservation is decided on. */
+/** Rows that a reservation decision is based on. */
 interface Reading {
   readonly wanted: readonly Wanted[]
   readonly books: Books
   readonly tasks: readonly WaitingTask[]
 }
 
-/** Everything that is decided on, before it is. */
+/** Inputs of a decision. */
 type Look = Omit<Decision, 'admission'>
 
-/** Fails when the database was set back while this worker lived, before anything is bought by old balances. */
+/**
+ * Throws if the database was restored while this worker was running, before anything is bought on the basis of old
+ * balances.
+ */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
     throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
@@ -107,14 +110,14 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Sorts what was read into what may be bought, and by which rules. */
+/** Derives from the rows which tasks may be bought, and under which rules. */
 export function lookAt(spender: Spender, { wanted, books, tasks }: Reading): Look {
   const found = new Map(tasks.map((task) => [task.id, task]))
   const sorted = sortTasks(wanted, found)
   return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
 }
 
-/** Decides which calls may go out; `urgent` counts more urgent tasks elsewhere, by priority. */
+/** Decides which calls may go out. `urgent` is the number of more urgent tasks elsewhere, by priority. */
 export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decision {
   const { books, costs, found, sorted, rules } = look
   const asks = asksOf(sorted.ready, urgent)
@@ -122,7 +125,7 @@ export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decis
   return { ...look, admission: admit(accountOf(books.account), costs, { asks, purses, rules }) }
 }
 
-/** Result of a decision that was written. */
+/** Converts a written decision to its result. */
 export function broughtBy(
   { admission, sorted }: Decision,
   granted: ReadonlyMap<number, CallName>,
@@ -168,29 +171,29 @@ export interface Spender {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use: another one may be put into its file. */
+  /** Fingerprint of the key in use; changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly dailyBudget: number | null
   readonly monthlyBudget: number | null
   readonly rateLimit: number | null
   readonly mostInFlight: number | null
-  /** The day of an instant and the end of that day, in the zone of the settings. */
+  /** Returns the day of an instant and the end of that day, in the configured zone. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** The day on which the month of an instant began, and the end of that month. */
+  /** Returns the first day of the budget month of an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** When a stop for credit may next be tried by itself, after a time. */
+  /** Returns when a stop for lack of credit may next be retried automatically, after a time. */
   readonly renewalAfter: (time: number) => number | null
-  /** Marks of the calls that this worker asked for and heard nothing of: whatever becomes of them, it never sends them. */
+  /** Marks of calls whose reservation got no reply. They are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
-  /** Calls of the account that had begun when it was last looked at: their number never falls. */
+  /** Started calls of the account at the last read; this number never decreases. */
   readonly begun: { seq: number }
 }
 
-/** A decision, with the rows that it rests on. */
+/** A decision, with the rows it is based on. */
 interface Decision {
   readonly books: Books
-  /** Prices before the admission. */
+  /** Costs before the admission. */
   readonly costs: Costs
   readonly admission: Admission
   readonly found: ReadonlyMap<number, WaitingTask>
@@ -198,7 +201,7 @@ interface Decision {
   readonly rules: Rules
 }
 
-/** The decision in the spelling of the statement that writes it; null when it changes nothing. */
+/** Converts a decision to the parameters of the statement that writes it; null if it changes nothing. */
 export function reservationOf(spender: Spender, decision: Decision): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
@@ -234,7 +237,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
   }
 }
 
-/** Tasks that were looked at and that only a call would answer, of runs whose budget is spent: they end without one. */
+/** Tasks of runs with a spent budget that only a call could answer: they end unanswered. */
 function unaffordable({
   admission,
   sorted,
@@ -247,7 +250,10 @@ function unaffordable({
 
 const mostGivenUp = 10_000
 
-/** Remembers calls that were asked for in vain: their reservation may be written, or yet arrive. The oldest are forgotten. */
+/**
+ * Remembers calls whose reservation got no reply: it may have been written, or may still arrive. Drops the oldest
+ * marks.
+ */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)
   for (const oldest of givenUp) {
@@ -269,7 +275,7 @@ function grantsOf({ admission, found }: Decision): Reservation['grants'] {
   }))
 }
 
-/** Classes never seen before: where money counts, one call of each shows what it costs. */
+/** Classes never seen before. For an account with a floor, one call of each goes out first to find out its cost. */
 function classesTried({ admission, costs, rules }: Decision): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -289,7 +295,7 @@ function liftedStops({ admission, books }: Decision): Reservation['cleared'] {
     .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
-/** The tasks and runs as they were read: a reservation is written only if they are so still. */
+/** The tasks and runs as they were read: the reservation is written only if they have not changed. */
 function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tasks' | 'runs'> {
   const reserved = new Map<number, number>()
   for (const { run, bound } of admission.grants) {
@@ -314,7 +320,10 @@ function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tas
   }
 }
 
-/** True when the decision is right whatever others buy and settle beside it: everything was granted, and nothing is scarce. */
+/**
+ * True if concurrent purchases and settlements can't invalidate the decision: everything was granted, and nothing is
+ * scarce.
+ */
 function isSteady({ admission, books, costs, rules }: Decision): boolean {
   const { grants, rest, spentRuns } = admission
   return (

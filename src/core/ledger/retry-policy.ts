@@ -3,7 +3,7 @@
 import { unhandled } from '../../base/errors.ts'
 import { constants } from './account.ts'
 
-/** The tries of a task, as they stand. */
+/** State and tries of a task. */
 export interface Tries {
   readonly state: string
   readonly attempts: number
@@ -11,26 +11,26 @@ export interface Tries {
   readonly deaths: number
 }
 
-/** Effect of the end of a call on its task. */
+/** Effect of a finished call on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
-  /** Tried again while tries are left. */
+  /** Retried while tries are left. */
   | {
       readonly kind: 'retry'
-      /** True: perhaps charged although nothing could be read. */
+      /** True if it may have been charged although nothing could be read. */
       readonly ambiguous: boolean
-      /** True: the worker died with the call in flight. */
+      /** True if the worker died with the call in flight. */
       readonly death: boolean
       readonly waitMs: number | null
       readonly code: string
       readonly message: string
     }
-  /** A verdict that will not change. */
+  /** Final failure. */
   | { readonly kind: 'fail'; readonly code: string; readonly message: string }
-  /** No try was used: the fleet stands still, or nothing was sent. */
+  /** No try was used: all workers are stopped, or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
-/** State of a task after a call of it ended. */
+/** State of a task after one of its calls ended. */
 export interface ChangedTask extends Tries {
   readonly waitMs: number | null
   readonly code: string | null
@@ -39,21 +39,21 @@ export interface ChangedTask extends Tries {
 
 /** Settings of the retry policy. */
 export interface Patience {
-  /** False: what may have been charged is never bought again. */
+  /** False: a call that may have been charged is never bought again. */
   readonly rebuy: boolean
-  /** Between 0 and 1: spreads retries. */
+  /** Between 0 and 1; spreads retries. */
   readonly jitter: number
 }
 
 const retryMs = 1_000
 const longestRetryMs = 60_000
 
-/** Which state a task is in after a call of it ended; null: it stays as it is. */
+/** Returns the state of a task after one of its calls ended; null if it does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
-      // A late answer ends a task that was given up; one that a person ended stays ended.
+      // A late answer completes a task that was given up, but not one that was cancelled or reused.
       if (tries.state === 'cancelled' || tries.state === 'reused') return null
       if (tries.state === 'answered') return null
       return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }

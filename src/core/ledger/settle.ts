@@ -1,4 +1,4 @@
-// Settles finished calls: works out what they mean for account, tasks and runs, and writes it.
+// Settles finished calls: works out their effect on account, tasks and runs, and writes it.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -11,7 +11,7 @@ import { type AccountRow, type Books, type Reservation, takeAccount } from './bo
 import { type Cost, type Costs, hear, type Heard } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
-/** An account as the pure core sees it, from its row. */
+/** Builds an account from its row. */
 export function accountOf(row: AccountRow): Account {
   return {
     seq: row.seq,
@@ -55,7 +55,7 @@ function toReported(
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** Values of an account that a reservation changes, besides its sums. */
+/** Values of an account that a reservation changes, apart from its sums. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -70,7 +70,7 @@ export function stateOf(account: Account): Reservation['state'] {
   }
 }
 
-/** Prices by class, from their rows. */
+/** Costs by class, from their rows. */
 export function costsOf({ costs }: Books): Costs {
   return new Map(
     costs.map((row): [string, Cost] => [
@@ -87,7 +87,7 @@ export function costsOf({ costs }: Books): Costs {
   )
 }
 
-/** A change of the books in the spelling of the statement that writes it. */
+/** Converts a change of the books to parameters of the statement that writes it. */
 export function changeRow(change: Change): Settlement['change'] {
   const { newest, noCredit, slowDown } = change
   return {
@@ -118,7 +118,7 @@ function newestRow({ seq, startedAt, startTotal, used, remaining }: Newest) {
   return { seq, started_at_ms: startedAt, start_total: startTotal, used, remaining }
 }
 
-/** The prices that were heard, in the same spelling. */
+/** Converts the reported costs to parameters of the same statement. */
 export function priceRows({ prices }: Change): Settlement['prices'] {
   return [...prices].map(([name, { peak, cheapest, tried }]) => ({
     class: name,
@@ -130,35 +130,35 @@ export function priceRows({ prices }: Change): Settlement['prices'] {
   }))
 }
 
-/** One call whose outcome is to be written down. */
+/** A call whose outcome is to be recorded. */
 export interface CallOutcome {
   readonly seq: number
   readonly startedAt: number
   readonly startTotal: number
   readonly bound: number
   readonly class: string
-  /** State of the call until now: an answer may come after it was given up. */
+  /** Previous state of the call: an answer may arrive after it was given up. */
   readonly was: 'in_flight' | 'unknown' | 'washed'
   readonly now: CallEnding
 }
 
-/** End of a call, as far as money goes. */
+/** End of a call as far as credits are concerned. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True for an answer: its cost is the price of its class. A refusal for nothing teaches nothing. */
+      /** True for an answer: its cost counts as a price of its class. A rejection at no cost does not. */
       readonly priced: boolean
-      /** True: the answer told a balance and no price, which is estimated when the call is settled. */
+      /** True if the answer reported a balance but no price. The price is estimated at settlement. */
       readonly unbilled?: true
     }
-  /** Perhaps charged: the credits are held. */
+  /** May have been charged: its credits are held. */
   | { readonly kind: 'unknown' }
   /** Provably never sent. */
   | { readonly kind: 'unsent' }
 
-/** Statement of the API about the account itself, besides credits. */
+/** Information from the API about the account itself, other than credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
@@ -166,7 +166,7 @@ export type Signal =
   | { readonly kind: 'welcome' }
   | { readonly kind: 'wrong_answer' }
 
-/** A balance told by the call that began last among those that ended together. */
+/** Balance reported by the call that started last among those that ended together. */
 interface Newest {
   readonly seq: number
   readonly startedAt: number
@@ -176,37 +176,37 @@ interface Newest {
 }
 
 /**
- * Changes that finished calls make to an account: sums and signals that hold whatever else was written meanwhile, so that
- * nobody has to hold the account while they are worked out.
+ * Changes that finished calls make to an account. They are sums and signals that stay valid whatever is written
+ * concurrently, so no lock on the account is needed while they are computed.
  */
 export interface Change {
   readonly reserved: number
   readonly inFlight: number
   readonly uncertain: number
   readonly used: number
-  /** Of the day and of the month. */
+  /** Applies to both the day and the month. */
   readonly daySpent: number
   readonly newest: Newest | null
-  /** The least balance told; null when none was. */
+  /** Lowest balance reported; null if none was. */
   readonly least: number | null
-  /** Credits used by answers that told no balance. */
+  /** Credits used by answers that reported no balance. */
   readonly untold: number
   readonly prices: ReadonlyMap<string, Heard>
   readonly refusedKeys: readonly string[]
   readonly noCredit: { readonly seq: number; readonly startedAt: number } | null
   readonly slowDown: SlowDown | null
   readonly welcome: boolean
-  /** Answers that named another query. */
+  /** Number of answers to a different query. */
   readonly wrongAnswers: number
 }
 
-/** Requests to slow down, of one or more replies. */
+/** Requests to slow down, from one or more replies. */
 export interface SlowDown {
-  /** When the newest of the calls began. */
+  /** Start of the newest of the calls. */
   readonly startedAt: number
-  /** The longest wait it named. */
+  /** Longest wait requested. */
   readonly waitMs: number | null
-  /** True when one reply named none: then our own backoff counts as well. */
+  /** True if a reply requested no specific wait, so that our own backoff applies as well. */
   readonly unnamed: boolean
 }
 
@@ -227,7 +227,7 @@ const nothing: Change = {
   wrongAnswers: 0,
 }
 
-/** Adds up what some calls that ended, and what was said with them, mean for the books. */
+/** Adds up the effect on the books of calls that ended and their signals. */
 export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
   const prices = new Map<string, Heard>()
   for (const { class: name, was, now } of outcomes) {
@@ -241,7 +241,7 @@ export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Sig
   return signals.reduce(heed, { ...booked, prices })
 }
 
-/** Gives back what was set aside for the call. */
+/** Releases the reservation of the call. */
 function release(change: Change, { was, bound }: CallOutcome): Change {
   switch (was) {
     case 'in_flight':
@@ -257,7 +257,7 @@ function release(change: Change, { was, bound }: CallOutcome): Change {
 
 function book(change: Change, outcome: CallOutcome): Change {
   const { was, bound, now } = outcome
-  // A call given up counted with its bound, on that day for good: this may be another day.
+  // A given-up call was counted at its bound on the day it was given up, which may not be today.
   const counted = was === 'in_flight' ? 0 : bound
   switch (now.kind) {
     case 'unsent':
@@ -287,7 +287,7 @@ function balanceOf(
 ): Pick<Change, 'newest' | 'least' | 'untold'> {
   if (remaining === null) return { newest, least, untold: untold + used }
   return {
-    // The newest start wins: not the newest arrival, not the smallest balance, not the greatest.
+    // The call that started last wins, not the last to arrive, nor the lowest or highest balance.
     newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
     least: Math.min(least ?? remaining, remaining),
     untold,
@@ -327,10 +327,10 @@ function slower(
   }
 }
 
-/** The code of a statement that finds the books other than it was told. */
+/** Error code of a statement that finds the books changed. */
 export const booksChanged = 'QM001'
 
-/** A call as settlement needs it, with the tries of its task. */
+/** A call with the tries of its task, as settlement needs it. */
 export interface OpenCall {
   readonly id: number
   readonly mark: string | null
@@ -340,12 +340,12 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** The least balance told lately to the account; null before the first. */
+  /** Lowest balance recently reported to the account; null before the first. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Another one after every change of the task's row. */
+  /** Changes whenever the task's row changes. */
   readonly version: string
   readonly run_id: number
   readonly state: string
@@ -354,7 +354,7 @@ export interface OpenCall {
   readonly deaths: number
 }
 
-/** Reads the calls of an account that ended; nothing is locked. */
+/** Reads finished calls of an account; no row is locked. */
 export async function readCalls(
   db: Database,
   account: number,
@@ -374,14 +374,14 @@ export async function readCalls(
   return rows
 }
 
-/** A null is left out of the document: most calls end without an error, and Postgres parses all that is sent. */
+/** Nulls are left out of the document: most calls end without an error, and Postgres parses everything sent to it. */
 type Said<T> = T | null | undefined
 
-/** Document of a settlement: the rows to write, and the versions of the rows that they rest on. */
+/** Document describing a settlement: the rows to write, and the row versions they are based on. */
 export interface Settlement {
   readonly account_id: number
   readonly key: string
-  /** The floor of this worker. */
+  /** This worker's floor. */
   readonly floor: number
   readonly jitter: number
   readonly change: {
@@ -416,7 +416,7 @@ export interface Settlement {
   readonly stops: readonly { reason: string; detail: string | null }[]
   readonly calls: readonly {
     id: number
-    /** The row as it was read: if it changed since, all of it is worked out again. */
+    /** The row as it was read. If it has changed, the settlement is computed again. */
     mark: Said<string>
     was: Said<string>
     was_washed: boolean
@@ -425,7 +425,7 @@ export interface Settlement {
     http_status: Said<number>
     credits_used: Said<number>
     credits_remaining: Said<number>
-    /** True: its answer named no price. */
+    /** True if its answer reported no price. */
     estimated?: boolean | undefined
     error_code: Said<string>
     error_message: Said<string>
@@ -445,7 +445,7 @@ export interface Settlement {
   readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }
 
-/** The statement that writes a settlement. */
+/** Builds the statement that writes a settlement. */
 export function settling(settlement: Settlement): CompiledQuery {
   const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
   const { slowdownMs, longestSlowdownMs, externalCalls, oldestSightingMs } = constants
@@ -466,8 +466,8 @@ function byNumber<T extends { readonly id: number }>(items: readonly T[]): Recor
 }
 
 /**
- * Stores answers and what they mean for money, tasks and runs, and commits. All of it is sent at once; the account is
- * taken by the last statements. Fails with the code of a conflict when a call or a task is not as it was read.
+ * Stores answers and their effect on credits, tasks and runs, and commits. All statements are sent at once; only the
+ * last ones lock the account. Fails with a conflict code if a call or task has changed since it was read.
  */
 export async function saveSettlement(
   db: Database,
@@ -477,7 +477,7 @@ export async function saveSettlement(
   await travel(db, async (trip) => {
     let stored: Promise<unknown> = Promise.resolve()
     for (const query of answers) {
-      // Very large bodies go one statement after the other: sent together they would all be in memory.
+      // Very large bodies are sent one at a time, because sending them together would hold all of them in memory.
       await stored
       stored = trip.run(query)
     }
@@ -493,16 +493,16 @@ export async function saveSettlement(
 /** Result of recording a batch of calls. */
 interface Recording {
   readonly recorded: readonly Recorded[]
-  /** Entries of calls that this database does not know: it was set back, or it is another one. */
+  /** Entries of calls unknown to this database: it was restored, or is a different one. */
   readonly strangers: readonly Entry[]
 }
 
-/** A call or its task changes while its end is written down only when somebody else gives it up in that moment. */
+/** A call or its task changes during recording only if another worker gives it up at that moment. */
 const mostTries = 5
 
 /**
- * Answers, money and task states in one transaction: a received answer is never bought again. What the ends of calls
- * mean is worked out without a lock on anything, and written only if the calls are as they were read.
+ * Records answers, credits and task states in one transaction, so that a received answer is never bought again. The
+ * effects are computed without locks, and written only if the calls have not changed since they were read.
  */
 export async function record(
   db: Database,
@@ -545,18 +545,18 @@ async function recordOnce(
   }
 }
 
-/** Which call it is. The mark is null for calls of older releases. */
+/** Identifies a call. The mark is null for calls of older releases. */
 export interface CallName {
   readonly id: number
   readonly mark: string | null
 }
 
-/** One call that ended, with everything that the ledger keeps of it. */
+/** A finished call, with everything that the ledger stores about it. */
 export interface Entry {
   readonly call: CallName
   readonly ending: CallEnding
   readonly effect: Effect
-  /** Statement about the account itself. */
+  /** Signal about the account itself. */
   readonly signal:
     | 'key_refused'
     | 'no_credit'
@@ -571,10 +571,10 @@ export interface Entry {
   readonly answer: StoredAnswer | null
 }
 
-/** Whose books are written, and by which rules. */
+/** The account whose books are written, and the rules for it. */
 export interface Clerk {
   readonly account: number
-  /** Fingerprint of the key in use: another one may be put into its file. */
+  /** Fingerprint of the key in use; changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly rebuy: boolean
@@ -585,25 +585,25 @@ export interface Recorded {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be tried again; null when it ended, or when nobody knows. */
+  /** Milliseconds until the task may be retried; null if it ended, or if this is unknown. */
   readonly waitMs: number | null
 }
 
-/** A call that ended, beside its row. */
+/** A finished call with its row. */
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
-  /** Its cost, where its answer named none. */
+  /** Estimated cost, if its answer reported none. */
   readonly estimate?: number
 }
 
-/** Entries beside the rows of their calls. */
+/** Entries matched with the rows of their calls. */
 interface Match {
-  /** Entries of calls that the tables know. */
+  /** Entries of calls found in the database. */
   readonly known: readonly Matched[]
-  /** Those among them that say something new, one for each call. */
+  /** Those among them that add information, one per call. */
   readonly matched: readonly Matched[]
-  /** Entries of calls that the tables do not know. */
+  /** Entries of calls not found in the database. */
   readonly strangers: readonly Entry[]
 }
 
@@ -622,23 +622,23 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   }
 }
 
-/** A database that was set back gives numbers out anew: the mark tells whether a call is the one that was answered. */
+/** A restored database assigns ids again, so the mark identifies the call. */
 function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
 
-/** An answer that was written down before (delivered twice, or replayed from a file) changes nothing. */
+/** False for an answer recorded before (delivered twice, or replayed from a file). */
 function tellsMore({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // Given up before: what counts now is an answer, or its price. The word that it was never sent comes too late: the try
-  // was counted, and what is held for it is washed out like any other.
+  // The call was given up: only an answer or its price counts now. Learning that it was never sent comes too late: its
+  // try was counted, and the credits held for it are written off like any others.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the fall of the balance below the least one that is known, less the bills
- * of the others. Before any balance is known it is the reservation.
+ * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of the
+ * others. Before any balance is known, the estimate is the reservation.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const told = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -691,12 +691,12 @@ function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Sign
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-/** A task as it is judged now, with the version of its row that this rests on. */
+/** Next state of a task, with the row version it is based on. */
 interface Judged extends ChangedTask {
   readonly version: string
 }
 
-/** Works out the next state of the tasks of finished calls. */
+/** Computes the next state of the tasks of finished calls. */
 export function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Judged> {
   const changes = new Map<number, Judged>()
   for (const { entry, call } of matched) {
@@ -716,7 +716,7 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
-/** Makes the document that settles finished calls. */
+/** Builds the document that settles finished calls. */
 export function settlementOf(
   { account, key, floor }: Clerk,
   {
@@ -759,7 +759,7 @@ function callRow({ entry, call, estimate }: Matched): Settlement['calls'][number
   }
 }
 
-/** The first call of each task that brought an answer. */
+/** First answered call of each task. */
 function answersOf(matched: readonly Matched[]): Map<number, number> {
   const answers = new Map<number, number>()
   for (const { entry, call } of matched) {
@@ -793,7 +793,7 @@ function purses(matched: readonly Matched[]): { run: number; spent: number; rese
   for (const { entry, call } of matched) {
     const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, reserved: 0 }
     const bound = call.credits_reserved
-    // A call given up counts with its bound until its answer tells more.
+    // A given-up call counts at its bound until its answer arrives.
     if (call.outcome === null) sum.reserved -= bound
     else sum.spent -= bound
     if (entry.ending.kind === 'settled') sum.spent += entry.ending.used
@@ -803,7 +803,7 @@ function purses(matched: readonly Matched[]): { run: number; spent: number; rese
   return [...sums.values()]
 }
 
-/** The stops that begin with what the API said; which of them end, the statement that writes them sees. */
+/** Stops that start because of these replies. The statement that writes them decides which stops end. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

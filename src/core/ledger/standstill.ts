@@ -1,10 +1,10 @@
-// The floor in force, and the stops that hold work.
+// The floor in force, and the stops that block work.
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** A stop that ends a drain, as far as the tables know; null while none stands for this key and floor. */
+/** Stop that ends a drain, according to the database; null if none applies to this key and floor. */
 export async function standingStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
@@ -39,7 +39,7 @@ export async function standingStop(
   return stop?.reason ?? null
 }
 
-/** True when a call of this task was answered with a refused key, and one of its account that began later with results. */
+/** True if a call of this task was answered with a rejected key, and a later call of the same account with results. */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
     .selectFrom('calls as refused')
@@ -57,7 +57,7 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/** Whose budget left tasks unaffordable within that time: a run's own, or that of its list; null: nobody's. */
+/** Whose budget left tasks unaffordable within that time: the run's own or its list's; null if neither. */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,
@@ -85,8 +85,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * The balance as far as answers tell, for people: of the answers that came while the newest started call was on its
- * way, the smallest is the last one charged. The ledger itself reckons with less, with what it can prove.
+ * Reported balance, for display. Of the answers that arrived while the newest started call was in flight, the lowest
+ * balance is from the one charged last. The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
@@ -97,7 +97,7 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-/** The newest known balance of an account; null before the first. */
+/** Newest known balance of an account; null before the first. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const known = await db
     .selectFrom('accounts as a')
@@ -107,7 +107,9 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
   return known?.balance ?? null
 }
 
-/** The floor in force for an account `a`: the highest among its live workers, which holds for all of them; else null. */
+/**
+ * Floor in force for an account `a`: the highest among its live workers, and it applies to all of them; otherwise null.
+ */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)
     from workers w

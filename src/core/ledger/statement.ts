@@ -8,17 +8,17 @@ import { only } from '../../base/database/sql-file.ts'
 interface StatementOrder {
   /** Null: all accounts. */
   readonly account: string | null
-  /** The first and the day after the last, as dates; null: no end on that side. */
+  /** First day and day after the last, as dates; null: unbounded. */
   readonly since: string | null
   readonly until: string | null
-  /** The zone in which days begin. */
+  /** Zone in which days begin. */
   readonly zone: string
 }
 
 /** Groups of the sums. */
 export type Grouping = 'day' | 'list' | 'run'
 
-/** The changes of a balance in one group: `opening` and `closing` where the group is a stretch of time. */
+/** Balance changes of one group; `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string
@@ -31,7 +31,7 @@ export interface StatementRow {
   readonly closing: number
 }
 
-/** A change that no call of ours explains, or only perhaps. */
+/** Change that none of our calls certainly explains. */
 export interface StatementEvent {
   readonly account: string
   readonly after: Date | null
@@ -43,22 +43,21 @@ export interface StatementEvent {
   readonly run_id: number | null
 }
 
-/** The changes of a balance: sums of each group, and each change by itself that no call of ours surely explains. */
+/** Balance changes: sums per group, and each change that none of our calls certainly explains. */
 interface Statement {
   readonly sums: readonly StatementRow[]
   readonly events: readonly StatementEvent[]
 }
 
-/** An event as a document has it: instants are text there. */
+/** An event in a JSON document, where timestamps are strings. */
 type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
   readonly after: string | null
   readonly at: string
 }
 
-// Changes that no call of ours surely explains.
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Sums and events, the oldest first. Both from one look at the account: it reads every call that was ever paid. */
+/** Reads sums and events, oldest first. One query for both, because it reads every paid call of the account. */
 export async function readStatement(
   db: Database,
   order: StatementOrder,
@@ -118,7 +117,7 @@ function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
   return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
 }
 
-/** Each change by itself that no call of ours explains, or only perhaps: the oldest first. */
+/** Reads each change that none of our calls certainly explains, oldest first. */
 export async function readEvents(
   db: Database,
   order: StatementOrder,

@@ -1,17 +1,23 @@
-// Reads the tasks that wait for a reservation, and calls whose answers were lost.
+// Reads the tasks waiting for a reservation, and calls whose answers were lost.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
-/** So often an answer is asked for again, over a bit more than a minute: then its query is bought again, as anywhere else. */
+/**
+ * A lost answer is requested again this many times, over little more than a minute. After that its query is bought
+ * again.
+ */
 const mostAgain = 8
 
-/** A request that was the last may be on its way for so long. */
+/** The last request may be in flight for this long. */
 const lastOneMs = 60_000
 
-/** Calls of `c` without a readable end that account `a` may ask for again: the same key gets the same answer, charged once. */
+/**
+ * Unreadable calls `c` whose answers account `a` may request again: the same key gets the same answer and is charged
+ * once.
+ */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
@@ -24,8 +30,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * Task `t`, looked at for account `a`, has an answer that was lost and may come yet. That of another account counts for as
- * long as its workers may be expected to ask again.
+ * True if task `t`, seen from account `a`, has a lost answer that may still arrive. For another account, this holds as
+ * long as its workers may be expected to request the answer again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -43,7 +49,7 @@ const mayBeAnswered = sql<boolean>`(
   )
 )`
 
-/** A call whose answer was lost, and the task that waits for it. */
+/** A call whose answer was lost, and its task. */
 export interface LostAnswer {
   readonly call: number
   readonly mark: string
@@ -55,7 +61,7 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/** Takes calls whose answers are to be asked for again now; another worker leaves these alone for a while. */
+/** Claims calls whose answers are to be requested again now; other workers leave them alone for a while. */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },
@@ -100,7 +106,7 @@ export async function claimLost(
   return rows
 }
 
-/** True while an answer of the account was lost a moment ago and may come yet. */
+/** True if an answer of the account was lost recently and may still arrive. */
 export async function anyLost(db: Database, account: number): Promise<boolean> {
   const { rows } = await sql<{ any: boolean }>`
     select exists (
@@ -114,7 +120,7 @@ export async function anyLost(db: Database, account: number): Promise<boolean> {
   return rows[0]?.any ?? false
 }
 
-/** Takes the turn of one request from an account that starts only so many a second; false: it is not its turn. */
+/** Takes a slot from the account's rate limit; returns false if none is free now. */
 export async function takeTurn(
   db: Database,
   { account, perSecond }: { account: number; perSecond: number },
@@ -129,7 +135,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Remembers for how long the API gives the same answer to the same key; null: not at all. */
+/** Stores how long the API repeats its answer for the same idempotency key; null: not at all. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -143,10 +149,10 @@ export async function saveReplay(
   )
 }
 
-/** A task as the gate needs it. */
+/** A task as the admission check needs it. */
 export interface WaitingTask {
   readonly id: number
-  /** Another one after every change of the task's row. */
+  /** Changes whenever the task's row changes. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -155,18 +161,18 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** Budget of its list for the month of its run; null: the list has none. */
+  /** Budget of the list for the month of the run; null if the list has none. */
   readonly list: ListPurse | null
-  /** True when a call for the task, or for its query, is in flight, or may be answered yet although its answer was lost. */
+  /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** An answer younger than this is taken instead of bought. */
+  /** An answer younger than this is reused instead of bought. */
   readonly max_age_ms: number
-  /** An answer that is young enough for the run, readable if there is one. */
+  /** An answer young enough for the run; a readable one if possible. */
   readonly fresh: number | null
 }
 
-/** A purse that runs share: those of one list and one month. */
+/** A budget shared by the runs of one list and one month. */
 export interface ListPurse {
   readonly key: string
   readonly budget: number
@@ -182,7 +188,7 @@ interface WantedTasks {
   readonly api: string
 }
 
-// The sums of the runs are the only books of it: what is true of them is true of their list.
+// A list's spending is stored only as the sums of its runs.
 const listPurse = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -195,13 +201,16 @@ const listPurse = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-/** The worker's own lease, and the tasks that it wants to buy, each with what decides whether it still is to be bought. */
+/**
+ * State of the worker's own lease, and the tasks it wants to buy, with the facts that decide whether each still has to
+ * be bought.
+ */
 export interface Waiting {
   readonly lease_live: boolean
   readonly tasks: readonly WaitingTask[]
 }
 
-// True while a call for task `t`, or for its query by an account whose answers account `a` may reuse, is in flight.
+// True if a call for task `t` is in flight, or one for its query by an account whose answers account `a` may reuse.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -214,10 +223,13 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** A row for each task that is there; one without a task where none is. */
+/** One row per existing task; a single row without a task if none exists. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/** Reads what waits to be bought; nothing is locked. Lease and tasks are read by one statement: as they are at one moment. */
+/**
+ * Reads the tasks to be bought; no row is locked. One statement reads lease and tasks, so both are from the same
+ * moment.
+ */
 export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`
     select
@@ -269,7 +281,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
+/** Counts open tasks more urgent than a priority, up to a limit. Only needed when credit is scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

@@ -1,10 +1,10 @@
-// Scores the columns of a table by how much their cells look like searches.
+// Scores the columns of a table by how much their cells look like search queries.
 
 import { checkDevice, countryCode, isGap, isNumber, languageCode } from './values.ts'
 
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
-  // With a year of four digits only: 10.1.26 may as well be a version that people search for.
+  // Requires a four-digit year: 10.1.26 might be a version number that people search for.
   [
     'dates',
     /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,
@@ -14,18 +14,18 @@ const things: readonly (readonly [string, RegExp])[] = [
   ['telephone numbers', /^(?:\+|00|\()(?:[\s()./-]*\d){7,15}$/],
 ]
 
-/** The kind of thing a cell is that is not searched for, as a plural; undefined for what may be searched for. */
+/** Kind of a cell that is not a search query, as a plural; undefined if it may be one. */
 export function otherThing(cell: string): string | undefined {
   const text = cell.trim()
   return things.find(([, pattern]) => pattern.test(text))?.[0]
 }
 
-/** True for an address of mail. */
+/** True for an email address. */
 export function looksLikeMail(cell: string): boolean {
   return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
 }
 
-/** True for the number of an article or a document, a hash and the like. */
+/** True for article and document numbers, hashes and the like. */
 export function isIdentifier(cell: string): boolean {
   const text = cell.trim()
   return (
@@ -35,7 +35,7 @@ export function isIdentifier(cell: string): boolean {
   )
 }
 
-/** True for a cell that nobody searches for. */
+/** True for a cell that is not a search query. */
 function isOther(cell: string): boolean {
   return (
     !/\p{L}/u.test(cell) ||
@@ -46,18 +46,18 @@ function isOther(cell: string): boolean {
   )
 }
 
-/** True for a word that says for whom a search is made; as a column of its own it holds no searches. */
+/** True for a search setting such as a country or device; a column of these contains no queries. */
 function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
 
 interface ScoredColumn {
   readonly index: number
-  /** From 0 (no searches) to 1. */
+  /** From 0 (no queries) to 1. */
   readonly score: number
 }
 
-/** The columns that may hold queries, the likeliest first. */
+/** Columns that may contain queries, most likely first. */
 export function scoreColumns(rows: readonly (readonly string[])[], width: number): ScoredColumn[] {
   return Array.from({ length: width }, (_, index) => ({
     index,
@@ -67,10 +67,10 @@ export function scoreColumns(rows: readonly (readonly string[])[], width: number
     .toSorted((one, other) => other.score - one.score || one.index - other.index)
 }
 
-/** Below this nobody would take a column for one of queries. */
+/** A column with a lower score is not a plausible query column. */
 export const leastScore = 0.1
 
-/** Searches differ from each other, and many have several words; figures, codes and labels do not. */
+/** Queries differ from each other, and many have several words; figures, codes and labels do not. */
 function scoreOf(cells: readonly string[]): number {
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))
   const texts = filled.filter((cell) => !isOther(cell))

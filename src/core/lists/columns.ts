@@ -1,36 +1,36 @@
-// What the columns of a list mean: by their names, by the tool that wrote them, by what a person says.
+// Determines what the columns of a list mean: by their names, by the tool that wrote them, or by flags.
 
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Cells that a row must have for its query to be known. */
+  /** Minimum number of cells in a row for its query to be known. */
   readonly needed: number
-  /** Cells of the header. */
+  /** Number of cells in the header. */
   readonly width: number
-  /** Header cells that are none of ours, each named once. */
+  /** Header cells without a known meaning, each listed once. */
   readonly ignored: readonly string[]
 }
 
-/** Delimiter, header and columns: found on the beginning of a list, then applied to its end. */
+/** Delimiter, header and columns, determined from the start of a list and applied to all of it. */
 export interface Dialect {
-  /** Null: one query a line. */
+  /** Null: one query per line. */
   readonly delimiter: string | null
-  /** Number of the header's line; null when there is none. */
+  /** Line number of the header; null if there is none. */
   readonly headerLine: number | null
   readonly header: readonly string[]
   readonly columns: Columns
 }
 
-/** The columns that shape a request. */
+/** Columns with request parameters. */
 export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
-/** A header, as far as it can be told from its cells alone. */
+/** A header, as far as its cells alone can identify it. */
 type HeaderReading =
   | { readonly kind: 'columns'; readonly columns: Columns }
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear'; readonly problem: string }
 
-/** Reads a record as a header; `wanted` is the person's own name for the column of queries. */
+/** Reads a record as a header; `wanted` is the query column named by the user. */
 export function readHeader(cells: readonly string[], wanted: string | undefined): HeaderReading {
   const meanings = cells.map((cell) => readMeaning(cell))
   const queries = queryColumns(cells, wanted)
@@ -57,7 +57,7 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   return { kind: 'columns', columns: columnsOf(query, others, cells) }
 }
 
-/** The columns of a record, with what follows from them. */
+/** Columns of a record, with derived values. */
 export function columnsOf(
   query: number,
   others: readonly ListColumn[],
@@ -93,17 +93,17 @@ export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
 
-/** The columns of a list whose rows hold a query first and are not described by a header. */
+/** Columns of a list without a header whose rows start with a query. */
 export function plainColumns(query: number, width: number): Columns {
   return { query, others: [], needed: query + 1, width, ignored: [] }
 }
 
-/** True for the title of a block of related queries, alone or before the name of its numbers. */
+/** True for the title of a block of related queries, alone or followed by the name of its numbers. */
 export function isTitle(cells: readonly string[]): boolean {
   return cells.length <= 2 && isBlockTitle(cells[0] ?? '') && !/\d/.test(cells[1] ?? '')
 }
 
-/** A cell as a message shows it. */
+/** Formats a cell for a message. */
 export function show(cell: string): string {
   const text = cell.trim()
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
@@ -124,30 +124,30 @@ export const otherRoles = [
 type OtherRole = (typeof otherRoles)[number]
 type Role = 'query' | OtherRole
 
-/** A header cell that we know: its meaning, and whether `a|b` in its cells means several values. */
+/** A known header cell: its meaning, and whether `a|b` in its cells means several values. */
 interface Meaning {
   readonly role: Role
   readonly several: boolean
 }
 
-/** A column of a list that is read besides its queries. */
+/** A column that is read in addition to the queries. */
 export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True for a column that only tools name like this: what does not fit in it costs no query. */
+  /** True if only tools use this name: a cell with an unexpected value does not reject its query. */
   readonly tool?: boolean
-  /** True for a column that a person has said the meaning of. */
+  /** True if the user specified the column's meaning. */
   readonly asked?: boolean
 }
 
-/** A column by its name or number, and what a person says it means; null: nothing. */
+/** A column by name or number, with the meaning given by the user; null: ignore it. */
 export interface Mapping {
   readonly column: string
   readonly role: OtherRole | null
 }
 
-// As the exports of keyword tools, search consoles and advertising accounts spell it, language by language.
+// Names used in exports of keyword tools, search consoles and advertising accounts, by language.
 const queryNames = `
 q, query, queries, keyword, keywords, key word, key words, search term, search terms, search query,
 search queries, search keyword, search keywords, term, top queries, top query,
@@ -182,11 +182,11 @@ const otherNames: Readonly<Record<Exclude<OtherRole, 'cpc' | 'difficulty'>, stri
   tags: 'tags, tag',
   target: 'target url, target, target page',
   every: 'every',
-  // An underscore is a blank by then.
+  // Underscores have already been replaced by blanks.
   max_age: 'max age, max-age',
 }
 
-// A name in the plural promises several values in a cell.
+// A plural name means that a cell may contain several values.
 const severalNames: Readonly<Record<string, Role>> = {
   locations: 'location',
   places: 'location',
@@ -210,7 +210,7 @@ function namesIn(list: string): string[] {
   return list.split(',').map((name) => plainName(name))
 }
 
-/** A header cell without what tools decorate it with: case, width, underscores, invisible signs, marks around it. */
+/** Normalizes a header cell: case, width, underscores, invisible characters, surrounding punctuation. */
 export function plainName(cell: string): string {
   return cell
     .toWellFormed()
@@ -223,7 +223,7 @@ export function plainName(cell: string): string {
 
 const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
-/** Reads the meaning of a header cell; undefined for a column that is none of ours. `device|` and `devices` hold several values. */
+/** Reads the meaning of a header cell; undefined if unknown. `device|` and `devices` contain several values. */
 export function readMeaning(cell: string): Meaning | undefined {
   const marked = severalMark.test(cell)
   const meaning = meaningsByName.get(plainName(marked ? cell.replace(severalMark, '') : cell))
@@ -231,7 +231,7 @@ export function readMeaning(cell: string): Meaning | undefined {
   return { role: meaning.role, several: true }
 }
 
-// Titles of the two blocks of an export of related queries: they name no column by themselves.
+// Titles of the two blocks in an export of related queries; they do not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
 /** True for the title of a block of related queries. */
@@ -239,7 +239,7 @@ function isBlockTitle(cell: string): boolean {
   return blockTitles.has(plainName(cell))
 }
 
-/** A column that a tool writes beside its queries; the earlier pattern wins where several columns fit. */
+/** A column that a tool writes next to its queries; if several columns match, the earlier pattern wins. */
 interface ToolColumn {
   readonly role: OtherRole
   readonly names: readonly RegExp[]
@@ -271,7 +271,7 @@ const toolColumns: readonly ToolColumn[] = [
   },
 ]
 
-/** The columns of known tools that no name of ours stands for. */
+/** Finds columns of known tools that don't have one of our own names. */
 function findToolColumns(
   cells: readonly string[],
   taken: { readonly indexes: ReadonlySet<number>; readonly roles: ReadonlySet<string> },
@@ -289,7 +289,7 @@ function findToolColumns(
 
 const worthSaying = new Set(['country', 'language', 'locale', 'market', 'volume'])
 
-/** Of the columns that nothing is taken from, those that a person may believe to be read. */
+/** Ignored columns that a user may expect to be read. */
 export function missedColumns(ignored: readonly string[]): readonly string[] {
   return ignored.filter((cell) => worthSaying.has(plainName(cell)))
 }

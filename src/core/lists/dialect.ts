@@ -1,4 +1,4 @@
-// Finds the delimiter and the header on the first lines of a list.
+// Detects the delimiter and the header from the first lines of a list.
 
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
@@ -21,7 +21,7 @@ import {
   type Wishes,
 } from './trial.ts'
 
-/** Finds delimiter and header on the first lines of a list; what stays unclear is refused, never guessed. */
+/** Detects delimiter and header from the first lines of a list; rejects ambiguous ones instead of guessing. */
 export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialect {
   const trials = wantedDelimiters(wishes.delimiter).map((delimiter) =>
     tryOut(head, delimiter, wishes),
@@ -38,7 +38,10 @@ export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialec
   return { ...dialect, columns: found }
 }
 
-/** Refuses a report that gives each query once for each device, in words of its own: nobody may have asked for that. */
+/**
+ * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for
+ * that.
+ */
 function refuseSegments(
   { records }: Trial,
   shown: string,
@@ -88,7 +91,7 @@ function unclear(shown: string, one: Candidate, other: Candidate): Misuse {
   )
 }
 
-/** A header of one cell: the rows must be of one cell too, or the delimiter is anybody's guess. */
+/** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
 function singleColumn(
   narrow: Candidate,
   trials: readonly Trial[],
@@ -118,7 +121,7 @@ function tryNone(trials: readonly Trial[]): Trial {
   return trial
 }
 
-/** No cell names a column of queries: fine for a plain list of lines, refused for everything else. */
+/** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
 function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const divided = trials.filter((trial) =>
     dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
@@ -146,7 +149,7 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
   return { delimiter: plain.delimiter, headerLine: null, header: [], columns: plainColumns(0, 1) }
 }
 
-/** Divides a list whose first line is a row, as a person says. */
+/** Splits a list whose first line is a row, as specified by the user. */
 function withoutNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const divided = trials.filter((trial) =>
     dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
@@ -186,11 +189,11 @@ function columnOf(
 
 interface Asked {
   readonly column: string | undefined
-  /** True: other delimiters would divide the list too. */
+  /** True if other delimiters would split the list too. */
   readonly severalFit: boolean
 }
 
-/** Says what stands where a column of queries was expected, and which columns might be meant. */
+/** Describes what was found instead of a query column, and which columns might be meant. */
 function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Asked): Misuse {
   const width = mostCommonWidth(trial.records.filter((cells) => !isBlank(cells)))
   const at = trial.records.findIndex((cells) => !isBlank(cells) && cells.length === width)
@@ -211,7 +214,7 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
         ? ''
         : `; columns of text that would do: ${names.join(', ')}; name one with --column if it holds queries`
   const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
-  // A name makes its line the header: the query that stands there would be lost.
+  // Naming a column makes its line the header, so a query in that line would be lost.
   const headerless =
     first === undefined || header.length < 2 || looksLikeHeader(trial, at)
       ? ''

@@ -1,13 +1,16 @@
-// Tells how the bytes of a list spell its text, UTF-16 among them, and reads it.
+// Detects the encoding of a list, including UTF-16, and decodes it.
 
 import { isUtf8 } from 'node:buffer'
 import { Misuse } from '../../base/errors.ts'
 
 export interface Encoding {
   readonly label: string
-  /** Bytes of the mark at the beginning that says so. */
+  /** Length of the byte order mark, in bytes. */
   readonly mark: number
-  /** Typed by a person, told by a mark, proven by all the bytes that were looked at, or guessed: nothing is bought on that. */
+  /**
+   * Given by the user, declared by a mark, proven by all bytes examined, or guessed; nothing is bought based on a
+   * guess.
+   */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
 
@@ -19,7 +22,7 @@ const marks = [
   { label: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const
 
-/** Tells the encoding from the first bytes; `whole` when there are no more. */
+/** Detects the encoding from the first bytes; `whole` if there are no more. */
 export async function detectEncoding(
   head: Buffer,
   whole: boolean,
@@ -48,7 +51,7 @@ function utf32(): Misuse {
   )
 }
 
-/** Text of four bytes to a character: two of them are nought in nearly every group, always on the same side. */
+/** Text with four bytes per character: two of them are zero in nearly every group, always on the same side. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   let little = 0
@@ -61,8 +64,9 @@ function isUtf32(head: Buffer): boolean {
 }
 
 /**
- * UTF-8 with a bad byte in it: other encodings hardly ever spell a whole character of it by chance. A single byte tells
- * nothing of another encoding, and half a character in three bytes comes from a program that broke UTF-16 in two.
+ * UTF-8 with an invalid byte: text in other encodings hardly ever contains a complete UTF-8 sequence by chance. A
+ * single invalid byte is no evidence of another encoding, and a surrogate in three bytes comes from a program that
+ * split a UTF-16 pair.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -79,15 +83,18 @@ function isBrokenUtf8(head: Buffer): boolean {
   return good >= bad || bad === 1
 }
 
-/** Half a character: what only pairs of UTF-16 are made of, spelt as if it were one. */
+/** A UTF-16 surrogate encoded as if it were a character. */
 function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
 
-/** The encoding that was typed. A mark is proof where UTF-16 is concerned: any other reading gives other letters. */
+/**
+ * The requested encoding. For UTF-16, a byte order mark takes precedence, because any other reading would give
+ * different letters.
+ */
 function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
   const typed = canonicalLabel(wanted)
-  // The platform takes `utf-16` for one of its byte orders; who types it means both.
+  // The platform maps `utf-16` to one byte order, but a user who types it means either.
   const either = typed === 'utf-16le' && wanted.trim().toLowerCase() !== typed
   const label = either ? (wideMark(marked) ?? wideLabel(head) ?? typed) : typed
   if (marked === undefined || marked === label) return label
@@ -111,7 +118,10 @@ function canonicalLabel(name: string): string {
   }
 }
 
-/** UTF-16 without its mark: line ends have their zero on one side, and text in it is no pairs of letters. */
+/**
+ * UTF-16 without a mark: the zero bytes of line ends are always on the same side, and the bytes are not pairs of
+ * letters.
+ */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
   const pairs = Math.floor(head.length / 2)
@@ -136,7 +146,7 @@ function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte < 0x7f
 }
 
-// What the detector calls an encoding, where the platform's decoders call it otherwise.
+// Names used by the detector that differ from the platform's decoders.
 const aliases: Readonly<Record<string, string>> = {
   'UTF-8-SIG': 'utf-8',
   GB2312: 'gb18030',
@@ -150,7 +160,7 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-/** Polish letters of windows-1250 that ISO-8859-2 lacks: the detector takes the two for one another. */
+/** Polish letters of windows-1250 missing in ISO-8859-2: the detector confuses the two encodings. */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
@@ -161,7 +171,7 @@ async function guessLabel(head: Buffer): Promise<string> {
   }
   const label = aliases[(encoding ?? '').toUpperCase()] ?? encoding ?? 'windows-1252'
   const known = knownLabel(label)
-  // The bytes are no UTF-8, whatever statistics say.
+  // The bytes are not UTF-8, whatever the statistics say.
   return known === undefined || known === 'utf-8' || known.startsWith('utf-16')
     ? 'windows-1252'
     : known
@@ -176,8 +186,8 @@ function knownLabel(label: string): string | undefined {
 }
 
 /**
- * Everything as UTF-8; bytes that are not in the encoding are refused with line and offset, never replaced.
- * With `toTheEnd` false the last character may be cut.
+ * Converts everything to UTF-8; bytes invalid in the encoding are rejected with line and offset, never replaced. With
+ * `toTheEnd` false, the last character may be incomplete.
  */
 export async function* decode(
   chunks: AsyncIterable<Buffer>,
@@ -247,7 +257,7 @@ function halfCharacter(place: string, offset: number): Misuse {
 
 const shownAround = 20
 
-/** Shows the text around a bad byte as windows-1252 has it. */
+/** Shows the text around an invalid byte, decoded as windows-1252. */
 function around(text: Buffer, at: number): string {
   const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
   const after = text.subarray(at + 1, at + shownAround)
@@ -259,7 +269,7 @@ function around(text: Buffer, at: number): string {
   return `${JSON.stringify(letters + western + ascii(rest))} in windows-1252, the byte is 0x${hex}`
 }
 
-/** A letter of several bytes would be shown in pieces. */
+/** A multi-byte letter would be shown in pieces. */
 function ascii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '.')
 }
@@ -267,7 +277,7 @@ function ascii(text: string): string {
 class Other {
   offset = 0
   #line = 1
-  /** The end of the piece before, from the last whole unit of two bytes on. */
+  /** End of the previous piece, starting at its last complete two-byte unit. */
   #before: Buffer = Buffer.alloc(0)
   readonly #decoder: InstanceType<typeof TextDecoder>
   readonly #label: string
@@ -296,7 +306,7 @@ class Other {
     }
   }
 
-  /** Marks of UTF-16 have two bytes, so that units begin at even offsets. */
+  /** The UTF-16 mark has two bytes, so units start at even offsets. */
   #refuseHalf(chunk: Buffer): void {
     const bytes = Buffer.concat([this.#before, chunk])
     const unit = (at: number) =>
@@ -322,19 +332,19 @@ function lineEnds(text: Buffer): number {
   return count
 }
 
-// Where lines and characters end in UTF-8 text; a line ends with LF, CR, or both together.
+// Offsets of line ends and characters in UTF-8 text; a line ends with LF, CR or CRLF.
 
 export const lf = 10
 export const cr = 13
 
-/** After the last line end, 0 when there is none; a closing CR may be the first half of one. */
+/** Offset after the last line end, 0 if there is none; a trailing CR may be the first half of CRLF. */
 export function lastLineEnd(bytes: Buffer): number {
   const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
   if (usable === 0) return 0
   return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
 }
 
-/** After the first line end from a place on; below 0 when there is none. */
+/** Offset after the first line end from a position on; negative if there is none. */
 export function firstLineEnd(bytes: Buffer, from: number): number {
   const feed = bytes.indexOf(lf, from)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)
@@ -343,14 +353,14 @@ export function firstLineEnd(bytes: Buffer, from: number): number {
   return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
 }
 
-/** Finds the end of the text of a line from the beginning of the next line. */
+/** End of a line's text, given the start of the next line. */
 export function textEnd(bytes: Buffer, next: number): number {
   if (bytes[next - 1] === cr) return next - 1
   if (bytes[next - 1] !== lf) return next
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
-/** Finds the end of the last whole UTF-8 character: the rest goes on in the next piece. */
+/** End of the last complete UTF-8 character; the rest continues in the next piece. */
 export function lastCharacterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

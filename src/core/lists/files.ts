@@ -1,13 +1,13 @@
-// Finds the files that were named on the command line, also by patterns.
+// Finds the files named on the command line, including by patterns.
 
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 
-/** A list that was named on the command line. */
+/** A list named on the command line. */
 export interface ListFile {
-  /** Null: standard input. */
+  /** Null for standard input. */
   readonly path: string | null
   readonly shown: string
   readonly name: string
@@ -15,16 +15,16 @@ export interface ListFile {
 
 interface FileArguments {
   readonly args: readonly string[]
-  /** The folder in which the command was typed. */
+  /** Working directory of the command. */
   readonly folder: string
-  /** The folder of settings among the lists: its files are no lists. */
+  /** Configuration folder; its files are not lists. */
   readonly config: string
   readonly as?: string | undefined
 }
 
 const rejectedEnding = '.rejected.csv'
 
-/** Files named one by one and by patterns, each once, in their order; `skipped` are those that hold no list. */
+/** Resolves names and patterns to files, each once, in order; `skipped` are files that are not lists. */
 export async function findFiles(
   options: FileArguments,
 ): Promise<{ readonly files: readonly ListFile[]; readonly skipped: readonly string[] }> {
@@ -59,7 +59,7 @@ function holdsNoList(shown: string, { folder, config }: FileArguments): boolean 
   return path.endsWith(rejectedEnding) || path.startsWith(config + sep)
 }
 
-/** The name of the list that a file holds: its own, without the ending. */
+/** Name of the list in a file: the file name without its extension. */
 export function nameOfList(path: string): string {
   const whole = path.replace(/\.gz$/i, '')
   const name = basename(whole, extname(whole))
@@ -98,7 +98,7 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 
-/** The signs of patterns may be part of a name, too. */
+/** Pattern characters may also be part of a file name. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isDirectory(),

@@ -1,18 +1,18 @@
-// Refuses text that is no list of queries: other formats, files of data, and lines that are more than their query.
+// Rejects text that is not a list of queries: other formats, data files, and lines with more than a query.
 
 import { Misuse } from '../../base/errors.ts'
 import { plainName, show } from './columns.ts'
 import { isIdentifier, looksLikeMail, otherThing } from './column-score.ts'
 import { isBroken } from './values.ts'
 
-/** A kind of text that is no list of queries, and how its lines show it. */
+/** A kind of text that is not a list of queries, and how to recognize it. */
 interface Format {
   readonly name: string
-  /** Decides alone when the first line matches. */
+  /** Decisive if the first line matches. */
   readonly first?: RegExp
-  /** Decides alone when any line matches. */
+  /** Decisive if any line matches. */
   readonly any?: RegExp
-  /** Decides when more than 60 percent of the lines match. */
+  /** Decisive if more than 60 percent of the lines match. */
   readonly most?: RegExp
   readonly advice?: string
 }
@@ -49,28 +49,28 @@ const formats: readonly Format[] = [
   { name: 'a log', most: /^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*\s\S/ },
 ]
 
-/** A number or a bullet before a query, as documents have them. */
+/** A number or bullet before a query, as in documents. */
 const numbering = /^\s*(?:(\d{1,5})\s?[.):]|[•▪◦‣–*-](?=\s))\s*(?=\S)/u
 
-/** A query without the number or the bullet of its line. */
+/** Strips the number or bullet from a line. */
 export function stripNumbering(text: string): string {
   return text.replace(numbering, '')
 }
 
-/** True for a line that comments on the list. */
+/** True for a comment line. */
 export function isComment(line: string): boolean {
   return /^\s*(?:#+|\/\/)\s+[\p{L}\p{N}]/u.test(line)
 }
 
 const looked = 400
 
-/** Consent to lines that are more than their query. */
+/** Flags that allow lines with more than a query. */
 interface LineWishes {
   readonly numbering?: 'keep' | 'strip' | undefined
   readonly comments?: 'keep' | 'skip' | undefined
 }
 
-/** Refuses text that is no list of queries, when nobody has said that each line of it is one. */
+/** Rejects text that is not a list of queries, unless flags say that each line is one. */
 export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
@@ -106,7 +106,7 @@ export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): 
   }
 }
 
-/** Numbers that count the lines, or a bullet before nearly each of them. */
+/** True if numbers count the lines, or nearly each line starts with a bullet. */
 function isNumbered(lines: readonly string[]): boolean {
   if (lines.length < 3) return false
   const found = lines.map((line) => numbering.exec(line))
@@ -117,7 +117,7 @@ function isNumbered(lines: readonly string[]): boolean {
   return Math.max(bullets, counted) >= lines.length * 0.8
 }
 
-// Words that stand over a column, and that nobody types into a search by themselves.
+// Common column headings that nobody would use as a query.
 const headings: ReadonlySet<string> = new Set(
   `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
 keyword phrase, keyword phrases, keyword list, target keyword, target keywords, focus keyword, main keyword,
@@ -132,7 +132,7 @@ website, domain, domains, phone, address, id`
 
 const signs = [',', ';', '\t', '|']
 
-/** Refuses what reads as one query a line, though its lines say otherwise: rows of a table, a header, other data. */
+/** Rejects text that parses as one query per line but looks like rows of a table, a header or other data. */
 export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const lines = linesOf(head)
   const [first = '', ...rest] = lines
@@ -168,7 +168,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
 
 const identifiers = 'numbers of articles, hashes or the like'
 
-/** The things that lines are which nobody searches for; undefined for a list of queries. */
+/** Kind of the lines if they are not search queries; undefined for a list of queries. */
 function otherThings(lines: readonly string[]): string | undefined {
   if (lines.filter(looksLikeMail).length * 5 > lines.length)
     return 'addresses of mail, which are personal data and would go to the search API'
@@ -177,12 +177,12 @@ function otherThings(lines: readonly string[]): string | undefined {
   )
   const thing = found.findLast((one) => one !== undefined)
   const count = found.filter((one) => one === thing).length
-  // A first line may be the name of the column.
+  // The first line may be the column name.
   const isAll = count >= found.length - 1 && found.length > (thing === identifiers ? 3 : 1)
   return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
 }
 
-/** A first line with a capital or underscores over lines without: names of columns are written like that. */
+/** True for a first line with a capital or underscores above lines without: column names look like that. */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false
@@ -191,7 +191,7 @@ function isTitled(first: string, rest: readonly string[]): boolean {
   return isName(first) && !rest.some(isName)
 }
 
-/** Counts the cells that a sign without blanks after it divides: with blanks it is punctuation. */
+/** Counts the cells separated by a character not followed by blanks; with blanks, it is punctuation. */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1

@@ -22,16 +22,16 @@ import {
 } from './trial.ts'
 import { isGap, isNumber } from './values.ts'
 
-/** A record that may be the header of a list. */
+/** A record that may be the header. */
 export interface Candidate {
   readonly trial: Trial
   readonly at: number
   readonly columns: Columns
-  /** Share of the records after the header that are as wide as it. */
+  /** Share of the records after the header with the same width. */
   readonly fit: number
-  /** False: it may as well be a row, and the lines above it rows that would be lost. */
+  /** False if it may be a row, so that it and the lines above it would be lost. */
   readonly clear: boolean
-  /** True: rows as wide stand above it, and with a number for its column it is one of them. */
+  /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
   readonly among: boolean
 }
 
@@ -43,10 +43,10 @@ interface Place {
   readonly above: readonly number[]
 }
 
-/** Reports of keyword tools begin with their name, dates and settings: the header comes within these records. */
+/** Reports of keyword tools start with their name, dates and settings; the header is within this many records. */
 const headerWithin = 30
 
-/** The header that the first lines of a list have when they are cut in this way. */
+/** Finds the header in the first lines of a list when split with this delimiter. */
 export function findHeader(trial: Trial, shown: string, wishes: Wishes): Candidate | undefined {
   const { records } = trial
   let unclear: Candidate | undefined
@@ -80,13 +80,13 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
   const { trial, at, blankBefore, above } = place
   const number = columnNumber(wishes.column)
   const named = wishes.column !== undefined && number === undefined
-  // Under --delimiter none each line is one query: so are the lines above such a "header".
+  // With --delimiter none, each line is a query, including the lines above such a "header".
   const none = trial.delimiter === null && wishes.delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   const cells = trial.records[at] ?? []
   if (wishes.column === undefined && isTitle(cells)) return titleAt(place)
   if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
-  // Names beside figures may be a header or a row, and a number for the column does not say which.
+  // Names next to figures may be a header or a row, and a column number does not tell which.
   if (number !== undefined && cells.some(isFigure)) return undefined
   const reading = readHeader(cells, wishes.column)
   if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
@@ -97,11 +97,11 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
     )
   }
   const { columns } = reading
-  // A lone word further down may be a query that happens to be called "keyword".
+  // A single word further down may be the query "keyword".
   if (columns.width === 1 && !blankBefore && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A number may stand for a column without a name: a record among rows as wide as itself is a row.
+  // A number may stand for a column without a name; a record among rows of the same width is a row.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -109,7 +109,7 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
   return { trial, at, columns, fit, clear, among }
 }
 
-/** True where most rows hold the word that would name their column: a label such as "q" is no name. */
+/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
 function comesAgain(trial: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const [header = [], ...rows] = rowsFrom(trial, at)
@@ -117,14 +117,14 @@ function comesAgain(trial: Trial, at: number, reading: ReturnType<typeof readHea
   return rows.filter((cells) => cells[query] === header[query]).length * 2 > rows.length
 }
 
-/** The title of a block of related queries: numbers stand below it, and nothing or a blank line above. */
+/** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
 function titleAt({ trial, at, blankBefore, above }: Place): Candidate | undefined {
   const below = trial.records.slice(at + 1)
   const end = below.findIndex(isBlank)
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter((cells) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without a number below it may be a query of its own, but not as exports write it.
+  // Without a number below, it may be a query, unless it is spelled as in exports.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(trial.records[at]?.[0] ?? '')
   if (!blankBefore || fit <= 0.5) return undefined
   if (numbers <= rows.length / 2 && !asExported) return undefined
@@ -137,7 +137,10 @@ function fitOf(trial: Trial, header: number, width: number): number {
   return rows.filter((cells) => cells.length === width).length / rows.length
 }
 
-/** Lines above a header are lost as queries: it must be a header, and they a title or settings, beyond doubt. */
+/**
+ * Lines above a header are not read as queries, so there must be no doubt that it is the header and they are a title or
+ * settings.
+ */
 function isClear(
   { trial, at, blankBefore, above }: Place,
   { fit, numbered }: { fit: number; numbered: boolean },
@@ -157,7 +160,7 @@ function rowsFrom({ records }: Trial, at: number): readonly (readonly string[])[
   return records.slice(at, at + 50).filter((cells) => cells.length === width && !isBlank(cells))
 }
 
-/** True where a name stands over numbers, and no number above it. */
+/** True if a name is followed by numbers, and no number precedes it. */
 function startsNumbers(trial: Trial, at: number, index: number): boolean {
   const [header, ...rows] = rowsFrom(trial, at)
   if (!isName(header?.[index] ?? '')) return false
@@ -168,7 +171,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/** True for a first record that is data: names of columns are no figures, and do not come again further down. */
+/** True for a first record that is data: column names are not figures, and are not repeated further down. */
 export function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -182,7 +185,10 @@ export function isClearlyRow(trial: Trial, at: number): boolean {
   })
 }
 
-/** With a column named by its number, a first line of words alone may be a header: its name would be bought. */
+/**
+ * If the column is given by number, rejects a first line of words that may be a header, because its name would be
+ * bought.
+ */
 export function refuseNames(trial: Trial, shown: string, number: number): void {
   const { records } = trial
   const filled = records.findIndex((cells) => cells.filter((cell) => cell.trim() !== '').length > 1)
@@ -195,7 +201,7 @@ export function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** Refuses a header with lines above it that may be queries. */
+/** Rejects a header preceded by lines that may be queries. */
 export function unclearHeader(shown: string, { trial, at, columns, among }: Candidate): Misuse {
   const cells = trial.records[at] ?? []
   const name = show(cells[columns.query] ?? '')

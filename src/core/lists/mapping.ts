@@ -36,7 +36,7 @@ const roleWords: Readonly<Record<string, Mapping['role'] | 'query'>> = {
   none: null,
 }
 
-/** Reads `Country=gl` and the like; `Phrase=query` says which column holds the queries. */
+/** Parses mappings such as `Country=gl`; `Phrase=query` selects the query column. */
 export function readMaps(typed: readonly string[]): Pick<Wishes, 'column' | 'map'> {
   const map: Mapping[] = []
   let column: string | undefined
@@ -61,7 +61,7 @@ export function readMaps(typed: readonly string[]): Pick<Wishes, 'column' | 'map
   return { column, map }
 }
 
-/** The columns of a header with what a person says about them in the place of what their names say. */
+/** Columns of a header, with the user's mappings replacing the meanings of their names. */
 export function mapColumns(
   { query, others, ...rest }: Columns,
   header: readonly string[],

@@ -1,4 +1,4 @@
-// Opens a list as bytes, whatever it is wrapped in.
+// Opens a list as bytes, whatever its container format.
 
 import { Misuse } from '../../base/errors.ts'
 import type { ReadOptions } from './reader.ts'
@@ -11,7 +11,7 @@ type ListBytes =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
-/** Opens a list, whatever it is wrapped in. */
+/** Opens a list, whatever its container format. */
 export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
@@ -31,7 +31,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   }
 }
 
-/** The one table with queries of a spreadsheet or an archive, or the one that was named. */
+/** Returns the named table of a spreadsheet or archive, or the only one with queries. */
 async function openInside(bare: Source, path: string, options: ReadOptions): Promise<Source> {
   const { shown } = bare
   const archive = await openArchive(path, shown)
@@ -142,7 +142,7 @@ const kinds: readonly { readonly start: string; readonly name: string; readonly 
     { start: '7f454c46', name: 'a program', advice: 'name a list of queries' },
   ]
 
-/** Tells what a file is wrapped in; what cannot be read is refused by the name of what it is. */
+/** Detects the container format; unreadable formats are rejected by name. */
 function wrappingOf(head: Buffer, shown: string): Wrapping {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'

@@ -1,4 +1,4 @@
-// What a person said about how a list is read.
+// Options for reading a list, as specified by the user.
 
 import { z } from 'zod'
 import { Misuse } from '../../base/errors.ts'
@@ -32,17 +32,17 @@ const shape = z
     numbering: z.enum(['keep', 'strip']),
     comments: z.enum(['keep', 'skip']),
     map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })),
-    /** Cells of a row when it was agreed to. */
+    /** Cells per row when the flags were accepted. */
     width: z.number(),
   })
   .partial()
 
-/** The reading of a list as a person typed it. */
+/** Reading options as typed. */
 export type Agreed = {
   readonly [K in keyof Omit<ReadOptions, 'defaults'>]?: ReadOptions[K] | undefined
 }
 
-/** Keeps the typed flags for the next night; null when none were typed. */
+/** Stores the typed flags for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
   const { encoding, delimiter, column, header, skip, sheet } = typed
   const { decimal, formulas, weightColumn, numbering, comments, map = [] } = typed
@@ -67,13 +67,13 @@ export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
   return Object.keys(kept).length === 0 ? null : { ...kept, width: columns.width }
 }
 
-/** Reads the typed flags that the tables keep. */
+/** Reads the typed flags stored in the database. */
 export function readAgreed(kept: unknown): Agreed {
   const found = shape.safeParse(kept)
   return found.success ? found.data : {}
 }
 
-/** Columns by their number, and rows without names, are the same only while the rows are as wide as they were. */
+/** Column numbers, and rows without a header, are only valid while the row width is unchanged. */
 export function refuseOtherShape(
   shown: string,
   { width }: { readonly width?: number | undefined },
@@ -85,7 +85,7 @@ export function refuseOtherShape(
   )
 }
 
-/** Parameters as they are typed: several values are divided by commas, places by repeating the flag. */
+/** Parameters as typed: values are separated by commas; for places, the flag is repeated. */
 export interface Typed {
   readonly place?: readonly string[] | undefined
   readonly language?: string | undefined
@@ -113,7 +113,7 @@ export interface TypedReading {
   readonly sheet?: string
 }
 
-/** Reads how a list is to be read. */
+/** Reads the options for reading a list. */
 export function readReading(typed: TypedReading & Typed): ReadOptions {
   const { encoding, delimiter, header, weightColumn, sheet } = typed
   const { map, column } = readMaps(typed.map ?? [])
@@ -148,7 +148,7 @@ function lines(typed: string | undefined): number | undefined {
   throw new Misuse(`expected --skip to be a number of lines, got ${JSON.stringify(typed)}`)
 }
 
-/** Reads the parameters that hold for a whole list. */
+/** Reads the parameters that apply to a whole list. */
 export function readDefaults(typed: Typed): Defaults {
   return {
     location: typed.place?.map((text) => one('--place', text, checkPlace)) ?? [],

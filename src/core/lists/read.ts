@@ -1,4 +1,4 @@
-// Opens a list: finds how it is written on its first lines, and reads its queries piece by piece.
+// Opens a list: detects its format from its first lines, and reads its queries piece by piece.
 
 import { count } from '../../base/cli/text.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -16,33 +16,33 @@ import { isBlank, tryOut } from './trial.ts'
 
 export type { ColumnFindings, ListPiece, ReadOptions }
 
-/** Findings on the first lines of a list. */
+/** Findings from the first lines of a list. */
 export interface Heading {
-  /** The file as it was typed, and its table where it holds several. */
+  /** File name as typed, and the table if the file has several. */
   readonly file: string
   readonly sheet: string | null
   readonly encoding: Encoding
   readonly dialect: Dialect
   readonly verdict: ColumnFindings
-  /** The first rows below the header. */
+  /** First rows below the header. */
   readonly rows: readonly (readonly string[])[]
-  /** The column that looks most like queries beside the one that is read; null: none does. */
+  /** Next most likely query column; null: none. */
   readonly runnerUp: number | null
 }
 
 interface OpenList {
   readonly heading: Heading
   readonly pieces: AsyncIterable<ListPiece>
-  /** Headers found further down, where blocks or joined files begin. */
+  /** Line numbers of further headers, where blocks or joined files start. */
   readonly headersAgain: readonly number[]
-  /** Columns that nothing is taken from although their names promise it, and why. */
+  /** Columns that are ignored despite their names, and why. */
   readonly notices: readonly string[]
-  /** After the last piece: how the list has to be read instead, when its rows say otherwise than its beginning. */
+  /** After the last piece: how the list must be read instead if its rows contradict its beginning. */
   readonly again: () => ColumnFindings | null
 }
 
 const headSize = 256 * 1024
-/** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
+/** Opens a list. Ambiguities in its beginning are rejected before the list is read in full. */
 export async function openList(
   source: Source,
   options: ReadOptions,
@@ -89,7 +89,7 @@ export async function openList(
 const shownRows = 3
 const scoredRows = 200
 
-/** Labels such as "high" and "low" stay below it. */
+/** Labels such as "high" and "low" score lower. */
 const likelyScore = 0.6
 
 function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect): number | null {
@@ -99,7 +99,7 @@ function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect):
   return other?.index ?? null
 }
 
-/** Queries go to somebody else: addresses of people among them are named. */
+/** Queries are sent to a third party, so warn about personal addresses among them. */
 function mailNotice(
   rows: readonly (readonly string[])[],
   { columns: { query } }: Dialect,
@@ -110,7 +110,7 @@ function mailNotice(
   return [`${lines}: personal data would go to the search API`]
 }
 
-/** The rows of the beginning of a list, without what stands above them. */
+/** First rows of a list, without the lines above them. */
 function rowsBelow(
   text: Buffer,
   { delimiter, headerLine }: Dialect,
@@ -127,7 +127,7 @@ function nothingIn(shown: string, whole: boolean): Misuse {
   return new Misuse(`expected queries in ${shown}, got ${found}`)
 }
 
-/** The whole lines among the first bytes. */
+/** Complete lines among the first bytes. */
 async function decodeHead(
   { head, whole }: { head: Buffer; whole: boolean },
   encoding: Encoding,

@@ -1,4 +1,4 @@
-// Turns the text of a list, piece by piece, into queries and rejected lines.
+// Converts the text of a list, piece by piece, to queries and rejected lines.
 
 import { Misuse } from '../../base/errors.ts'
 import {
@@ -18,31 +18,31 @@ import { type ColumnFindings, Survey } from './soft-columns.ts'
 import type { Wishes } from './trial.ts'
 import { type DecimalSign, isNumber } from './values.ts'
 
-/** A piece of a list: what its lines gave, in their order. */
+/** A piece of a list: results of its lines, in order. */
 export interface ListPiece {
   readonly queries: readonly ListedQuery[]
   readonly rejected: readonly Rejection[]
-  /** Lines that gave queries. */
+  /** Number of lines that contained queries. */
   readonly usable: number
-  /** Number of the last line read. */
+  /** Last line number read. */
   readonly line: number
 }
 
 type RowWishes = Omit<RowOptions, 'columns' | 'verdict'> &
   Wishes & { readonly decimal?: DecimalSign | undefined }
 
-/** Everything that a person or a schedule says about reading a list. */
+/** Options for reading a list, from a user or a schedule. */
 export interface ReadOptions extends RowWishes {
   readonly encoding?: string | undefined
-  /** Lines that are left out at the beginning. */
+  /** Number of lines to skip at the start. */
   readonly skip?: number | undefined
-  /** Of a spreadsheet or an archive: which of its tables. */
+  /** Table of a spreadsheet or archive to read. */
   readonly sheet?: string | undefined
-  /** Cells of a row when the flags were typed. */
+  /** Cells per row when the flags were typed. */
   readonly width?: number | undefined
 }
 
-// Places, languages and devices multiply out: a few lines may give very many queries.
+// Places, languages and devices multiply, so a few lines may give very many queries.
 const mostQueries = 5_000
 
 const nameOrQuery = 'a column name at the start of a block, which may be a header or a query'
@@ -64,7 +64,7 @@ interface Known {
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-/** Turns the text of a list, piece by piece, into its queries. */
+/** Converts the text of a list, piece by piece, to queries. */
 export class Reader {
   readonly headersAgain: number[] = []
   readonly survey: Survey
@@ -130,7 +130,7 @@ export class Reader {
     for (const query of row) found.queries.push(query)
   }
 
-  /** True for a record that holds no query of its own: a header, or what may be one. */
+  /** True for a record without a query of its own: a header, or a possible one. */
   #isHeaderAgain(record: RecordOfList, found: Found): boolean {
     const { cells, line } = record
     const judgement = this.#headers.judge(cells, line, this.#blankBefore)
@@ -158,7 +158,7 @@ interface RecordOfList {
   readonly texts: LineTexts
 }
 
-/** The record as it stands in the file. */
+/** Text of the record as in the file. */
 function textOf({ cells, line, texts }: RecordOfList): string {
   return texts.of(line, linesOf(cells))
 }
@@ -168,12 +168,14 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record further down: a row, one that may be a header as well, or a header and its columns. */
+/** A record further down: a row, one that may also be a header, or a header with its columns. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
 
-/** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
+/**
+ * Detects further headers: exports may contain several blocks, and people concatenate files, each with its own header.
+ */
 class Headers {
   readonly #shown: string
   readonly #wishes: Wishes
@@ -191,7 +193,7 @@ class Headers {
     this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
   }
 
-  /** Called for every record, so it must be quick: the first cell shows of nearly all of them that they are rows. */
+  /** Called for every record, so it must be fast: for nearly all of them, the first cell shows that they are rows. */
   judge(cells: readonly string[], line: number, blankBefore: boolean): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -204,7 +206,7 @@ class Headers {
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
-    // Below a blank line a lone word may be a query that happens to be called "keyword"; a mark begins a file.
+    // Below a blank line, a single word may be the query "keyword"; a byte order mark starts a new file.
     return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
   }
 
@@ -220,7 +222,7 @@ class Headers {
     return readMeaning(cell)?.role === 'query'
   }
 
-  /** Other columns from here on when most of the cells are names: a row may well hold the word "keyword". */
+  /** Switches columns if most cells are names; a row may well contain the word "keyword". */
   #judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = cells.filter((cell) => cell.trim() !== '')
     if (filled.length < 2 || filled.some(isNumber)) return 'row'

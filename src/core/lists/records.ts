@@ -1,10 +1,10 @@
-// Cuts text into records and numbers their lines.
+// Splits text into records and numbers their lines.
 
 import { CsvError, type Options, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
-/** Records of a piece of a file, each with the number of the line it begins on. */
+/** Records of a piece of a file, each with its first line number. */
 interface Records {
   readonly cells: (readonly string[])[]
   readonly lines: number[]
@@ -12,22 +12,22 @@ interface Records {
   readonly texts: LineTexts
 }
 
-/** A line whose quotes leave open where its cells end. */
+/** A line whose quotes are ambiguous. */
 interface Broken {
   readonly line: number
   readonly reason: string
   readonly content: string
 }
 
-// Longer than any row of a real export; what is longer is no list of queries.
+// Longer than any row of a real export; longer records are not queries.
 const longestRecord = 1024 * 1024
 
-/** Stands for "one query a line": a character that no text of a list holds. */
+/** Represents "one query per line": a character that never occurs in a list. */
 const noDelimiter = '\u001f'
 
 const mark = Buffer.from('\ufeff')
 
-/** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
+/** Splits UTF-8 text into records; an unclosed quote rejects its own line, not the rest of the file. */
 export class Cutter {
   readonly #options: Options & { readonly delimiter: string }
   readonly #delimiter: Buffer
@@ -35,7 +35,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** A quoted cell that goes on is looked at again when twice as much of it is there. */
+  /** An unfinished quoted cell is parsed again once its length has doubled. */
   #patience = 0
   #line = 1
 
@@ -50,7 +50,7 @@ export class Cutter {
     }
   }
 
-  /** The records that are whole by now; what is unfinished waits for the next piece. */
+  /** Returns the complete records; an unfinished one waits for the next piece. */
   push(piece: Buffer, last: boolean): Records {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     const texts = new LineTexts(bytes, this.#line)
@@ -75,7 +75,7 @@ export class Cutter {
       if (at === bytes.length) return at
       whole &&= this.#cutWhole(at === 0 ? bytes : bytes.subarray(at), found)
       if (whole) return bytes.length
-      // Once a piece holds an error it is cut record by record: the parser would begin anew behind each of them.
+      // A piece with an error is split record by record, because the parser would start over after each error.
       const record = recordAt(bytes, at, this.#delimiter)
       if (typeof record === 'object') {
         this.#keep(record.cells, found)
@@ -100,7 +100,7 @@ export class Cutter {
     this.#line += linesOf(cells)
   }
 
-  /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
+  /** Handles the lines before the first cell that starts with a quote; elsewhere, a quote is an ordinary character. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
     const opening = openingQuote(bytes, at, this.#options.delimiter)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
@@ -120,20 +120,22 @@ export class Cutter {
     return true
   }
 
-  /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
+  /**
+   * Without quotes, every line end ends a record, and using the parser would take most of the time of reading a list.
+   */
   #cutPlain(part: Buffer, found: Records): void {
     const { delimiter } = this.#options
     for (let at = 0; at < part.length;) {
       const end = firstLineEnd(part, at)
       const next = end < 0 ? part.length : end
-      // Line by line: a cell cut out of a larger text would keep all of that in memory.
+      // Decode line by line, because a substring of a larger text would keep all of it in memory.
       found.cells.push(part.toString('utf8', at, textEnd(part, next)).split(delimiter))
       found.lines.push(this.#line++)
       at = next
     }
   }
 
-  /** The parser tries every line end at every character: it is given only those that occur. */
+  /** The parser tries every record delimiter at every character, so pass only those that occur. */
   #optionsFor(part: Buffer): Options {
     const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
     return { ...this.#options, record_delimiter: ends }
@@ -141,7 +143,7 @@ export class Cutter {
 
   #cutBroken(line: Buffer, reason: string, found: Records): void {
     const number = this.#line++
-    // The mark of a joined file stands before the quote of its first cell.
+    // In a concatenated file, the byte order mark precedes the quote of the first cell.
     const marked = line.subarray(0, mark.length).equals(mark)
     const saved = this.#save(marked ? line.subarray(mark.length) : line)
     if (typeof saved === 'object') {
@@ -157,7 +159,7 @@ export class Cutter {
     })
   }
 
-  /** Cuts a line that has one reading only: blanks around quoted cells, or quotes in a list of plain lines. */
+  /** Splits a line that can be read in only one way: with blanks around quoted cells, or quotes in a plain list. */
   #save(line: Buffer): readonly string[] | string | undefined {
     if (!this.#literal) {
       const text = line.toString('utf8', 0, textEnd(line, line.length))
@@ -176,7 +178,7 @@ export class Cutter {
   }
 }
 
-/** The records, or the code of the first error. */
+/** Returns the records, or the code of the first error. */
 function attempt(bytes: Buffer, options: Options): string[][] | string {
   try {
     return parse(bytes, options)
@@ -186,7 +188,7 @@ function attempt(bytes: Buffer, options: Options): string[][] | string {
   }
 }
 
-/** Counts the lines of a record: one, and one more for each line end in its quoted cells. */
+/** Counts the lines of a record: one, plus one per line end in its quoted cells. */
 export function linesOf(cells: readonly string[]): number {
   let lines = 1
   for (const cell of cells) {
@@ -202,7 +204,9 @@ const quote = 34
 const blanks: readonly (number | undefined)[] = [32, 9]
 const starts: readonly (number | undefined)[] = [undefined, 10, 13]
 
-/** The record that begins here and where it ends, or why its cells cannot be told apart; as the parser reads it. */
+/**
+ * Returns the record that starts here and where it ends, or why its cells are ambiguous; follows the parser's rules.
+ */
 function recordAt(
   bytes: Buffer,
   from: number,
@@ -236,14 +240,14 @@ function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly tex
   return { end, text: textEnd(bytes, end) }
 }
 
-/** Two quotes stand for one; below 0 when none closes. */
+/** Skips doubled quotes; negative if there is no closing quote. */
 function closingQuote(bytes: Buffer, from: number): number {
   let close = bytes.indexOf(quote, from)
   while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
   return close
 }
 
-/** Finds the next cell that begins with a quote, below 0 when none does; a byte order mark before it does not count. */
+/** Finds the next cell that starts with a quote, ignoring a byte order mark before it; negative if there is none. */
 function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
   const sign = Buffer.from(delimiter).at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
@@ -257,8 +261,8 @@ function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
 }
 
 /**
- * The cells of one line, or the reason why they cannot be told apart. Only a cell that begins with a quote is quoted:
- * `24" monitor,100` holds two cells.
+ * Cells of one line, or the reason why they are ambiguous. Only a cell that starts with a quote is quoted: `24"
+ * monitor,100` has two cells.
  */
 function cutLine(text: string, delimiter: string, trims: boolean): readonly string[] | string {
   const opens = trims ? /\s*"/y : /"/y
@@ -299,7 +303,7 @@ function quotedCell(text: string, from: number): { value: string; end: number } 
   }
 }
 
-/** The lines of a piece as they stand in the file, asked for in their order. */
+/** Lines of a piece as in the file; must be requested in order. */
 export class LineTexts {
   readonly #bytes: Buffer
   readonly #first: number
@@ -330,10 +334,10 @@ export class LineTexts {
   }
 }
 
-/** Takes the first lines of a text away and leaves their ends: so every other line keeps its number. */
+/** Removes the first lines of a text but keeps their line ends, so that line numbers do not change. */
 export class LineSkipper {
   #left: number
-  /** The piece before ended between the two signs of a line end. */
+  /** True if the previous piece ended in the middle of a CRLF. */
   #halfEnd = false
 
   constructor(lines = 0) {
@@ -357,7 +361,7 @@ export class LineSkipper {
   }
 }
 
-/** The text of a list without its first lines. */
+/** Text of a list without its first lines. */
 export async function* skipLines(
   pieces: AsyncIterable<Buffer>,
   lines: number | undefined,
@@ -366,7 +370,7 @@ export async function* skipLines(
   for await (const piece of pieces) yield skipper.pass(piece)
 }
 
-/** Counts the lines of a piece, with a last one that no line end closes. */
+/** Counts the lines of a piece, including an unterminated last one. */
 function countLines(bytes: Buffer): number {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -1,4 +1,4 @@
-// Writes the rejected lines of a list into a file beside it.
+// Writes the rejected lines of a list to a file next to it.
 
 import { hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -12,38 +12,38 @@ import type { Rejection } from './rows.ts'
 const header = ['line', 'reason', 'content'] as const
 const ending = '.rejected.csv'
 
-/** Bytes of a name that every common file system takes. */
+/** Longest file name in bytes that all common file systems support. */
 const longestName = 255
 
-/** The list whose lines were rejected. */
+/** The list with rejected lines. */
 interface RejectingList {
-  /** Null: standard input. */
+  /** Null for standard input. */
   readonly path: string | null
   readonly name: string
-  /** Folder for a file that cannot be beside its list. */
+  /** Folder for files that can't be written next to their list. */
   readonly home: string
 }
 
-/** The file of the rejected lines, or the reason why none could be written. */
+/** File of the rejected lines, or why none could be written. */
 export type RejectsFile =
   | { readonly path: string; readonly beside: boolean }
   | { readonly path: null; readonly reason: string }
 
-/** Beside the list, under its name. */
+/** File next to the list, with its name. */
 export function rejectsPath(list: string): string {
   const stem = basename(list, extname(list))
   const fits = Buffer.byteLength(stem + ending) <= longestName
   return join(dirname(list), fits ? `${stem}${ending}` : markedName(stem, list))
 }
 
-/** In one folder for the lists of all folders: those of the same name differ by a part of their hash. */
+/** One folder for lists of all folders; lists with the same name differ in part of their hash. */
 function rejectsElsewhere({ path, name, home }: RejectingList): string {
   const stem = path === null ? name : basename(path, extname(path))
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
   return join(home, 'rejected', markedName(safe, path ?? `standard input: ${name}`))
 }
 
-/** As much of a name as a file system takes, and a part of the hash of what it stands for. */
+/** Truncates a name to the file system's limit and adds part of a hash. */
 function markedName(stem: string, hashed: string): string {
   const rest = `.${hash('sha256', hashed, 'hex').slice(0, 8)}${ending}`
   const most = Buffer.from(stem).subarray(0, longestName - rest.length)
@@ -51,8 +51,8 @@ function markedName(stem: string, hashed: string): string {
 }
 
 /**
- * Writes the rejected lines beside their list, or under the home when that cannot be: the folder may be read-only, or
- * hold a file of that name which is not ours to replace.
+ * Writes the rejected lines next to their list, or under the home folder if that is impossible: the folder may be
+ * read-only, or contain an unrelated file of that name.
  */
 export async function writeRejects(
   list: RejectingList,
@@ -73,7 +73,7 @@ export async function writeRejects(
   return reason === null ? { path: other, beside: false } : { path: null, reason }
 }
 
-/** Takes away what an earlier reading left, now that no line is rejected. */
+/** Removes the file of an earlier reading once no line is rejected. */
 export async function removeRejects(list: RejectingList): Promise<void> {
   if (list.path !== null) await removeOurs(rejectsPath(list.path))
   await removeOurs(rejectsElsewhere(list))
@@ -81,7 +81,7 @@ export async function removeRejects(list: RejectingList): Promise<void> {
 
 async function removeOurs(path: string): Promise<void> {
   if ((await firstLine(path)) !== csvLines([header])) return
-  // A folder that lets nothing go keeps an old file: the lines that count are in the tables.
+  // If the file can't be deleted, leave it: the authoritative lines are in the database.
   await rm(path, { force: true }).catch(() => undefined)
 }
 
@@ -90,7 +90,7 @@ async function isOurs(path: string): Promise<boolean> {
   return line === undefined || line === csvLines([header])
 }
 
-/** Undefined when nothing is there; an empty text for what cannot be read, or is no file of its own. */
+/** Returns undefined if nothing exists; an empty string if it can't be read or is not a regular file. */
 async function firstLine(path: string): Promise<string | undefined> {
   let handle: FileHandle
   try {
@@ -120,7 +120,7 @@ async function onDisk<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the refusal of the file system; null when there was none. */
+/** Returns the file system's error message; null if there was none. */
 async function trouble(work: () => Promise<void>): Promise<string | null> {
   try {
     await work()
@@ -131,7 +131,9 @@ async function trouble(work: () => Promise<void>): Promise<string | null> {
   }
 }
 
-/** Written whole under another name first: a reader never sees half of it, and a link in its place is not followed. */
+/**
+ * Writes a temporary file first and renames it, so that no reader sees a partial file and a symlink is not followed.
+ */
 async function write(path: string, pages: AsyncIterable<readonly Rejection[]>): Promise<void> {
   const draft = join(dirname(path), `.rejected.${randomUUID()}`)
   const handle = await onDisk(open(draft, 'wx', 0o644))

@@ -1,4 +1,4 @@
-// Turns rows into queries.
+// Converts rows to queries.
 
 import { Misuse } from '../../base/errors.ts'
 import { type Device, keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
@@ -28,10 +28,10 @@ import {
   stripMatchType,
 } from './values.ts'
 
-/** One query of a row, with what the row says about it. */
+/** One query of a row, with its attributes. */
 export interface ListedQuery extends Rhythm {
   readonly line: number
-  /** As `queryIdBytes` makes it. */
+  /** As created by `queryIdBytes`. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -39,10 +39,10 @@ export interface ListedQuery extends Rhythm {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
-  /** Numbers of the tool that made the list. */
+  /** Numbers from the tool that created the list. */
   readonly cpc: number | null
   readonly difficulty: number | null
-  /** The text as the file gave it, when it differs from what is sent. */
+  /** Text from the file if it differs from what is sent. */
   readonly given: string | null
 }
 
@@ -56,7 +56,7 @@ export interface RowOptions {
   readonly columns: Columns
   readonly defaults: Defaults
   readonly matchTypes: 'keep' | 'strip'
-  /** Formulas are refused unless a person wants them as they stand. */
+  /** Formulas are rejected unless the user wants them as they are. */
   readonly formulas?: 'keep' | 'refuse' | undefined
   readonly numbering?: 'keep' | 'strip' | undefined
   readonly verdict: ColumnFindings
@@ -64,23 +64,23 @@ export interface RowOptions {
 
 type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 
-// How advertising accounts begin the lines below their tables, language by language.
+// Beginnings of total lines below advertising reports, by language.
 const total =
   /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?(?:[:：]| - |$)/iu
 
-/** True for the line below a table that sums it up; the bare word is one only with its capital. */
+/** True for a total line below a table; a single lower-case word does not count. */
 function isTotal(text: string): boolean {
   return total.test(text) && !/^\p{Ll}+$/u.test(text)
 }
 
-/** Turns the records of one list into queries. */
+/** Converts the records of one list to queries. */
 export class Rows {
   readonly #options: RowOptions
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   readonly #hasRhythm: boolean
-  /** The same for every query when no column says more. */
+  /** Attributes shared by all queries if no column specifies more. */
   readonly #same: About | null
 
   constructor(options: RowOptions) {
@@ -94,7 +94,7 @@ export class Rows {
     this.#same = describes ? null : valueOf(this.#about([]))
   }
 
-  /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
+  /** Queries of a record, or why it has none; undefined for an empty record. */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
     const { columns, matchTypes, formulas, numbering } = this.#options
     const given = cells[columns.query]
@@ -150,7 +150,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** A tool's own number that cannot be read costs no query. */
+  /** A tool's own number that can't be parsed does not reject the query. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return known(null)
@@ -194,7 +194,7 @@ function queryOf(
   return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
-/** Blank cells may be missing or too many; anything else means that the cells stand under wrong names. */
+/** Blank cells may be missing or extra; any other mismatch means that cells are under the wrong names. */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (
     cells.length >= columns.needed &&
@@ -212,12 +212,12 @@ function isBlank(cells: readonly string[]): boolean {
 
 const longestContent = 500
 
-/** The beginning of a line, as far as a table can hold it. */
+/** Start of a line, in a form that can be stored. */
 export function contentOf(text: string): string {
   return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
 
-/** Values for every row: they win over the columns of the list, and several multiply out. */
+/** Values for every row: they override the list's columns, and several values multiply. */
 export interface Defaults {
   readonly location: readonly (string | null)[]
   readonly hl: readonly (string | null)[]
@@ -228,7 +228,7 @@ export interface Defaults {
   readonly tags: readonly string[]
 }
 
-/** Nothing but what the list itself says. */
+/** No defaults: only what the list specifies. */
 export const noDefaults: Defaults = {
   location: [],
   hl: [],
@@ -239,16 +239,16 @@ export const noDefaults: Defaults = {
   tags: [],
 }
 
-/** Everything about a query but its text. */
+/** Request parameters other than the query text. */
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-/** More than most lists have of places, languages and devices together; beyond them each row is read anew. */
+/** More combinations of places, languages and devices than most lists have; further ones are not cached. */
 const mostRequests = 10_000
 
-/** The queries of one line are in memory at once; a line that gives more than this is a mistake. */
+/** The queries of one line are in memory at once; a line with more than this is a mistake. */
 const mostOfOne = 20_000
 
-/** Reads places, languages, countries, numbers and devices of rows; several values multiply out. */
+/** Reads places, languages, countries, numbers and devices of rows; several values multiply. */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
@@ -262,7 +262,7 @@ class Requests {
     refuseTooMany(defaults)
     this.#columns = columns
     this.#defaults = defaults
-    // Two letters of a column of ours are sent as they stand; in a tool's they have to be known.
+    // In our own columns, two-letter codes are sent as given; in a tool's columns, they must be known.
     this.#language = columns.get('hl')?.tool === true ? knownLanguage : checkLanguage
     this.#country = columns.get('gl')?.tool === true ? knownCountry : checkCountry
     this.#read = requestRoles.flatMap((role) => {
@@ -321,7 +321,7 @@ class Requests {
   }
 }
 
-/** The values of a flag, or those of a cell, each once. */
+/** Distinct values of a flag or cell. */
 function checkAll<T>(
   fixed: readonly T[],
   parts: readonly string[],
@@ -337,7 +337,7 @@ function checkAll<T>(
   return { ok: true, value: [...values] }
 }
 
-/** Flags that multiply out every row too far are refused at once, not row by row. */
+/** Rejects flags that multiply every row too much up front, not row by row. */
 function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return

@@ -1,4 +1,4 @@
-// Surveys columns that may bear a name of ours and hold something else.
+// Examines columns that may have a known name but other contents.
 
 import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
 import {
@@ -12,9 +12,9 @@ import {
   readNumber,
 } from './values.ts'
 
-/** Columns that bear a name of ours and hold something else, and the decimal signs of the others. */
+/** Columns with a known name but other contents, and the decimal signs of the others. */
 export interface ColumnFindings {
-  /** Columns that nothing is taken from, by their index, and why. */
+  /** Ignored columns by index, with the reason. */
   readonly ignored: ReadonlyMap<number, string>
   readonly decimals: ReadonlyMap<number, DecimalSign>
 }
@@ -33,7 +33,7 @@ interface SurveyOptions {
   readonly delimiter: string | null
 }
 
-/** Looks at whole columns of priorities, weights and rhythms before one of them costs a query. */
+/** Examines whole columns of priorities, weights and intervals before any of them rejects a query. */
 export class Survey {
   readonly #tallies: Tally[]
   readonly #options: SurveyOptions
@@ -82,7 +82,7 @@ export class Survey {
   }
 }
 
-/** True when two looks at a list came to the same. */
+/** True if two surveys of a list have the same result. */
 export function sameFindings(one: ColumnFindings, other: ColumnFindings): boolean {
   return spelled(one) === spelled(other)
 }
@@ -104,7 +104,7 @@ function isNumeric({ role }: ListColumn): boolean {
 }
 
 function fits({ column: { role }, last }: Tally, cell: string): boolean {
-  // Ranks stand in columns called "place", and the numbers of rows in columns called "num".
+  // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
   if (role === 'location') return !isNumber(cell)
   if (role === 'num') return last === '' || Number(cell) !== Number(last) + 1
   if (role === 'priority') return checkPriority(cell).ok
@@ -136,7 +136,7 @@ export function surveyOf(
   return survey.verdict()
 }
 
-/** Names the columns that are not read although they look as if they were. */
+/** Names the ignored columns that a user may expect to be read. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
   const left = [...ignored].map(([index, why]) => {
     const name = header[index] ?? String(index + 1)

@@ -6,30 +6,30 @@ import { Misuse, unreadable } from '../../base/errors.ts'
 
 /** A list as bytes. */
 export interface Source {
-  /** The path as the person typed it, or `standard input`. */
+  /** Path as typed, or `standard input`. */
   readonly shown: string
-  /** Of a table inside it: the archive or workbook, and the name of the table. */
+  /** For a table inside a container: the archive or workbook, and the table's name. */
   readonly file?: string
   readonly sheet?: string
   readonly chunks: AsyncIterable<Buffer>
-  /** Bytes of the whole file, null where nobody knows, and of what was read of it so far. */
+  /** Size of the whole file in bytes, null if unknown, and the bytes read so far. */
   readonly size: number | null
   readonly taken: () => number
-  /** Throws when the file has changed since reading began. */
+  /** Throws if the file has changed since reading started. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
-  /** Remarks about parts that are not read. */
+  /** Notices about parts that are not read. */
   readonly notices?: readonly string[]
-  /** Rows of a spreadsheet that nobody sees, as far as it was read. */
+  /** Hidden rows of a spreadsheet, as far as it has been read. */
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-// Small pieces are freed while they are young: with larger ones half of the time goes into collecting garbage.
+// Small chunks are freed while young; with larger ones, half of the time is spent on garbage collection.
 const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'
 
-/** Opens a file; folders, pipes and devices are refused. */
+/** Opens a file; folders, pipes and devices are rejected. */
 export async function openFile(path: string, shown: string): Promise<Source> {
   const handle = await openHandle(path, shown)
   try {
@@ -41,9 +41,9 @@ export async function openFile(path: string, shown: string): Promise<Source> {
 }
 
 async function openHandle(path: string, shown: string): Promise<FileHandle> {
-  // Before it is opened: who writes into a pipe loses what was written when a reader comes and goes.
+  // Check before opening: opening and closing a pipe would make its writer lose data.
   refuseOthers(await stat(path).catch(failed(shown)), shown)
-  // Not blocking: a pipe that takes the place of the file meanwhile would hold the program for ever.
+  // Non-blocking, because if a pipe replaced the file in the meantime, the open would hang forever.
   return open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(failed(shown))
 }
 
@@ -53,7 +53,7 @@ function failed(shown: string): (cause: unknown) => never {
   }
 }
 
-/** Only a file can be read as often as it takes. */
+/** Only a regular file can be read repeatedly. */
 function refuseOthers(found: Stats, shown: string): void {
   if (found.isFile()) return
   const got = found.isDirectory()
@@ -91,7 +91,7 @@ async function* chunksOf(
   meter: { taken: number },
 ): AsyncGenerator<Buffer> {
   for (;;) {
-    // A buffer of its own for each chunk: the one before may still be held by an unfinished line.
+    // Each chunk needs its own buffer, because an unfinished line may still refer to the previous one.
     const buffer = Buffer.allocUnsafeSlow(chunkSize)
     const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch((cause: unknown) => {
       throw unreadable(shown, cause, folder)
@@ -104,7 +104,7 @@ async function* chunksOf(
 
 export const streamName = 'standard input'
 
-/** Reads what is piped in. */
+/** Reads from a pipe. */
 export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: streamName,
@@ -125,7 +125,7 @@ async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer
   }
 }
 
-/** The first bytes of a source, and all of them again as one stream. */
+/** Returns the first bytes of a source, and a stream of all bytes including these. */
 export async function peek(
   chunks: AsyncIterable<Buffer>,
   size: number,

@@ -1,4 +1,4 @@
-// Reads small CSV files of settings.
+// Reads small CSV configuration files.
 
 import { Misuse } from '../../base/errors.ts'
 import { plainName } from './columns.ts'
@@ -6,17 +6,17 @@ import { decode, detectEncoding } from './encoding.ts'
 import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 
-/** A row of a small file of settings, by the names of its header. */
+/** A row of a configuration file, by column name. */
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
-  /** Why its cells cannot be told apart; null for a good row. */
+  /** Why its cells are ambiguous; null for a valid row. */
   readonly problem: string | null
 }
 
 const largest = 4 * 1024 * 1024
 
-/** Reads a small CSV file with a header, its columns divided by commas; names are lower case, blanks for underscores too. */
+/** Reads a small comma-separated file with a header; names are lower case, with blanks instead of underscores. */
 export async function readTable(path: string, shown: string): Promise<readonly TableRow[]> {
   const rows = await readRows(path, shown)
   const bad = rows.find(({ problem }) => problem !== null)
@@ -24,7 +24,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** The same, with a row whose cells cannot be told apart among the others instead of an error. */
+/** The same, but an ambiguous row is returned among the others instead of throwing. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {
@@ -64,7 +64,7 @@ function take({ cells, lines, broken }: ReturnType<Cutter['push']>, rows: Row[])
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An editor or a checkout in the middle of rewriting it: that must not read as "no rows at all".
+  // An editor or checkout may be rewriting the file; that must not be read as "no rows".
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write the names of its columns`,

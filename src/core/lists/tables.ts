@@ -1,4 +1,4 @@
-// Chooses among the tables of a spreadsheet or an archive.
+// Selects a table of a spreadsheet or archive.
 
 import { Misuse } from '../../base/errors.ts'
 import { leastScore, scoreColumns } from './column-score.ts'
@@ -10,7 +10,7 @@ import { dividesRows, isBlank, mostCommonWidth, tryOut, wantedDelimiters } from 
 /** A table inside an archive. */
 export interface Table {
   readonly name: string
-  /** True for a sheet that its spreadsheet does not show. */
+  /** True for a hidden sheet. */
   readonly hidden: boolean
   readonly size: number
   readonly chunks: () => AsyncGenerator<Buffer>
@@ -25,13 +25,13 @@ interface Choice {
 interface Judged {
   readonly table: Table
   readonly columns: readonly string[]
-  /** Why it cannot be read as it is; null for a list with a header. */
+  /** Why it can't be read as it is; null for a list with a header. */
   readonly problem: Misuse | null
 }
 
 const mostTables = 200
 
-/** The one table that may be meant; several are refused, as is one that cannot be read. */
+/** Returns the only table that may be meant; rejects several, or one that can't be read. */
 export async function chooseTable(
   tables: readonly Table[],
   shown: string,
@@ -67,7 +67,7 @@ export async function chooseTable(
   )
 }
 
-/** Tables by their names, as a message shows them. */
+/** Formats table names for a message. */
 export function namesOf(tables: readonly Table[]): string {
   const names = tables
     .slice(0, 20)
@@ -75,7 +75,7 @@ export function namesOf(tables: readonly Table[]): string {
   return `${names.join(', ')}${tables.length > 20 ? ` and ${tables.length - 20} more` : ''}`
 }
 
-/** Null for a table that is plainly no list of queries. */
+/** Null for a table that is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
   const source = opened(table)
   const columns = await beginningOf(opened(table), options)
@@ -94,17 +94,17 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// The first column of what exports put beside their queries.
+// First column of other tables that exports include next to their queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about'.split(
     ',',
   ),
 )
 
-/** The first cells of a table that may be a list; null where none of its columns holds texts to search for. */
+/** First cells of a table that may be a list; null if no column contains possible queries. */
 async function beginningOf(source: Source, options: ReadOptions): Promise<string[] | null> {
   const { head } = await peek(source.chunks, 64 * 1024)
-  // Latin letters in another encoding are letters all the same here.
+  // It does not matter here if letters are decoded in the wrong encoding.
   const utf16 = head[0] === 0xff || head[1] === 0
   const text = Buffer.from(head.toString(utf16 ? 'utf16le' : 'utf8').replace(/^\ufeff/u, ''))
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))

@@ -1,4 +1,4 @@
-// Cuts the beginning of a list with a delimiter, to see whether it fits.
+// Splits the beginning of a list with a delimiter, to see whether it fits.
 
 import { Misuse } from '../../base/errors.ts'
 import { type Mapping, readHeader } from './columns.ts'
@@ -10,22 +10,22 @@ import { isGap, isNumber } from './values.ts'
 export interface Wishes {
   readonly delimiter?: string | undefined
   readonly column?: string | undefined
-  /** False: the first line is a row like the others. */
+  /** False: the first line is an ordinary row. */
   readonly header?: boolean | undefined
   readonly map?: readonly Mapping[] | undefined
   readonly weightColumn?: string | undefined
-  /** For numbers and bullets before queries; undefined refuses such a list. */
+  /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
   readonly numbering?: 'keep' | 'strip' | undefined
-  /** For lines that begin with # or //; undefined refuses such a list. */
+  /** Handling of lines that start with # or //; if undefined, such a list is rejected. */
   readonly comments?: 'keep' | 'skip' | undefined
 }
 
-/** The beginning of a list, cut with one delimiter. */
+/** Beginning of a list, split with one delimiter. */
 export interface Trial {
   readonly delimiter: string | null
   readonly records: readonly (readonly string[])[]
   readonly lines: readonly number[]
-  /** Lines that could not be divided into fields. */
+  /** Lines that could not be split into fields. */
   readonly broken: readonly number[]
 }
 
@@ -38,7 +38,7 @@ const delimiterNames: Readonly<Record<string, string>> = {
   pipe: '|',
 }
 
-/** The delimiters to try: the one that was typed, or all that are usual. */
+/** Delimiters to try: the typed one, or all common ones. */
 export function wantedDelimiters(wish: string | undefined): readonly (string | null)[] {
   if (wish === undefined) return [...delimiters, null]
   if (wish.toLowerCase() === 'none') return [null]
@@ -49,13 +49,13 @@ export function wantedDelimiters(wish: string | undefined): readonly (string | n
   )
 }
 
-/** A delimiter as a person types it. */
+/** A delimiter as a user would type it. */
 export function typedDelimiter(delimiter: string | null): string {
   const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
   return name?.[0] ?? delimiter ?? 'none'
 }
 
-/** Cuts the beginning of a list with a delimiter. */
+/** Splits the beginning of a list with a delimiter. */
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
@@ -73,17 +73,17 @@ export function tryOut(
   }
 }
 
-/** True for a cell that may be the name of a column. */
+/** True for a cell that may be a column name. */
 export function isName(cell: string): boolean {
   return !isNumber(cell) && !isGap(cell)
 }
 
-/** True for a number that is no name of a column either: some are named after years. */
+/** True for a number that is not a column name; years may be column names. */
 export function isFigure(cell: string): boolean {
   return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
 }
 
-/** True for a record that holds nothing. */
+/** True for an empty record. */
 export function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
@@ -93,13 +93,13 @@ export function filledWidth(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
-/** True where a blank follows each delimiter: it is punctuation, unless it stands between blanks, as bars do. */
+/** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
 export function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/** True when a delimiter cuts so large a share of the rows into equally many cells, and is no punctuation of prose. */
+/** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
 export function dividesRows(
   trial: Trial,
   { afterLine, least, share }: { afterLine: number; least: number; share: number },
@@ -117,7 +117,7 @@ export function dividesRows(
   return same.length >= rows.length * share && !isProse(same)
 }
 
-/** The number of cells that most rows have. */
+/** Most common number of cells in a row. */
 export function mostCommonWidth(rows: readonly (readonly string[])[]): number {
   const counts = new Map<number, number>()
   for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1)
@@ -125,21 +125,21 @@ export function mostCommonWidth(rows: readonly (readonly string[])[]): number {
   return most?.[0] ?? 0
 }
 
-/** A block of rows of several cells somewhere below: a report, no list of lines. */
+/** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
 export function isReport(records: readonly (readonly string[])[]): boolean {
   const rows = records.filter((cells) => !isBlank(cells))
   const width = mostCommonWidth(rows)
   return width > 2 && rows.filter(({ length }) => length === width).length > rows.length / 2
 }
 
-/** A first record of words over columns of numbers, or one with names that we know. */
+/** True for a first record of words above columns of numbers, or one with known column names. */
 export function looksLikeHeader({ records }: Trial, at: number): boolean {
   const cells = records[at] ?? []
   if (readHeader(cells, undefined).kind !== 'none') return true
-  // One cell says nothing: cut with another delimiter than its own, a whole row of figures looks like a number.
+  // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
   if (cells.length < 2) return false
   const block = records.slice(records.slice(0, at).findLastIndex(isBlank) + 1, at)
-  // Among rows, a word over numbers is a gap such as "n/a"; a title padded with blank cells is no row.
+  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
   if (block.some((row) => row.length === cells.length && isFilled(row))) return false
   const rows = records.slice(at + 1, at + 50).filter((row) => row.length === cells.length)
   return (

@@ -5,17 +5,17 @@ import { canonicalText, defaultNum, type Device, devices, priorities } from '../
 import { readDuration } from '../../base/time/zone.ts'
 import type { ListColumn } from './columns.ts'
 
-/** A value that can be sent or kept, or the reason why it cannot. */
+/** A valid value, or the reason why it is invalid. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
 
-/** True for a cell of figures. */
+/** True for a numeric cell. */
 export function isNumber(cell: string): boolean {
   return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
 }
 
-// What tools and people write where they have no value.
+// Placeholders that tools and people write for missing values.
 const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
 
 /** True for a cell without a value. */
@@ -23,11 +23,11 @@ export function isGap(cell: string): boolean {
   return gap.test(cell)
 }
 
-/** Spec gap 4.1: no limit is named. */
+/** Spec gap 4.1: no limit is documented. */
 const longestText = 2048
 
-// A Chinese character takes nine characters in an address. Beside the query there is room for the longest place, within
-// the 16 KB that common servers and the bundled service take.
+// A Chinese character takes nine characters in a URL. This leaves room for the longest place within the 16 KB that
+// common servers and the bundled service accept.
 const longestSent = 14_000
 
 const longestName = 200
@@ -36,17 +36,21 @@ const longestName = 200
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
-// A cell that a spreadsheet would have computed: what it was meant to say is not in the file.
+// A cell that a spreadsheet would have computed; its intended value is not in the file.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
-// What spreadsheets show where they could not compute, and a cell that they took for a date.
+// Error values of spreadsheets, and cells they converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
-/** UTF-8 that was read as windows-1252 and written again: "Ã¶" for "ö". */
+/**
+ * UTF-8 that was decoded as windows-1252 and encoded again: "Ã
+ *
+ * " for "ö".
+ */
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
-/** True for a text whose letters were broken by a wrong encoding. */
+/** True for text corrupted by a wrong encoding. */
 export function isBroken(text: string): boolean {
   return broken.test(text)
 }
@@ -59,11 +63,11 @@ function bad(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason }
 }
 
-/** The text of a query as it is sent. */
+/** Text of a query as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
-  // Two dashes are how advertising reports write "nothing".
+  // Advertising reports write two dashes for "nothing".
   if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
   if (text.length * 9 > longestSent && sentLength(text) > longestSent) {
@@ -80,7 +84,7 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   return good(text)
 }
 
-/** Counts the characters of the text in the address of a call. */
+/** Length of the text in the URL of a call. */
 function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
@@ -92,12 +96,12 @@ function checkName(given: string, what: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** A place by its name. */
+/** Checks a place name. */
 export function checkPlace(given: string): Checked<string | null> {
   return checkName(given, 'location')
 }
 
-/** A language code such as `de` or `pt-BR`, in any case: the API refuses an underscore in it. */
+/** Checks a language code such as `de` or `pt-BR`, in any case; the API rejects underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -106,7 +110,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return bad('hl is no language code such as "de" or "pt-BR"')
 }
 
-/** A country code such as `us`, in any case: the API refuses codes of three letters. */
+/** Checks a country code such as `us`, in any case; the API rejects three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -114,14 +118,14 @@ export function checkCountry(given: string): Checked<string | null> {
   return bad('gl is no country code of two letters such as "us"')
 }
 
-/** A language as tools name it; a gap is none. */
+/** A language as named by tools; a gap means none. */
 export function knownLanguage(given: string): Checked<string | null> {
   const code = languageCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)
   return bad('hl is no language that is known by its code or name')
 }
 
-/** A country as tools name it; a gap is none. */
+/** A country as named by tools; a gap means none. */
 export function knownCountry(given: string): Checked<string | null> {
   const code = countryCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)
@@ -137,7 +141,7 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is no whole number from 1 to 100')
 }
 
-// As advertising accounts, search consoles and people call them.
+// Names used by advertising accounts, search consoles and people.
 const deviceWords: ReadonlyMap<string, Device> = new Map([
   ...['computer', 'computers', 'pc', 'desktops', 'laptop'].map(
     (word) => [word, 'desktop'] as const,
@@ -156,7 +160,7 @@ const deviceWords: ReadonlyMap<string, Device> = new Map([
   ...['tablets', 'tablets with full browsers'].map((word) => [word, 'tablet'] as const),
 ])
 
-// The middle of each third.
+// Each word stands for the middle of its third.
 const priorityWords: ReadonlyMap<string, number> = new Map([
   ['highest', priorities.first],
   ['high', 2],
@@ -166,7 +170,7 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
   ['lowest', priorities.last],
 ])
 
-/** The kind of device, in any case. */
+/** Checks a kind of device, in any case. */
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
@@ -174,7 +178,7 @@ export function checkDevice(given: string): Checked<Device | null> {
   return device === undefined ? bad(`device is none of ${devices.join(', ')}`) : good(device)
 }
 
-/** 1 is bought first, 9 last. */
+/** Checks a priority: 1 is bought first, 9 last. */
 export function checkPriority(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(priorities.usual)
@@ -193,7 +197,7 @@ export function checkWeight(given: string, decimal: DecimalSign): Checked<number
   return value === undefined ? bad('weight is no number from 0 up') : good(value)
 }
 
-/** The page that ought to rank, written as browsers write it: so are the addresses it will be compared with. */
+/** Checks a target page, and normalizes its address as browsers do, to match the addresses it is compared with. */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (control.test(given)) return bad('a control character in the target address')
@@ -201,7 +205,7 @@ export function checkTarget(given: string): Checked<string | null> {
   return good(text === '' ? null : asBrowsersWrite(text))
 }
 
-/** Leaves alone whatever no browser would take. */
+/** Leaves an address unchanged if browsers would reject it. */
 function asBrowsersWrite(address: string): string {
   if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? new URL(address).href : address
   const whole = `https://${address}`
@@ -209,7 +213,7 @@ function asBrowsersWrite(address: string): string {
   return new URL(whole).href.slice('https://'.length)
 }
 
-/** Labels, divided by commas, semicolons or bars. */
+/** Splits labels at commas, semicolons or bars. */
 export function readTags(given: string): readonly string[] {
   const tags = given
     .split(/[,;|]/)
@@ -219,7 +223,7 @@ export function readTags(given: string): readonly string[] {
   return [...new Set(tags)]
 }
 
-/** Takes the match-type signs of advertising accounts off: "phrase", [exact], +broad +modifier. */
+/** Removes match-type syntax of advertising accounts: "phrase", [exact], +broad +modifier. */
 export function stripMatchType(given: string): string {
   const text = given.trim()
   const inside = /^"(.*)"$|^\[(.*)\]$/su.exec(text)
@@ -227,15 +231,15 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** The decimal sign of a column; the other one divides thousands. */
+/** Decimal sign of a column; the other one separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
-// What nearly every cell of a column of numbers holds: such a one needs no looking at signs and currencies.
+// Format of nearly every cell in a column of numbers; a match needs no check for signs and currencies.
 const digits = /^\d{1,15}$/
 
-/** The digits and signs of a number, without currency, percent and blanks between thousands; null for what is none. */
+/** Digits and signs of a number, without currency, percent and thousands blanks; null if it is not a number. */
 function bareNumber(cell: string): string | null {
   if (digits.test(cell)) return cell
   const text = cell
@@ -245,7 +249,7 @@ function bareNumber(cell: string): string | null {
   return /^\d[\d.,]*$/.test(text) && /\d$/.test(text) ? text : null
 }
 
-/** Reads a number as its column writes it; null for a gap, undefined for what is no number. */
+/** Parses a number in the format of its column; null for a gap, undefined if it is not a number. */
 export function readNumber(cell: string, decimal: DecimalSign): number | null | undefined {
   if (digits.test(cell)) return Number(cell)
   if (isGap(cell)) return null
@@ -261,7 +265,7 @@ export function readNumber(cell: string, decimal: DecimalSign): number | null | 
   return groups.join('').length <= 15 ? value : undefined
 }
 
-/** Finds the decimal sign of a column of numbers. */
+/** Determines the decimal sign of a column of numbers. */
 export class NumberStyle {
   #certain = { point: 0, comma: 0 }
   #grouped = { point: 0, comma: 0 }
@@ -284,7 +288,7 @@ export class NumberStyle {
     else this.#grouped[sign]++
   }
 
-  /** Null when the column writes its numbers in two ways, or when 1.200 in it may be either of two numbers. */
+  /** Null if the column mixes two formats, or if 1.200 in it is ambiguous. */
   decide(wanted: DecimalSign | undefined, delimiter: string | null): DecimalSign | null {
     if (wanted !== undefined) return wanted
     const { point, comma } = this.#certain
@@ -301,7 +305,7 @@ export class NumberStyle {
 const languagesOfNames =
   'en de fr es it pt nl pl ru tr ja ko zh zh-Hant sv da nb fi cs hu ro el uk ar he vi id'.split(' ')
 
-// As people and older exports write them, where neither CLDR nor ISO does.
+// Spellings used by people and older exports, but not by CLDR or ISO.
 const otherCountries: Readonly<Record<string, string>> = {
   uk: 'gb',
   'great britain': 'gb',
@@ -320,7 +324,7 @@ const otherCountries: Readonly<Record<string, string>> = {
   xkx: 'xk',
 }
 
-/** A name without case, accents and signs, which people write or leave out. */
+/** Normalizes a name: no case, accents or punctuation, which people may omit. */
 function nameKey(name: string): string {
   return name
     .normalize('NFKD')
@@ -336,7 +340,7 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** The names of all countries with their codes of two letters: as CLDR and ISO call them, and by their codes. */
+/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
 function countryNames(): Map<string, string> {
   const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
   const names = new Map<string, string>()
@@ -368,7 +372,7 @@ function countryNames(): Map<string, string> {
   return names
 }
 
-// Kinds of a language that have names of their own, with the code that search engines know them by.
+// Language variants with names of their own, mapped to the codes that search engines use.
 const languageKinds: Readonly<Record<string, string>> = {
   'zh-Hans': 'zh-CN',
   'zh-Hant': 'zh-TW',
@@ -384,7 +388,7 @@ const languageKinds: Readonly<Record<string, string>> = {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
-/** The names of all languages with their codes. */
+/** Names of all languages, mapped to their codes. */
 function languageNames(): Map<string, string> {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
@@ -410,13 +414,13 @@ function languageNames(): Map<string, string> {
 let countries: ReadonlyMap<string, string> | undefined
 let languages: ReadonlyMap<string, string> | undefined
 
-/** The code of a country that a tool names by its code or its name; undefined for what is none. */
+/** Country code for a code or name used by a tool; undefined if unknown. */
 export function countryCode(text: string): string | undefined {
   countries ??= countryNames()
   return countries.get(nameKey(text))
 }
 
-/** The code of a language that a tool names by its code, an old one too, or its name; undefined for what is none. */
+/** Language code for a code, including old ones, or name used by a tool; undefined if unknown. */
 export function languageCode(text: string): string | undefined {
   const trimmed = text.trim()
   languages ??= languageNames()
@@ -424,7 +428,7 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // Of codes without a name there are thousands that nobody means.
+    // There are thousands of codes without a name, and nobody means them.
     const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
     if (isKnown !== undefined) return [kept, ...more].join('-')
@@ -432,7 +436,7 @@ export function languageCode(text: string): string | undefined {
   return languages.get(nameKey(trimmed))
 }
 
-/** Interval of a query at night, and greatest age of its answer; null: the line says nothing. */
+/** Nightly interval of a query, and maximum age of its answer; null: not specified. */
 export interface Rhythm {
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
@@ -458,7 +462,7 @@ export function checkEvery(given: string): Checked<number | null> {
   return { ok: false, reason: 'every is no interval such as "3d", "weekly" or "monthly"' }
 }
 
-/** Checks the greatest age of an answer. */
+/** Checks a maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return { ok: true, value: null }
   const value = readDuration(given)

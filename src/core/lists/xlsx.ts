@@ -1,21 +1,21 @@
-// Reads the sheets of an Excel workbook as lines of CSV.
+// Reads the sheets of an Excel workbook as CSV lines.
 
 import { StringDecoder } from 'node:string_decoder'
 import { SaxesParser } from 'saxes'
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Archive } from './zip.ts'
 
-/** A table of a spreadsheet, and the file of the archive that holds it. */
+/** A sheet of a spreadsheet, and its file in the archive. */
 interface Sheet {
   readonly name: string
   readonly hidden: boolean
   readonly part: string
 }
 
-// The texts of a spreadsheet stand apart from its rows, and are needed all at once.
+// The texts of a spreadsheet are stored separately from its rows and must all be in memory.
 const mostTexts = 96 * 1024 * 1024
 
-/** The tables of a spreadsheet in their order. */
+/** Sheets of a spreadsheet in order. */
 export async function sheetsOf(archive: Archive, shown: string): Promise<readonly Sheet[]> {
   const targets = new Map<string, string>()
   await parseWhole(
@@ -44,7 +44,7 @@ export async function sheetsOf(archive: Archive, shown: string): Promise<readonl
   return sheets
 }
 
-/** The texts that the cells of all sheets refer to by their numbers. */
+/** Shared texts that the cells of all sheets refer to by number. */
 export async function sharedTexts(archive: Archive, shown: string): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
@@ -56,7 +56,7 @@ export async function sharedTexts(archive: Archive, shown: string): Promise<read
   const texts: string[] = []
   let text = ''
   let inText = false
-  // How a sign is spoken in Japanese stands beside it and is no part of the text.
+  // Phonetic readings of Japanese characters are stored next to the text but are not part of it.
   let spoken = false
   await parseWhole(
     archive,
@@ -80,14 +80,14 @@ export async function sharedTexts(archive: Archive, shown: string): Promise<read
   return texts
 }
 
-/** Signs that XML cannot hold stand as their numbers: `_x000D_`. */
+/** Characters not allowed in XML are written as numbers: `_x000D_`. */
 function unescaped(text: string): string {
   return text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
-/** The styles that show a number as a date, by their places. */
+/** Indexes of the styles that show a number as a date. */
 export async function dateStyles(archive: Archive, shown: string): Promise<ReadonlySet<number>> {
   const part = 'xl/styles.xml'
   const dates = new Set<number>()
@@ -111,12 +111,12 @@ export async function dateStyles(archive: Archive, shown: string): Promise<Reado
   return dates
 }
 
-/** A format with days, months, years or hours outside its quoted words and its colours. */
+/** True for a format with days, months, years or hours, outside quoted words and colors. */
 function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
-/** Parts of a workbook that its sheets need, and the hidden rows found so far. */
+/** Parts of a workbook needed by its sheets, and the hidden rows found so far. */
 interface Book {
   readonly texts: readonly string[]
   readonly dates: ReadonlySet<number>
@@ -131,7 +131,7 @@ async function parseWhole(
   for await (const _ of parsed(archive, of, element)) continue
 }
 
-/** Reads one file of a spreadsheet, a piece at a time; what was found may be taken after each. */
+/** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
 async function* parsed(
   archive: Archive,
   { part, shown }: { readonly part: string; readonly shown: string },
@@ -158,12 +158,12 @@ async function* parsed(
   }
 }
 
-/** Names may carry the sign of their vocabulary. */
+/** Removes a namespace prefix from a name. */
 function bare(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
 
-/** The rows of a sheet as lines of CSV: each row on the line of its number. */
+/** Rows of a sheet as CSV lines; the line number is the row number. */
 export async function* sheetLines(
   archive: Archive,
   of: { readonly part: string; readonly shown: string },
@@ -186,11 +186,11 @@ interface XmlReader {
   readonly close?: (name: string) => void
 }
 
-/** Turns the XML of a sheet into lines of CSV. */
+/** Converts the XML of a sheet to CSV lines. */
 class SheetRows implements XmlReader {
   readonly #book: Book
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
-  /** The widest of the first rows: a header over merged cells is as wide as its rows. */
+  /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */
   #width: number | null = null
   #written = 0
   #row = 0
@@ -236,7 +236,7 @@ class SheetRows implements XmlReader {
 
   #endCell(): void {
     const text = this.#shown()
-    // A line end in a cell would move the rows below it away from their numbers.
+    // A line end in a cell would shift the line numbers of the following rows.
     if (text !== '') this.#cells[this.#column] = text.replace(/\s+/g, ' ')
     this.#column++
   }
@@ -244,7 +244,7 @@ class SheetRows implements XmlReader {
   #shown(): string {
     const value = this.#value
     if (this.#kind === 's') return this.#book.texts[Number(value)] ?? ''
-    // The program that wrote it left the computing to others: its row must not vanish uncounted.
+    // The formula's value was not stored in the file; show the formula so that the row is not silently skipped.
     if (value === '' && this.#formula !== null && this.#kind === 'n') {
       return this.#formula === '' ? '=(…)' : `=${this.#formula}`
     }
@@ -258,13 +258,13 @@ class SheetRows implements XmlReader {
     this.#rows.push({ row: this.#row, cells: this.#cells })
   }
 
-  /** The rows read so far; the first ones wait for each other, so that their width is known. */
+  /** Returns the rows read so far; the first ones are held back until their width is known. */
   take(last: boolean): string {
     if (this.#width === null && !last && this.#rows.length < firstRows) return ''
     this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
     let out = ''
     for (const { row, cells } of this.#rows) {
-      // Rows without a value are written only when one with a value follows.
+      // Empty rows are written only if a row with a value follows.
       const gap = Math.max(0, Math.min(row, 2_000_000) - this.#written - 1)
       const length = Math.max(cells.length, this.#width)
       const texts = Array.from({ length }, (_, at) => csvCell(cells[at] ?? ''))
@@ -278,7 +278,7 @@ class SheetRows implements XmlReader {
 
 const firstRows = 100
 
-/** A day of a spreadsheet as a date: what was typed there, such as "may 1", is not in the file any more. */
+/** Formats a spreadsheet date; what was typed, such as "may 1", is no longer in the file. */
 function dateOf(days: number): string {
   const date = new Date(Math.round((days - 25_569) * 86_400_000))
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)

@@ -1,4 +1,4 @@
-// Unpacks gzip and zip, with a bound for what swells.
+// Unpacks gzip and zip files, with a limit on expansion.
 
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -8,7 +8,7 @@ import type { Source } from './source.ts'
 
 const mostEntries = 10_000
 
-/** The files of an archive, by their names. */
+/** Files of an archive, by name. */
 export interface Archive {
   readonly names: readonly string[]
   readonly sizeOf: (name: string) => number
@@ -16,7 +16,7 @@ export interface Archive {
   readonly close: () => void
 }
 
-/** Opens an archive; nothing of it is unpacked before it is asked for. */
+/** Opens an archive; files are unpacked only when read. */
 export async function openArchive(path: string, shown: string): Promise<Archive> {
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
@@ -69,11 +69,11 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   return entries
 }
 
-/** Text of queries shrinks to a twentieth at the best: what swells more than this is no list but a trap. */
+/** Text queries compress to a twentieth at best; data that expands more than this is a decompression bomb. */
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 
-/** Refuses what is a small file only until somebody opens it. */
+/** Rejects decompression bombs. */
 function refuseSwelling(shown: string, out: number, taken: number): void {
   if (out < allowed || out < taken * mostSwelling) return
   throw new Misuse(
@@ -81,7 +81,7 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
   )
 }
 
-/** The list inside a compressed file; never more of it in memory than a piece. */
+/** List inside a compressed file; only one piece is in memory at a time. */
 export function gunzipped(source: Source): Source {
   return { ...source, chunks: inflate(source) }
 }

@@ -1,4 +1,4 @@
-// Ends runs that have nothing left to do: closes and judges them.
+// Closes and judges runs that have nothing left to do.
 
 import { type Database, openDatabase, openPool } from '../../base/database/database.ts'
 import { letGo, troubleOf } from '../../base/database/trouble.ts'
@@ -12,12 +12,12 @@ export type AfterRuns = (
   tell: (line: string) => void,
 ) => Promise<void>
 
-/** Closes and judges runs that ended: what follows when nothing else is handed in. */
+/** Closes and judges finished runs; the default if no other function is given. */
 export const closeAndJudge: AfterRuns = ({ db }, tell) => endRuns(db, tell)
 
 /**
- * Adds up the next day whose runs have ended. A large one takes seconds: nobody who waits for the end of a list, or takes
- * a database that is slow for one that is away, is to wait for it.
+ * Adds up the next day whose runs have ended. A large day takes seconds, so this must not delay a list's end or be
+ * mistaken for an unreachable database.
  */
 export const addUpDay: AfterRuns = async (mill, tell) => {
   if (!(await anyUnfinished(mill.db))) return
@@ -26,13 +26,16 @@ export const addUpDay: AfterRuns = async (mill, tell) => {
       await finishDays(db, 1)
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
-      // Without its sums a day is read answer by answer: nothing is lost but time.
+      // Without its sums, a day is read answer by answer, which is only slower.
       tell(`a day was not added up: ${scrubbedReason(error)}`)
     }
   })
 }
 
-/** Works on a connection of its own: those of a worker go by keys alone, and may hold nothing for long. */
+/**
+ * Works on a separate connection, because a worker's connections are tuned for key lookups and must not be held for
+ * long.
+ */
 export async function besideWork(
   { databaseUrl }: Pick<Mill, 'databaseUrl'>,
   work: (db: Database) => Promise<void>,

@@ -1,25 +1,27 @@
-// The plausibility rules for answers: how far a run's results moved, and which of its answers cannot be what was asked for.
+// Plausibility rules for answers: how much a run's results changed, and which answers can't belong to their query.
 
-/** An answer of the run that is being judged: its query, its first ten, and older answers to that query. */
+/** An answer of the run being judged: its query, its top ten, and older answers to that query. */
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** A mark for each page at 1 to 10, best first. */
+  /** A number for each page at positions 1 to 10, best first. */
   readonly pages: readonly number[]
-  /** Share of the first ten on country domains of another country than the one asked for; null: no country was asked for. */
+  /**
+   * Share of the top ten on country domains of a different country than requested; null if no country was requested.
+   */
   readonly foreign: number | null
-  /** Answers of earlier days, the newest first. */
+  /** Answers of earlier days, newest first. */
   readonly earlier: readonly EarlierAnswer[]
 }
 
 interface EarlierAnswer {
   readonly day: number
-  /** False: it is quarantined. */
+  /** False if the answer is quarantined. */
   readonly trusted: boolean
   readonly pages: readonly number[]
 }
 
-/** Figures of a run that its results give; null where too few answers tell. */
+/** Figures of a run derived from its results; null if there are too few answers. */
 export interface ResultFigures {
   readonly compared: number
   readonly turnover: number | null
@@ -30,7 +32,7 @@ export interface ResultFigures {
   readonly stale: number | null
 }
 
-/** An answer with its scores, each from 0 (as ever) to 1. */
+/** An answer with its scores, each from 0 (as usual) to 1. */
 export interface ScoredAnswer {
   readonly answer: RunAnswer
   readonly turnover: number | null
@@ -38,7 +40,7 @@ export interface ScoredAnswer {
   readonly sameness: number | null
   readonly repeats: number | null
   readonly foreign_share: number | null
-  /** Other queries of the run that show the greater part of its pages. */
+  /** Other queries of the run that show most of the same pages. */
   readonly sharers: number
   /** The query whose last answer this one repeats; null: none. */
   readonly belongsTo: string | null
@@ -51,11 +53,11 @@ export interface Doubt {
   readonly score: number
 }
 
-/** Fewer queries say too little of what they have in common. */
+/** With fewer queries, common pages prove little. */
 const leastQueries = 5
-/** Fewer changed answers say too little about a copy of an older day. */
+/** With fewer changed answers, there is too little evidence of a copy of an older day. */
 const leastChanged = 8
-/** From here on an answer has next to nothing in common with the one before. */
+/** From this score on, an answer has almost nothing in common with the previous one. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
@@ -93,8 +95,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
 }
 
 /**
- * Answers that are not what was asked for, whatever the rest of the run looks like: nothing of their own past is left, and
- * they show what several other queries show, or what belongs to another query; or most of their places hold one page.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like: nothing is left of the
+ * query's earlier results, and they show what several other queries show or what belongs to another query; or one page
+ * takes most positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -116,7 +119,7 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   })
 }
 
-/** Whether the two answers before were doubted as well and show the same: a change that lasts is no fault. */
+/** True if the two previous answers were doubted as well and show the same: a lasting change is not an error. */
 function isSettled({ pages, earlier }: RunAnswer): boolean {
   const last = earlier.slice(0, 2)
   return (
@@ -126,8 +129,8 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * How far the first ten moved between two answers, from 0 to 1: places moved, of the most that could be moved. A page that
- * is missing stands one place below the last that both show. Null: one of them shows nothing.
+ * Measures how much the top ten changed between two answers, from 0 to 1: positions moved relative to the maximum. A
+ * missing page counts as one position below the last that both show. Null if one of them has no results.
  */
 function turnoverBetween(
   before: readonly number[] | undefined,
@@ -147,7 +150,7 @@ function turnoverBetween(
   return Math.min(1, moved / (places * (places + 1)))
 }
 
-/** How many different queries show each page. Variants of one query, as for two devices, count once. */
+/** Counts the distinct queries that show each page. Variants of one query, such as for two devices, count once. */
 function countHolders(answers: readonly RunAnswer[]) {
   const shown = new Map<string, Set<number>>()
   for (const { q, pages } of answers) {
@@ -162,7 +165,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Which query an answer's first three pages belonged to last; null where they belonged to several. */
+/** Finds the query that last had an answer's first three pages; null if several had them. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -190,8 +193,8 @@ function signatureOf(pages: readonly number[]): string | null {
 }
 
 /**
- * The greatest share of answers that went back to exactly what they showed on one earlier day, of those that had changed
- * since: copies of that day rather than new answers. Two are added to those that changed: of few, chance takes some back.
+ * Highest share of changed answers that returned to exactly what they showed on one earlier day, which suggests copies
+ * of that day. Adds two to the number of changed answers, because with few answers some return by chance.
  */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()

@@ -8,7 +8,7 @@ import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** Somebody who began to keep a day and is not done by then has died. */
+/** A process that started to store a day and has not finished after this time has died. */
 const abandonedMs = 15 * 60_000
 
 /** Settings that the sums depend on, as text; null: they cannot be stored. */
@@ -17,15 +17,15 @@ const keywordBasis = sql<string>`analysis.keyword_basis()`
 
 interface FinishOptions {
   readonly since?: string | undefined
-  /** Told of each day that is kept, with how many are still to come. */
+  /** Called for each stored day, with the number of days left. */
   readonly tell?: (day: string, left: number) => void
-  /** Aborted: the day in hand is the last. */
+  /** If aborted, the current day is the last. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Keeps the sums of days whose runs have ended, the oldest first, so that trends need not read their answers; gives how
- * many days it kept. What changes meanwhile wins: such a day, and those after it, are left to the next time.
+ * Stores the sums of days whose runs have ended, oldest first, so that trends need not read their answers; returns the
+ * number of days stored. A concurrent change takes precedence: that day and those after it are left for the next time.
  */
 export async function finishDays(
   db: Database,
@@ -54,10 +54,10 @@ export async function finishDays(
   return kept
 }
 
-/** Tables of keywords are kept for so many of the newest days: of older ones they are read from the answers. */
+/** Keyword tables are stored for this many of the newest days; older ones are computed from the answers. */
 const keywordDays = 100
 
-/** Stores the keywords of finished days that lack them or rest on other lines of domains, the newest first. */
+/** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
 async function keepKeywords(
   db: Database,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
@@ -75,7 +75,7 @@ async function readKeywordDays(db: Database) {
   const days = await db
     .selectFrom('finished_days as days')
     .leftJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
-    // Answers in the archive cannot be read again: what was stored of their day stays as it is.
+    // Archived answers can't be read again, so the stored data of their day remains unchanged.
     .leftJoin('archived_days as away', 'away.run_date', 'days.run_date')
     .select((eb) => [
       'days.id',
@@ -93,7 +93,9 @@ async function readKeywordDays(db: Database) {
   }
 }
 
-/** Stores the keywords of one day; false: the day changed meanwhile, or another process is at it. */
+/**
+ * Stores the keywords of one day; returns false if the day changed in the meantime or another process is storing it.
+ */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
   try {
     return await db
@@ -101,7 +103,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        // A change of the day deletes this row: it waits for us, or we fail.
+        // A change of the day deletes this row, so either it waits for us or we fail.
         const found = await trx
           .selectFrom('finished_days')
           .select('id')
@@ -127,7 +129,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
         return true
       })
   } catch (error) {
-    // 23505: another process stored the same day at the same moment.
+    // 23505 (unique violation): another process stored the same day at the same moment.
     if ([...changedMeanwhile, '23505'].includes(codeOf(error) ?? '')) return false
     throw error
   }
@@ -149,7 +151,7 @@ async function throwAway(db: Database): Promise<void> {
       eb.or([
         eb.and([
           eb('basis', 'is distinct from', basis),
-          // Nothing in the tables could make them again.
+          // The database no longer has the data to recompute them.
           eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
         ]),
         eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
@@ -170,7 +172,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** From here on a change of the day removes the row; null: somebody else is at it. */
+/** Inserts a row that any later change of the day deletes; returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -182,8 +184,8 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
 }
 
 /**
- * Waits until every transaction of this database has ended that may have changed something before it could see the row:
- * whoever changes something holds the lock on a number of its own until the end.
+ * Waits for the end of all transactions of this database that may have changed something before they could see the row:
+ * every writing transaction holds a lock on its own id until it ends.
  */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
@@ -209,7 +211,7 @@ async function othersEnded(db: Database): Promise<boolean> {
 
 const changedMeanwhile = ['40001', '40P01']
 
-/** Adds the day up in one view of the tables; false: something of it changed, or the basis did. */
+/** Adds up the day in one snapshot; returns false if the day or the basis has changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   try {
     return await db
@@ -271,7 +273,7 @@ function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
 
 class Changed extends Error {}
 
-/** Days before every run that is not over, of which nothing is kept. */
+/** Days without stored sums, before every unfinished run. */
 export async function readDaysToFinish(
   db: Database,
   since = '-infinity',
@@ -295,7 +297,7 @@ export async function readDaysToFinish(
         ),
       ),
     )
-    // Archived days cannot be added up.
+    // Archived days can't be added up.
     .where((eb) =>
       eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
     )
@@ -314,22 +316,22 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True while the sums of a day could be kept and are not. */
+/** True if a day could be stored and is not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/** Days of which no sums are kept, by why that is so. */
+/** Days without stored sums, by reason. */
 export interface DaysLeft {
-  /** Nobody is at them. */
+  /** Not being processed. */
   readonly open: number
-  /** Another process began to add them up, or one that died meanwhile. */
+  /** Started by another process, or by one that died. */
   readonly begun: number
-  /** A run of them, or of a day before them, is not over. */
+  /** A run of this day or an earlier one is not finished. */
   readonly waiting: number
 }
 
-/** Days since a date whose sums are missing. */
+/** Counts days since a date whose sums are missing. */
 export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
   const { rows } = await sql<{ begun: number; missing: number }>`
     select
@@ -343,7 +345,7 @@ export async function readDaysLeft(db: Database, since: string | undefined): Pro
   return { open, begun, waiting: missing - open }
 }
 
-/** Tells the planner at once what was kept: it would find out in its own time. */
+/** Updates the planner's statistics right after storing, rather than waiting for autovacuum. */
 export async function analyzeFinished(db: Database): Promise<void> {
   await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, seen_pages`.execute(
     db,

@@ -1,4 +1,4 @@
-// Reads what runs are judged by: their figures, their answers, and earlier runs of their list.
+// Reads the data for judging runs: their figures, their answers, and earlier runs of their list.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -14,41 +14,41 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly unreadable: number
   readonly depth: number | null
   readonly price: number | null
-  /** From the making of the run to its end. */
+  /** From the creation of the run to its end. */
   readonly minutes: number
-  /** Of these, minutes in which nothing of it could be bought. */
+  /** Minutes of these in which nothing of the run could be bought. */
   readonly paused_minutes: number
   readonly workers: number
-  /** Share of answers that show other results than those of their query, where that is most of them. */
+  /** Share of answers with results other than those of their query, if that is most of them. */
   readonly doubted?: number
 }
 
-/** The same of a run that is being judged, with what its unreadable answers are. */
+/** The figures of a run being judged, with the kinds of its unreadable answers. */
 export interface JudgedNight extends NightFigures {
   readonly paid_refusal: number
   readonly other_query: number
 }
 
-/** A run that ended and was not judged since. */
+/** A run that ended and has not been judged since. */
 export interface EndedRun {
   readonly id: number
   readonly list: number
   readonly run_date: string
-  /** False: it was cancelled, or none of its queries was asked. It says nothing about a night. */
+  /** False if it was cancelled or none of its queries was bought, so it says nothing about the night. */
   readonly complete: boolean
 }
 
-/** Why a run is left out, what else is odd about it, and since when that is usual. */
+/** Why a run is excluded, what else is unusual about it, and since when that is normal. */
 export interface NightJudgement {
-  /** Why its answers are left out of shares and trends, a sentence each. */
+  /** Why its answers are excluded from shares and trends, one sentence each. */
   readonly reasons: readonly string[]
-  /** Oddities that hide nothing, a sentence each. */
+  /** Anomalies that exclude nothing, one sentence each. */
   readonly remarks: readonly string[]
-  /** The first of the three runs alike of which this is the third; null: nothing became usual with this run. */
+  /** First of the three similar runs ending with this one; null if this run did not establish a new normal. */
   readonly usualFrom: number | null
 }
 
-/** Runs that ended and were not judged since, the oldest first. */
+/** Runs that ended and have not been judged since, oldest first. */
 export function readEnded(db: Database): Promise<readonly EndedRun[]> {
   return endedRuns(db)
     .leftJoin('night_health as health', 'health.run_id', 'runs.id')
@@ -61,7 +61,7 @@ export function readEnded(db: Database): Promise<readonly EndedRun[]> {
     .execute()
 }
 
-/** Some runs, as far as they have ended, the oldest first. */
+/** Those of the given runs that have ended, oldest first. */
 export async function readRuns(
   db: Database,
   runs: readonly number[],
@@ -94,7 +94,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures of a run, without the queries that rested or whose older answers were reused. */
+/** Figures of a run, without queries that rested or reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const { rows } = await sql<JudgedNight>`
     select
@@ -133,8 +133,8 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
 }
 
 /**
- * Figures of the newest runs of a list before one of its runs that show what is usual, at most fourteen: nothing is odd
- * about them. Where three odd runs alike have become the usual, it begins with these three.
+ * Figures of up to fourteen of the list's newest normal runs before the given run. If three similar unusual runs have
+ * established a new normal, starts with these three.
  */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
@@ -167,17 +167,17 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled, or without any answer, shows neither what is usual nor that something changed.
+// A cancelled run, or one without any answer, shows neither what is normal nor that something changed.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {
-  /** Runs that show what is usual, the newest first. */
+  /** Normal runs, newest first. */
   readonly usual: readonly NightFigures[]
-  /** The two runs directly before, whatever was odd about them, the newest first. */
+  /** The two previous runs, unusual or not, newest first. */
   readonly last: readonly NightFigures[]
 }
 
-/** Earlier runs of the list, by which a run is judged. */
+/** Earlier runs of the list that a run is compared with. */
 export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,
@@ -198,12 +198,12 @@ export async function readNightsBefore(
   return { usual, last }
 }
 
-/** Queries whose answers are read at once. */
+/** Number of queries whose answers are read together. */
 const chunkSize = 500
-/** Older answers to a query: enough to recognise a copy of last week, which the first chunk is looked through for. */
+/** Number of older answers per query. The first chunk reads more, to recognize copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
-/** The answers that a run bought and that have results, each with older answers to its query. */
+/** Answers that a run bought and that have results, each with older answers to its query. */
 export async function readRunAnswers(
   db: Database,
   { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,
@@ -275,7 +275,7 @@ async function readChunk(
   return rows
 }
 
-/** Older answers to a query of earlier days, the newest first, with the marks of their first ten. */
+/** Answers to a query from earlier days, newest first, with the page numbers of their top ten. */
 function olderAnswers({ date, most }: { readonly date: string; readonly most: number }) {
   return sql`
     select
@@ -306,7 +306,7 @@ function olderAnswers({ date, most }: { readonly date: string; readonly most: nu
     ) as past`
 }
 
-/** The first ten of an answer: a mark for each page, and the country of its domain where that has one. */
+/** Top ten of an answer: a number for each page, and the country of its domain if it has one. */
 function firstTen(search: Expression<unknown>) {
   return sql`
     select
@@ -335,12 +335,13 @@ function marksOf(packed: Buffer): readonly number[] {
   return Array.from({ length: packed.length / 4 }, (_, nth) => packed.readInt32BE(nth * 4))
 }
 
-// The time in which a run stood still, which its duration is judged without.
+// Time in which a run was paused; it does not count toward the duration that is judged.
 
 /**
- * Minutes of a run of `runs` in which nothing of it could be bought. An account is available from its first call of the run
- * to its last, while no stop stands. A stop counts where none of the run's accounts was available: of two accounts one may
- * go on while the other stands, or take over hours later. The time between the last call and a reopening counts too.
+ * Minutes in which nothing of a run of `runs` could be bought. An account is available from its first to its last call
+ * of the run, except during stops. A stop counts only while none of the run's accounts was available: one of two
+ * accounts may continue while the other is stopped, or take over hours later. The time between the last call and a
+ * reopening also counts.
  */
 const pausedMinutes = sql`
   with used as (

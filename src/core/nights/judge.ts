@@ -1,4 +1,5 @@
-// Judges runs that have ended: plausibility rules, and whether a run's answers are trusted, beside earlier runs of its list.
+// Judges finished runs by plausibility rules and by comparison with earlier runs of their list, to decide whether to
+// trust their answers.
 
 import { count, flawText } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -24,14 +25,14 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-/** Closes runs of which nothing is open any more, and judges them; says which are odd. */
+/** Closes and judges runs without open tasks, and reports unusual ones. */
 export async function endRuns(db: Database, tell: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // One after the other: each is measured by those before it, which this look may have judged just now.
+  // One at a time, because each run is compared with earlier ones, which may have been judged just now.
   for (const run of await readEnded(db)) await judgeEnded(db, run, tell)
 }
 
-/** Judges one run by the rules and by what people decided, and stores the result. */
+/** Judges one run by the rules and by people's decisions, and stores the result. */
 export async function judgeEnded(
   db: Database,
   run: EndedRun,
@@ -61,7 +62,7 @@ function stored({ night, findings, doubts }: JudgedRun) {
   return { night, evidence, doubts, judgement: judgementOf(night, findings) }
 }
 
-/** A run with its figures, what each rule says of it, and the answers that are not trusted although the run is. */
+/** A run with its figures, the finding of each rule, and answers that are not trusted although the run is. */
 interface JudgedRun {
   readonly night: JudgedNight
   readonly findings: readonly Finding[]
@@ -69,8 +70,8 @@ interface JudgedRun {
 }
 
 /**
- * Judges a run. Bad answers are set aside one by one as long as they are the lesser part and the rest is like earlier
- * runs; otherwise the run is not trusted as a whole.
+ * Judges a run. Bad answers are quarantined individually as long as they are a minority and the rest resembles earlier
+ * runs; otherwise the whole run is not trusted.
  */
 export function judgeRun(
   sums: JudgedNight,
@@ -115,10 +116,10 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
   })
 }
 
-/** An answer is to blame for an odd run when its own score is at least this. */
+/** Minimum score at which a single answer is blamed for an unusual run. */
 const blamedFrom = 0.7
 
-/** Fewer earlier runs say too little of what is usual. */
+/** With fewer earlier runs, too little is known about what is normal. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
@@ -126,15 +127,15 @@ const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 interface Finding {
   readonly rule: Rule
   readonly score: number
-  /** Null: fewer than three earlier runs have the figure. */
+  /** Null if fewer than three earlier runs have the figure. */
   readonly usual: number | null
   readonly verdict: 'fine' | 'notice' | 'lasting' | 'quarantine'
   readonly says: string
-  /** The first of three runs alike, where the verdict is `lasting`. */
+  /** First of three similar runs, if the verdict is `lasting`. */
   readonly since: number | null
 }
 
-/** The findings in sentences: those that hide a run, and those that do not. */
+/** Converts findings to sentences: those that exclude a run, and those that do not. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
     return { ...nothingOdd, reasons: [`none of ${night.asked} queries was answered`] }
@@ -149,9 +150,9 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 }
 
 /**
- * Judges a run beside earlier ones of its list. Shares have to differ by more than chance would make them, four times over;
- * without a past a run is suspect only when nearly all of it is wrong. What the third run in a row has alike is the usual
- * from then on.
+ * Compares a run with earlier ones of its list. A share must differ by more than four times what chance explains.
+ * Without earlier runs, a run is suspect only if nearly all of it is wrong. What three consecutive runs have in common
+ * becomes the new normal.
  */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
@@ -173,7 +174,7 @@ function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
   return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
 }
 
-/** The usual value of a figure; null: too few runs have one. */
+/** Usual value of a figure; null if too few runs have one. */
 function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {
   const values = nights.map(rule.of).filter((value) => value !== null)
   return values.length < leastBefore ? null : median(values)
@@ -186,8 +187,8 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
 }
 
 /**
- * Whether three runs are odd alike: all of them in this figure, and beside one another neither in this figure nor in one
- * that says something about ranks. Runs whose answers show nothing never are.
+ * True if three runs are unusual in the same way: all in this figure, while they differ from each other neither in this
+ * figure nor in one that affects ranks. Never true for runs whose answers are unusable.
  */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.hides || one === rule)
@@ -216,36 +217,36 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-// The figures by which a run is compared with earlier ones, and how far each may be from what is usual.
+// Figures by which a run is compared with earlier ones, and how far each may be from the usual value.
 
-/** Of fewer answers a share says little. */
+/** With fewer answers, a share means little. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared, and how far it may be from what is usual. */
+/** A figure by which runs are compared, and how far it may be from the usual value. */
 interface Rule {
   readonly name: string
-  /** False: it says nothing about ranks, so that the ranks are shown all the same. */
+  /** False if it does not affect ranks, so that the ranks are still shown. */
   readonly hides: boolean
-  /** The figure of a run; null: it has none. */
+  /** Returns the figure of a run; null if it has none. */
   readonly of: (night: NightFigures) => number | null
-  /** Whether the figure of a run is odd where another one is usual. */
+  /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /** Whether it is odd where nobody knows what is usual; missing: never. */
+  /** Returns true if it is wrong even if the usual value is unknown; if missing: never. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True: the answers of a run that is wrong by itself show nothing, so that it never becomes the usual. */
+  /** True if the answers of such a run are unusable, so that it never becomes normal. */
   readonly hopeless?: true
-  /** Whether an odd run is like the one directly before; missing: its figure tells. */
+  /** Returns true if an unusual run is like the previous one; if missing, the figure decides. */
   readonly lasts?: (night: NightFigures) => boolean
-  /** The score of a single answer, 0 to 1, where single answers may be to blame. */
+  /** Score of a single answer from 0 to 1, if single answers may be to blame. */
   readonly each?: (scored: ScoredAnswer) => number | null
   readonly show: (value: number) => string
-  /** The sentence of a value that `show` has written. */
+  /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
-  /** Known cause; empty: none. */
+  /** Known cause; empty if there is none. */
   readonly known?: (night: JudgedNight) => string
 }
 
-/** Whatever may be odd about a run. One more figure is one more entry. */
+/** Rules for judging a run. To add a figure, add an entry. */
 const rules: readonly Rule[] = [
   {
     name: 'answered',
@@ -363,7 +364,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** A share of the answers that is bad where it is large. */
+/** Rule for a share of the answers that is bad if it is high. */
 function shareOfAnswers({
   name,
   part,
@@ -388,7 +389,7 @@ function shareOfAnswers({
   }
 }
 
-/** How far a share of so many may be from its usual value: chance four times over, and a fifth in any case. */
+/** Maximum deviation of a share from its usual value: four times what chance explains, but at least a fifth. */
 function beyondChance(usual: number, many: number): number {
   return Math.max(0.2, 4 * Math.sqrt(Math.max(usual * (1 - usual), 0.01) / many))
 }

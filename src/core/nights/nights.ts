@@ -12,13 +12,13 @@ interface DueTime {
   readonly date: string
 }
 
-/** The clock that decides: that of the database, the same for every host. */
+/** Authoritative clock: that of the database, the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
   return rows[0]?.now ?? new Date()
 }
 
-/** Records that all times up to `known` are decided. */
+/** Records that all times up to `known` have been decided. */
 export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
   await db
     .updateTable('schedules')
@@ -30,7 +30,7 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
     .execute()
 }
 
-/** The open run that stands in the way of a list's next one. */
+/** Open run that blocks a list's next one. */
 interface BusyRow {
   readonly run: number
   readonly date: string
@@ -47,12 +47,13 @@ interface FactRows {
   readonly busy: BusyRow | null
 }
 
-/** Reads the facts for a decision about one schedule, as of one moment. */
+/** Reads the facts for deciding about one schedule, as of one moment. */
 export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ): Promise<FactRows> {
-  // One snapshot: a night that another scheduler decides meanwhile must not look undecided beside its own run.
+  // One snapshot, so that a night decided concurrently by another scheduler does not look undecided although its run
+  // exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -132,7 +133,10 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
     .where((eb) => eb.or([eb('stops.until', 'is', null), eb('stops.until', '>', clock)]))
 }
 
-/** Nights that make no run: put off (no outcome), missed, skipped or failed. A decided one stays as it is; gives the others. */
+/**
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Decided nights remain unchanged;
+ * returns the others.
+ */
 export async function recordNights(
   db: Database,
   schedule: string,
@@ -188,10 +192,10 @@ function rowsOf(nights: readonly DueTime[]) {
   )`
 }
 
-/** Why a night could not be taken: another scheduler had it, or another run of the list came in between. */
+/** Error when a night could not be taken: another scheduler has taken it, or another run of the list came first. */
 export class NightTaken extends Error {}
 
-/** Takes a night for a run, within the transaction that plans it: either both happen or neither. */
+/** Takes a night for a run within the transaction that plans it, so that either both happen or neither. */
 export async function takeNight(
   trx: Transaction<DB>,
   night: DueTime & {
@@ -222,7 +226,7 @@ export async function takeNight(
     .returning('schedule')
     .executeTakeFirst()
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The row of the list is locked here: nobody else can be planning a run of it.
+  // The list's row is locked here, so no other process can be planning a run of it.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
@@ -235,7 +239,7 @@ export async function takeNight(
   if (other !== undefined) throw new NightTaken('another run of the list is open')
 }
 
-/** Adds a sentence to the nights of a run, without touching their outcome. */
+/** Adds a sentence to the nights of a run without changing their outcome. */
 export async function noteRun(db: Database, run: number, note: string): Promise<void> {
   await db
     .updateTable('nights')
@@ -250,7 +254,7 @@ export async function noteRun(db: Database, run: number, note: string): Promise<
     .execute()
 }
 
-/** The number of a list that has been read before; null for one that has not. */
+/** Id of a list that has been read before; null if it has not. */
 export async function findList(db: Database, name: string): Promise<number | null> {
   const found = await db
     .selectFrom('lists')
@@ -275,14 +279,14 @@ export interface WatchRow {
   readonly known_until: Date
 }
 
-/** Rules of the schedule for a forecast of its nights. */
+/** Schedule with the rules needed to forecast its nights. */
 interface WatchedNight extends WatchRow {
   readonly max_age_ms: number | null
   readonly budget: number | null
-  /** Longest interval of an adaptive schedule; null: every query is asked each night. */
+  /** Longest interval of an adaptive schedule; null: every query is bought each night. */
   readonly adaptive_days: number | null
   readonly priority: number | null
-  /** The part of a night's credits that its list is given when they are short. */
+  /** The list's share of a night's credits when credit is short. */
   readonly part: number | null
 }
 
@@ -294,7 +298,7 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
     .execute()
 }
 
-/** Stores a schedule as its file has it now; `known_until` never goes back. */
+/** Stores a schedule as currently defined in the file; `known_until` never decreases. */
 export async function saveWatch(db: Database, { name, ...watch }: WatchedNight): Promise<void> {
   const kept = { ...watch, seen_at: clock }
   await db
@@ -309,16 +313,16 @@ export async function saveWatch(db: Database, { name, ...watch }: WatchedNight):
     .execute()
 }
 
-/** Turns a schedule off that is not in the file any more. */
+/** Disables a schedule that is no longer in the file. */
 export async function disable(db: Database, name: string): Promise<void> {
   await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
-/** Sets a schedule that was decided ahead of time back to now; runs of it go on. */
+/** Resets a schedule that was decided ahead of time to now; its runs continue. */
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Rows of nights that were decided ahead of time would make them look decided when they are due.
+    // Without this, nights decided ahead of time would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)
@@ -328,7 +332,7 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
   })
 }
 
-/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. Times ahead of the clock do not count. */
+/** Milliseconds since any scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { ago } = await db
     .selectFrom('schedules')
@@ -341,17 +345,17 @@ export async function lastLook(db: Database): Promise<number | null> {
   return ago
 }
 
-// Twice the time within which a night counts as on time: a scheduler that is there has decided long before.
+// Twice the grace period for a night: a running scheduler would have decided long before.
 const patienceMs = 10 * 60_000
 
 /** Stored state of a schedule between two ticks, with its pattern parsed. */
 interface Watch {
   readonly name: string
-  /** Null when its pattern cannot be read any more. */
+  /** Null if its pattern can no longer be parsed. */
   readonly cron: Cron | null
   readonly zone: string
   readonly known: Date
-  /** The oldest night that was put off. */
+  /** Oldest postponed night. */
   readonly waiting: Date | null
 }
 
@@ -361,7 +365,7 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Schedules that are on, as the tables know them: no file is needed. */
+/** Reads the enabled schedules from the database, without their file. */
 export async function readWatched(db: Database): Promise<readonly Watch[]> {
   return (await readForecast(db)).map(({ cron, known_until: known, ...row }) => {
     const reading = readCron(cron)
@@ -375,7 +379,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
-/** Finds nights that are long due and undecided, and nights that still wait when the next one is due. */
+/** Finds nights that are long overdue and undecided, and nights still waiting when the next one is due. */
 export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
   return watches.flatMap((watch) => [...undecided(watch, now), ...stuck(watch, now)])
 }
@@ -395,7 +399,7 @@ function stuck({ name, cron, zone, waiting }: Watch, now: Date): Overdue[] {
   return [{ schedule: name, dueAt: waiting, problem }]
 }
 
-/** The newest night of a schedule, and how far its run is. */
+/** Newest night of a schedule, and the progress of its run. */
 export interface LastNight {
   readonly schedule: string
   readonly due_at: Date
@@ -445,7 +449,7 @@ export async function readLastNights(db: Database): Promise<readonly LastNight[]
     .execute()
 }
 
-/** Counts the nights that were decided since a time, by their outcome. */
+/** Counts the nights decided since a time, by outcome. */
 export async function countNights(
   db: Database,
   since: Date,
@@ -464,7 +468,7 @@ export async function countNights(
     .execute()
 }
 
-/** Schedules that are on, with the oldest night that each has put off. */
+/** Enabled schedules, each with its oldest postponed night. */
 async function readForecast(db: Database) {
   return db
     .selectFrom('schedules')
@@ -489,7 +493,7 @@ async function readForecast(db: Database) {
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
-  /** Null: a schedule was due, and no run was made. */
+  /** Null if a schedule was due and no run was created. */
   readonly run: number | null
   readonly kind: string
   readonly state: string
@@ -497,15 +501,15 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
-  /** Oddities, whether the run is left out or not. */
+  /** Anomalies, whether the run is excluded or not. */
   readonly reasons: readonly string[]
-  /** Queries that were to be bought, and those with a readable answer; null until it was judged. */
+  /** Queries to be bought, and those with a readable answer; null until judged. */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number
 }
 
-/** Every run and every night without one from day to day, by list, the newest first. */
+/** Every run, and every night without one, by day and list, newest first. */
 export async function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },

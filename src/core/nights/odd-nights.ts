@@ -1,9 +1,9 @@
-// Runs that turned out suspect or odd, for metrics and for people.
+// Suspect or unusual runs, for metrics and for people.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Lists with runs that were judged in the last seven days: how many are suspect, and whether the newest is. */
+/** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
 export async function countSuspects(
   db: Database,
 ): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
@@ -24,7 +24,7 @@ export async function countSuspects(
     .execute()
 }
 
-/** A run about which something is odd, with all that is odd in one line. */
+/** An unusual run, with all anomalies in one line. */
 export interface OddNight {
   readonly run_date: string
   readonly run: number
@@ -32,7 +32,7 @@ export interface OddNight {
   readonly why: string
 }
 
-/** The odd runs of a list, the oldest first: those that are left out, and those that are shown all the same. */
+/** Unusual runs of a list, oldest first, both excluded and shown ones. */
 export async function listOddNights(db: Database, list: string): Promise<readonly OddNight[]> {
   return db
     .selectFrom('night_health')
@@ -56,8 +56,8 @@ export async function listOddNights(db: Database, list: string): Promise<readonl
 }
 
 /**
- * A run `r` has an answer that can be read, or let every query rest. A subquery with a limit, not `exists`: that would be
- * joined, and read every answer there is.
+ * True if run `r` has a readable answer, or all of its queries rested. Uses a subquery with a limit rather than
+ * `exists`, which would become a join that reads all answers.
  */
 export const hasAnswer = sql<boolean>`((
   select true
@@ -75,13 +75,13 @@ export const hasAnswer = sql<boolean>`((
 
 interface GoodNight {
   readonly schedule: string
-  /** When its last good night was due; null while there was none. */
+  /** Seconds since its last good night was due; null if there was none. */
   readonly seconds: number | null
-  /** Nights that were decided since, those at work among them. */
+  /** Nights decided since, including those in progress. */
   readonly nights_since: number
 }
 
-/** The last good night of each schedule that is on: its run is done, not suspect, and has an answer that can be read. */
+/** Last good night of each enabled schedule: its run is done, not suspect, and has a readable answer. */
 export async function readGoodNights(db: Database): Promise<readonly GoodNight[]> {
   return db
     .selectFrom('schedules')

@@ -1,4 +1,4 @@
-// The quarantine: stores what judgements come to, and what people decided against them.
+// Quarantine: stores the results of judgements, and people's decisions that override them.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -6,13 +6,13 @@ import { sql } from '../../base/database/kysely.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
 
-/** Decision of a person about a run, or about one of its answers. */
+/** A person's decision about a run, or about one of its answers. */
 export interface TrustDecision {
   readonly run: number
-  /** Null: the whole run. */
+  /** Null for the whole run. */
   readonly answer: number | null
   readonly trusted: boolean
-  /** True: later runs are compared with this one and those after it. */
+  /** True if later runs are to be compared with this one and those after it. */
   readonly usual: boolean
   readonly reason: string
   readonly by: string
@@ -30,12 +30,12 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/** A judgement as it was stored: with what people decided. */
+/** A judgement as stored, including people's decisions. */
 interface StoredJudgement extends NightJudgement {
   readonly quarantined: number
 }
 
-/** Stores the judgement of a run; when it was judged by two at once, both say the same. */
+/** Stores the judgement of a run; if two processes judge it at once, both get the same result. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
@@ -80,7 +80,7 @@ export async function saveJudgement(
 
 type StandingMark = Awaited<ReturnType<typeof readStandingMarks>>[number]
 
-/** The decisions about a run and its answers that stand: the newest of each. */
+/** Current decisions about a run and its answers: the newest of each. */
 async function readStandingMarks(trx: Database, run: number) {
   return trx
     .selectFrom('trust_marks')
@@ -93,7 +93,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** Verdict of the rules, or of a person where one decided: then the reasons of the rules are remarks. */
+/** Verdict of the rules, or of a person if one decided; the rules' reasons then become remarks. */
 function decided(
   run: number,
   judgement: NightJudgement,
@@ -111,13 +111,13 @@ function decided(
 
 interface Filling {
   readonly run: number
-  /** Why the whole run is in quarantine; null: it is not. */
+  /** Why the whole run is quarantined; null if it is not. */
   readonly why: string | null
   readonly single: readonly Doubt[]
   readonly marks: readonly StandingMark[]
 }
 
-/** The single answers of a run that are held, and those that a person released. */
+/** Answers of a run that are quarantined individually, and those that a person released. */
 function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
@@ -130,7 +130,7 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   return { held, released }
 }
 
-/** Puts answers into quarantine and releases others; gives how many of the run are in it. */
+/** Adds answers to the quarantine and releases others; returns the number of the run's quarantined answers. */
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
@@ -169,7 +169,7 @@ async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling):
   return rows[0]?.quarantined ?? 0
 }
 
-/** Writes decisions down; `judgeEnded` of their runs makes them count. */
+/** Stores decisions; they take effect when `judgeEnded` is called for their runs. */
 export async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
   const rows = decisions.map(({ run, answer, by, ...decision }) => ({
     ...decision,
@@ -180,7 +180,7 @@ export async function addMarks(db: Database, decisions: readonly TrustDecision[]
   await db.insertInto('trust_marks').values(rows).execute()
 }
 
-/** Undoes a decision; gives its run, or null where no such decision stands. */
+/** Undoes a decision; returns its run, or null if there is no such active decision. */
 export async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
   const undone = await db
     .updateTable('trust_marks')

@@ -10,18 +10,18 @@ import { late, within } from '../../base/waiting.ts'
 
 export type BackendName = 'postgres' | 'redis'
 
-/** Store of the jobs: a pool whose search path is BullMQ's schema, or the address of a Redis. */
+/** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** Works on the data of a job. */
+/** Processes the data of a job. */
 type Processor<Data> = (data: Data) => Promise<void>
 
-/** Both backends behind one door: the only place that knows which one is behind it. */
+/** Common interface of both backends: no other code knows which one is in use. */
 export interface Backend {
   readonly name: BackendName
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
-  /** Makes good what a worker left whose clock ran ahead. */
+  /** Repairs the effects of a worker whose clock ran ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
@@ -29,9 +29,9 @@ export interface Backend {
 /** Options of a consumer. */
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
-// A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job. Handing a slice
-// out twice is harmless, since the tables say what is still to be bought: so the lock may be short. Together they are
-// nine seconds: slices that the dead held, where no others are left, must not keep a fleet standing for longer.
+// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault. Delivering a slice
+// twice is harmless, because the database decides what is still to be bought; so the lock can be short. The total of
+// nine seconds limits how long workers wait for slices held by a dead worker when no others are left.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -39,15 +39,15 @@ const patience = {
   runRetryDelay: 1_000,
 } as const
 
-// Locks are renewed when half of them is over.
+// Locks are renewed halfway through.
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
-/** Opens the door. `id` keeps the queues of several databases on one Redis apart. */
+/** Opens the backend. `id` separates the queues of several databases in one Redis. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
   return 'pool' in store ? postgresBackend(store.pool) : redisBackend(store.redisUrl, id)
 }
 
-// The classes are generic over their backend and default to Redis; all that we call is the same on both.
+// The classes are generic over their backend and default to Redis; all methods we call are the same on both.
 const onPostgres = createPostgresBackend as never
 
 function postgresBackend(pool: Pool): Backend {
@@ -71,7 +71,7 @@ function postgresBackend(pool: Pool): Backend {
 
 async function redisBackend(url: string, id: string): Promise<Backend> {
   const connection = await openRedis(url)
-  // The braces keep all keys of a queue in one slot of a cluster.
+  // The braces keep all keys of a queue in one slot of a Redis cluster.
   const shared = { connection, prefix: `{querymill-${id}}` }
   return {
     name: 'redis',
@@ -84,13 +84,16 @@ async function redisBackend(url: string, id: string): Promise<Backend> {
           ...options,
         }),
       ),
-    // Redis has a clock of its own.
+    // Not needed: Redis uses its own clock.
     undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }
 
-/** An emitter without a listener for errors ends the process; a store that is away is noticed where it is asked. */
+/**
+ * An emitter without an error listener would end the process. An unreachable store is noticed by the next request to
+ * it.
+ */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {
@@ -98,25 +101,28 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
-/** As long as the first connections to PostgreSQL are tried: a machine on which many start at once is slow. */
+/** Time limit for retrying the first PostgreSQL connections: starting many processes at once slows a machine. */
 const firstAnswerMs = 30_000
 
-/** A server that was the first among them and came back as a copy: what it refused is sent again, to the new first. */
+/** The server was the primary and came back as a replica: resend the rejected command to the new primary. */
 const reconnectAndResend = 2
 
 const redisOptions: RedisOptions = {
-  // Blocking commands of the queue wait for as long as it takes.
+  // The queue's blocking commands wait indefinitely.
   maxRetriesPerRequest: null,
   lazyConnect: true,
   reconnectOnError: (error) => (firstWord(error) === 'READONLY' ? reconnectAndResend : false),
 }
 
-/** Redis gives its errors a code as their first word. */
+/** The first word of a Redis error is its code. */
 function firstWord({ message }: Error): string {
   return message.split(' ', 1)[0] ?? ''
 }
 
-/** One connection to a Redis that answers and keeps every key; each worker opens a blocking one beside it. */
+/**
+ * Opens a connection to a Redis that responds and never evicts keys. Each worker opens an additional blocking
+ * connection.
+ */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
   let told: Error | undefined
@@ -132,7 +138,7 @@ export async function openRedis(url: string): Promise<Redis | Cluster> {
 
 function connectionOf(url: string): Redis | Cluster {
   const address = readRedisAddress(url)
-  // The setting was read before; tests and tools may say what they like.
+  // The setting was validated earlier, but tests and tools may pass anything.
   if (address === null) throw new Misuse(`expected REDIS_URL to lead to a Redis, got ${url}`)
   if (address.kind === 'server') return new Redis(address.url, redisOptions)
   const { nodes, username, password, secure } = address
@@ -145,7 +151,7 @@ function connectionOf(url: string): Redis | Cluster {
     return new Cluster([...nodes], {
       lazyConnect: true,
       redisOptions: { ...redisOptions, lazyConnect: false, ...login },
-      // A certificate names hosts: what a name leads to is looked up when the connection is made.
+      // Certificates contain host names, so names are resolved only on connecting.
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
@@ -162,12 +168,12 @@ function connectionOf(url: string): Redis | Cluster {
   })
 }
 
-/** The error of the sentinels, out of the driver's message. */
+/** Extracts the sentinels' error from the driver's message. */
 function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Fails when no sentinel lets us in: the driver would ask for ever. */
+/** Fails if no sentinel lets us in, because the driver would retry forever. */
 function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
   return new Promise((_, fail) => {
     connection.on('error', (error: Error) => {
@@ -177,7 +183,7 @@ function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
   })
 }
 
-/** Asks every server that holds keys about its memory. */
+/** Requests the memory settings of every server that holds keys. */
 async function firstAnswer(
   connection: Redis | Cluster,
   told: () => Error | undefined,
@@ -192,7 +198,7 @@ async function firstAnswer(
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // The driver ends with "Connection is closed." what failed for a reason that it told before.
+    // When the cause was reported earlier, the driver only says "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
@@ -202,7 +208,7 @@ async function firstAnswer(
   }
 }
 
-/** A Redis that may drop keys hands out jobs without data: refused before the first one. */
+/** Rejects a Redis that may evict keys, because it would deliver jobs without data. */
 function refuseForgetful(memory: string): void {
   const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(memory)?.[1]?.trim()
   const policy = value('maxmemory_policy') ?? 'noeviction'

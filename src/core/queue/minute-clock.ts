@@ -1,20 +1,20 @@
-// Calls a function every minute in one process, through a queue of its own.
+// Calls a function every minute in one process, using its own queue.
 
 import { pause, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
-/** Calls one function every minute, in one of the processes that ask for it. */
+/** Calls a function every minute in one of the registered processes. */
 interface Ticker {
   close(): Promise<void>
 }
 
-// A queue of its own that nobody pauses: a stop of the slices must not stop the clock.
+// A separate queue that is never paused, so that pausing the slices does not stop the clock.
 const name = 'ticks'
 const scheduler = 'every-minute'
 const tries = 20
 const closeWithinMs = 5_000
 
-/** Starts the clock on either backend, or joins the one that runs already. The store must answer. */
+/** Starts the clock on either backend, or joins the running one. The store must be reachable. */
 export async function openTicker(
   store: QueueStore,
   id: string,
@@ -32,7 +32,7 @@ export async function openTicker(
       )
       break
     } catch (error) {
-      // On Postgres two processes that begin in the same moment collide; one of them has succeeded.
+      // On Postgres, two processes that start at the same moment collide, and one of them has succeeded.
       if (left === 0) throw error
       await pause(20 + Math.random() * 200)
     }
@@ -47,7 +47,7 @@ export async function openTicker(
   }
 }
 
-/** Closing hangs while the store is away: a deadline of our own ends it. */
+/** Closing hangs while the store is unreachable, so it is limited by our own deadline. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -1,4 +1,4 @@
-// Which slices have open tasks, as the tables say.
+// Reads from the database which slices have open tasks.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -9,12 +9,12 @@ interface OpenSlice {
   readonly slice: number
   readonly round: number
   readonly priority: number
-  /** Its place among slices of other lists of its priority; null: lists have no parts. */
+  /** Position among slices of other lists with the same priority; null: the lists have no shares. */
   readonly turn: number | null
   readonly delay_ms: number
 }
 
-/** An open task with everything a call needs. */
+/** An open task with all data needed for a call. */
 export interface OpenTask {
   readonly id: number
   readonly query_id: string
@@ -25,13 +25,13 @@ export interface OpenTask {
   readonly num: number
   readonly device: 'desktop' | 'mobile' | 'tablet' | null
   readonly wait_ms: number
-  /** Workers that died with a call of it in flight. */
+  /** Number of workers that died during a call of this task. */
   readonly deaths: number
-  /** True when a call of it was answered with 401 or 403. */
+  /** True if a call of this task was answered with 401 or 403. */
   readonly refused: boolean
 }
 
-/** The open tasks of a slice in its present round; null when a later round has been queued, or nothing is left. */
+/** Open tasks of a slice in its current round; null if a later round has been queued, or nothing is left. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
@@ -63,13 +63,15 @@ export async function openTasks(
   return rows[0] ?? null
 }
 
-/** With fewer open slices than this a run is near its end, and each slice that ends looks whether it was the last. */
+/**
+ * With fewer open slices than this, a run is almost finished, and each slice that ends checks whether it was the last.
+ */
 const nearTheEnd = 100
 
 /**
- * Ends a round: a slice without open tasks is done, and its run with the last of them; otherwise the next round
- * is given back for the queue. Not waited for until it is on disk: a crash that loses it leaves a slice whose job comes
- * again, or one without an open task, which does not keep a run from being closed.
+ * Ends a round. A slice without open tasks is done, and so is its run after the last slice; otherwise returns the next
+ * round to queue. The commit is not flushed to disk: if a crash loses it, the slice's job is delivered again, or the
+ * slice has no open task and does not prevent its run from being closed.
  */
 export async function endRound(
   db: Database,
@@ -107,7 +109,7 @@ export async function endRound(
   return null
 }
 
-/** True for a run without an open task; a slice that was left open although all of its tasks ended does not count. */
+/** True for a run without an open task. Ignores slices left open although all of their tasks have ended. */
 const nothingOpen = sql`
   not exists (
     select from slices s
@@ -119,8 +121,8 @@ const nothingOpen = sql`
   )`
 
 /**
- * Ends runs without an open task. The rows are taken by a statement of their own: the next one sees the slices
- * that a planner, whom it may have waited for, has added.
+ * Ends runs without an open task. A separate statement locks the rows, so that the next one sees slices added by a
+ * planner it had to wait for.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -150,8 +152,8 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
 }
 
 /**
- * Slices with an open task, in pages: what the queue ought to hold. The tasks of each slice are looked up by its key:
- * joined to all slices at once, every open task would be read for each page.
+ * Pages through the slices with an open task, which the queue should contain. Looks up the tasks of each slice by key,
+ * because joining all slices at once would read every open task for each page.
  */
 export async function listOpenSlices(
   db: Database,
@@ -180,7 +182,7 @@ export async function listOpenSlices(
   return rows
 }
 
-/** True while any task of an open run is open. */
+/** True while any open run has an open task. */
 export async function anyOpen(db: Database): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     select exists (
@@ -194,7 +196,7 @@ export async function anyOpen(db: Database): Promise<boolean> {
   return rows[0]?.open ?? false
 }
 
-/** The number that tells this database from every other. */
+/** Unique id of this database. */
 export async function installationId(db: Database): Promise<string> {
   const row = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow()
   return row.id

@@ -14,19 +14,21 @@ export interface QueuePlace {
   readonly installation: string
 }
 
-/** The connections of one part of the queue on PostgreSQL; on Redis each part opens what it needs. */
+/** Connections of one part of the queue on PostgreSQL; on Redis, each part opens its own. */
 interface PartConnections {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** Its commits may be lost in a crash of the server. */
+  /** True if a server crash may lose its commits. */
   readonly hasty?: boolean
 }
 
-/** For whoever adds and takes slices: a lost job is made again from the tables, one that comes again is known there. */
+/**
+ * For adding and taking slices: a lost job is recreated from the database, and one delivered again is recognized there.
+ */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens a part of the queue with connections of its own: closed with it, and when it cannot be opened. */
+/** Opens a part of the queue with its own connections, which are closed with it or when opening fails. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,
@@ -48,10 +50,10 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   }
 }
 
-// Many that start at once on a small machine keep each other's first connections waiting for longer than one try.
+// When many processes start at once on a small machine, a first connection may take longer than one try.
 const firstTries = 3
 
-/** Connects before anything rests on it: what the queue waits for on a connection that never came is not asked for again. */
+/** Connects up front: the queue does not retry requests that wait on a connection that was never established. */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -66,11 +68,12 @@ async function connect(pool: Pool): Promise<void> {
 
 function openQueuePool(databaseUrl: string, connections: PartConnections): Pool {
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
+  // Each queue worker adds a permanent error listener to the pool; with many nightly runs in one process, this is not a
+  // leak.
   return pool.setMaxListeners(0)
 }
 
-/** Brings BullMQ's own tables up to date, in their own schema; safe when several hosts ask at once. */
+/** Migrates BullMQ's own tables in their own schema; safe to call from several hosts at once. */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const pool = openPool(databaseUrl, { name: 'migrate', max: 1 })
   try {

@@ -1,4 +1,4 @@
-// Makes the queue's jobs from the tables.
+// Recreates the queue's jobs from the database.
 
 import type { Database } from '../../base/database/database.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -12,17 +12,17 @@ export interface SliceSink {
 
 interface RefillOptions {
   readonly db: Database
-  /** Only slices of this run. */
+  /** Restricts to slices of this run. */
   readonly run?: number | undefined
-  /** Called after each page with the number of slices that were handed over. */
+  /** Called after each page with the number of slices added. */
   readonly onPage?: (slices: number) => void
 }
 
 const page = 2_000
-/** Two pages are added abreast while the next one is looked up: a third brings nothing more. */
+/** Two pages are added concurrently while the next one is read; a third would not be faster. */
 const abreast = 2
 
-/** Hands every slice with an open task to the queue; a job that is still held stays as it is. */
+/** Adds every slice with an open task to the queue; existing jobs remain unchanged. */
 export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
   const { db, run, onPage } = options
   let after: { run: number; slice: number } | null = null

@@ -6,7 +6,7 @@ import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 import { type Backend, type BackendName, openBackend, type QueueStore } from './bullmq.ts'
 
-/** A slice of a run, in one of its rounds: all that a job carries. */
+/** A slice of a run in one of its rounds: the complete job data. */
 export interface SliceJob {
   readonly run: number
   readonly slice: number
@@ -15,33 +15,33 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Its place among others of its priority, from 0 up; null: before all that have one. */
+  /** Position among jobs of the same priority, from 0 up; null: before all that have one. */
   readonly turn: number | null
-  /** Not handed out before this many milliseconds. */
+  /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number
 }
 
-/** Hands slices to one function until it is closed. */
+/** Delivers slices to a function until it is closed. */
 export interface Consumer {
-  /** Fetches nothing further; what is at work goes on. */
+  /** Fetches no more slices; those in progress continue. */
   pause(): Promise<void>
-  /** Stops fetching, waits for what is at work. */
+  /** Stops fetching and waits for slices in progress. */
   close(): Promise<void>
 }
 
-/** The queue of slices. It only wakes workers: whatever it loses is made again from the tables. */
+/** The queue of slices. It only wakes workers: lost jobs are recreated from the database. */
 export interface SliceQueue {
   readonly backend: BackendName
-  /** Adds jobs; one that is still held under the same id stays as it is. */
+  /** Adds jobs; an existing job with the same id remains unchanged. */
   add(slices: readonly QueuedSlice[]): Promise<void>
   consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
-  /** Hands out what is due, also where a clock that ran ahead put it off; what is at work stays there. */
+  /** Delivers due slices now, even if a clock that ran ahead had delayed them; slices in progress are not affected. */
   wake(due: readonly QueuedSlice[]): Promise<void>
-  /** Makes good what a worker left whose clock ran ahead, as soon as may be. */
+  /** Repairs the effects of a worker whose clock ran ahead, as soon as possible. */
   mend(): Promise<void>
-  /** Jobs that wait, are delayed or at work. */
+  /** Counts jobs that are waiting, delayed or in progress. */
   count(): Promise<{ jobs: number; paused: boolean }>
-  /** BullMQ's own metrics, as Prometheus reads them. */
+  /** BullMQ's own metrics in Prometheus format. */
   metrics(): Promise<string>
   close(): Promise<void>
 }
@@ -52,12 +52,12 @@ const chunk = 1000
 const answerWithinMs = 20_000
 const closeWithinMs = 3_000
 
-/** Begins with a letter and has no colon: BullMQ refuses other ids. */
+/** Starts with a letter and has no colon, because BullMQ rejects other ids. */
 function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }
 
-/** Opens the queue on either backend. The store must answer: objects made while it is away never recover. */
+/** Opens the queue on either backend. The store must be reachable: objects created during an outage never recover. */
 export async function openQueue(store: QueueStore, id: string): Promise<SliceQueue> {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
@@ -95,19 +95,19 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   }
 }
 
-/** BullMQ knows two million priorities: each of ours has so many places for turns. */
+/** BullMQ supports two million priorities, so each of ours has this many positions. */
 const places = 200_000
 
 /**
- * The priority of a job: ours first, then its turn. Turns may be as large as what a list costs, so they stand as close as
- * their logarithms: one of a thousand credits is told from one of a thousand and one tenth.
+ * Priority of a job: our priority first, then its turn. A turn may be as large as the cost of a list, so positions are
+ * logarithmic: 1,000 credits and 1,000.1 still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
   return priority * places + Math.min(place, places - 1)
 }
 
-/** Another worker may do the same at this moment. */
+/** Ignores errors, because another worker may be promoting the job at the same time. */
 async function promote(job: Job<SliceJob>): Promise<void> {
   await job.promote().catch(() => undefined)
 }
@@ -119,10 +119,10 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
     data,
     opts: {
       jobId: jobId(data),
-      // Always sent: a job without a priority runs before all that have one.
+      // Always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Tries of tasks are counted in the tables; these are for a store that fails for a moment.
+      // Task retries are counted in the database; these are for brief failures of the store.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -138,14 +138,14 @@ function consume(
 ): Consumer {
   const worker: Worker<SliceJob> = backend.worker<SliceJob>(
     name,
-    // A store that lost data hands out empty jobs: none may reach the API.
+    // A store that lost data delivers empty jobs, which must not reach the API.
     async (data) => work(shape.parse(data)),
     { concurrency: slots },
   )
   return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
 }
 
-/** Closing hangs while the store is away: a deadline of our own ends it. */
+/** Closing hangs while the store is unreachable, so it is limited by our own deadline. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -1,4 +1,4 @@
-// The reparse command: reads stored bodies again, without a call.
+// The reparse command: parses stored bodies again, without making calls.
 
 import { type Answer, flawOf, otherQuery, type StoredAnswer } from '../../base/answer.ts'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
@@ -28,13 +28,13 @@ export interface ReparseOptions {
 }
 
 interface Reparsed {
-  /** Answers whose rows were made anew. */
+  /** Answers whose rows were replaced. */
   readonly read: number
-  /** Answers that still cannot be read, and stay as they were. */
+  /** Answers that still can't be read and remain unchanged. */
   readonly unread: number
-  /** Answers that prove to be a refusal, or to answer another query: marked, and without rows from now on. */
+  /** Answers that turned out to be a rejection or to answer a different query; they are marked and lose their rows. */
   readonly marked: number
-  /** Answers whose rows the tables refuse; their bodies are kept. */
+  /** Answers whose rows the database rejects; their bodies are kept. */
   readonly refused: number
   /** Answers whose body was pruned. */
   readonly bodiless: number
@@ -42,19 +42,19 @@ interface Reparsed {
 
 type Books = Pick<Mill, 'db' | 'supplier'>
 
-/** An answer as it is read today. */
+/** An answer with the result of parsing it again. */
 interface Again {
   readonly kept: KeptBody
   readonly answer: Answer
 }
 
-/** Told of each answer that cannot be stored, and why. */
+/** Called for each answer that can't be stored, with the reason. */
 type Refuse = (call: number, reason: string) => void
 
 const batch = 64
 const mostReasons = 3
 
-/** The reparse command: reads what was asked for again, and says how much of it can be read now. */
+/** Runs the command and reports how many answers can be read now. */
 export async function runReparse({ options, env, closers }: Call<ReparseOptions>): Promise<Exit> {
   const run = options.run ?? null
   const config = readConfig(env)
@@ -92,8 +92,7 @@ function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): st
 }
 
 /**
- * Reads kept bodies again, as the program reads them today, and stores answers that the tables refused when they came.
- * Buys nothing.
+ * Parses stored bodies again with the current program, and stores answers that the database had rejected. Buys nothing.
  */
 export async function reparse(
   { db, supplier }: Books,
@@ -109,15 +108,15 @@ export async function reparse(
   }
   for await (const bodies of readBodies(db, choice, batch)) {
     const answers = bodies.map(readAgain)
-    // An answer that cannot be parsed any more keeps the rows that were parsed earlier.
+    // An answer that can no longer be parsed keeps the rows from its earlier parse.
     const better = answers.filter(isReadable)
     read += (await put(better)).length
-    // What was read and is not the answer to its query does: rows of another query are worse than none.
+    // An answer that turns out to be wrong loses them: rows of a different query are worse than none.
     const wrong = answers.filter(isNewlyMarked)
     marked += (await put(wrong)).length
     unread += answers.length - better.length - wrong.length
   }
-  // After those that have rows, among which they are then.
+  // Runs after the answers with rows, because it adds to them.
   for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
     const known = bodies.filter(fromKnownApi)
     for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)
@@ -131,7 +130,7 @@ export async function reparse(
   return { read, unread, marked, refused, bodiless }
 }
 
-/** Counts answers to another query against their account, as settlement does. */
+/** Counts answers to a different query for their account, as settlement does. */
 async function countWrongAnswers(db: Books['db']): Promise<void> {
   await sql`
     update accounts as a
@@ -153,7 +152,7 @@ function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null
 }
 
-/** Stores answers together, and apart where the tables refuse one; gives back those that are stored. */
+/** Stores answers in a batch, or one by one if the database rejects the batch; returns those stored. */
 async function store(
   db: Books['db'],
   answers: readonly Again[],
@@ -185,7 +184,7 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** Marked by today's reading as a refusal or as the answer to another query, and not marked so in the tables. */
+/** True if now marked as a rejection or as the answer to a different query, but not marked so in the database. */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

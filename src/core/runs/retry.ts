@@ -45,7 +45,7 @@ export interface RetryFlags {
 
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Opens tasks again and makes their jobs, or only says how many there are. */
+/** Reopens tasks and creates their jobs, or only reports how many there are. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -96,14 +96,14 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** Reads the runs that a typed budget is for: those that are opened, and the one that is named if it is open as it is. */
+/** Reads the runs that a typed budget applies to: the reopened ones, and the named one if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
   const named = run === null || reopened.includes(run) ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Refuses a budget that is used up, that of a run or of its list: every task would be unaffordable again at once. */
+/** Rejects an exhausted budget of a run or list, because every task would be unaffordable again at once. */
 async function expectMoney(
   mill: Mill,
   {
@@ -138,7 +138,7 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget of runs, of which workers may be buying. */
+/** Sets the budget of runs that workers may be buying. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound
@@ -155,7 +155,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   )
 }
 
-/** A span back from now, or the beginning of a day. */
+/** Parses a time span before now, or a day. */
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
@@ -189,31 +189,34 @@ async function costLine(mill: Mill, tasks: number): Promise<string> {
   return `${count(tasks, 'task')} to be bought again for ${cost} credits`
 }
 
-/** Which tasks a person means. */
+/** Tasks selected on the command line. */
 export interface Selection {
   readonly run: number | null
   readonly list: string | null
   readonly states: readonly string[]
   /** Only tasks that ended with this error, or whose answer has this flaw. */
   readonly error: string | null
-  /** Only tasks whose query has this label in the list of the run. */
+  /** Only tasks whose query has this label in the run's list. */
   readonly tag: string | null
-  /** Only tasks that ended then or later. */
+  /** Only tasks that ended at this time or later. */
   readonly since: Date | null
-  /** True: also tasks that have an answer, or the body of one that the tables refused, which would be bought again. */
+  /**
+   * If true, includes tasks that have an answer, or a body whose rows the database rejected; they would be bought
+   * again.
+   */
   readonly buyAgain: boolean
 }
 
-/** Runs with tasks that a selection means. */
+/** Runs with selected tasks. */
 interface Choice {
   readonly runs: readonly number[]
-  /** Runs that stay closed: another manual run of their list is open, or will be. */
+  /** Runs that stay closed because another manual run of their list is or will be open. */
   readonly left: readonly { readonly run: number; readonly instead: number }[]
-  /** Tasks of the runs that are to be opened. */
+  /** Number of tasks to be reopened. */
   readonly tasks: number
 }
 
-/** At most one manual run of a list is open: the one that is, or else the newest of those that are meant. */
+/** A list has at most one open manual run: the one already open, or else the newest selected one. */
 export async function chooseRuns(db: Database, selection: Selection): Promise<Choice> {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -249,12 +252,12 @@ export async function chooseRuns(db: Database, selection: Selection): Promise<Ch
   }
 }
 
-// The tables took the body of its answer and not the rows: it is paid for, and `reparse` stores them.
+// The database stored the body of its answer but rejected the rows. It has been paid for, and `reparse` stores them.
 const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Tasks that a selection leaves out because their answers are there, without rows. */
+/** Counts tasks that a selection omits because their answers are stored, without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -296,12 +299,12 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Workers wait for the rows of the runs: each statement holds them for this many tasks at most.
+// Batch size: workers wait for the runs' rows, and each statement locks them for at most this many tasks.
 const portion = 2000
 
 /**
- * Opens tasks of these runs again, with all their tries, a portion at a time; the slices of the runs must be queued. What
- * a retry that broke off did not reach is found by the next one.
+ * Reopens tasks of these runs in batches, with all their tries; the caller must queue the slices. If interrupted, the
+ * next retry finds the remaining tasks.
  */
 export async function reopenTasks(
   db: Database,
@@ -309,7 +312,7 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // By their numbers: one that was answered anew meanwhile must not be opened once more.
+  // In the order of ids: a task answered again in the meantime must not be reopened once more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened
@@ -318,7 +321,7 @@ export async function reopenTasks(
   }
 }
 
-/** The runs first, then the tasks, as whoever settles takes them: no two can wait for each other for long. */
+/** Locks the runs first, then the tasks, in the same order as settlement, to avoid deadlocks. */
 async function reopenPortion(
   db: Database,
   selection: Selection,
@@ -376,7 +379,7 @@ export interface CancelFlags {
   readonly json?: true
 }
 
-/** Ends a run, or the open runs of a list: their open tasks are cancelled, their answers stay. */
+/** Ends a run, or the open runs of a list: cancels open tasks and keeps answers. */
 export async function runCancel({ options, env, closers }: Call<CancelFlags>): Promise<Exit> {
   const { run, list, json } = options
   if ((run === undefined) === (list === undefined)) {
@@ -419,7 +422,7 @@ export interface ResumeFlags {
   readonly forgetPrices?: true
 }
 
-/** Lifts the stops of the account in use, and says which stood. */
+/** Lifts the stops of the account in use, and lists them. */
 export async function runResume({ options, env, closers }: Call<ResumeFlags>): Promise<Exit> {
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'resume' })

@@ -7,7 +7,7 @@ import { Misuse } from '../../base/errors.ts'
 import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
 
-/** One run with what it was to do and what it came to. */
+/** A run with its orders and results. */
 export interface RunFacts {
   readonly run: number
   readonly list: string
@@ -28,10 +28,10 @@ export interface RunFacts {
   readonly rejected: number
   readonly suspect: boolean
   readonly reasons: readonly string[]
-  /** Remarks that hide none of its answers. */
+  /** Remarks that exclude none of its answers. */
   readonly remarks: readonly string[]
   readonly asked: number | null
-  /** Of these, queries with a readable answer. */
+  /** Queries among them with a readable answer. */
   readonly answered: number | null
   readonly price: number | null
   readonly depth: number | null
@@ -44,7 +44,7 @@ export interface RunFacts {
   readonly next: number | null
 }
 
-/** Tasks of a run in one state, with the word for what went wrong. */
+/** Tasks of a run in one state, with their error code. */
 export interface TaskCount {
   readonly state: TaskState
   readonly error: string | null
@@ -52,13 +52,13 @@ export interface TaskCount {
   readonly tasks: number
 }
 
-/** A place that one of our domains, or any where we have none, won or lost in a run. */
+/** A position won or lost in a run by one of our domains, or by any domain if none is ours. */
 export interface RunMove {
   readonly query_id: string
   readonly q: string
   readonly domain: string
   readonly previous: number | null
-  /** The day of the answer before. */
+  /** Day of the previous answer. */
   readonly previous_date: string
   readonly position: number | null
   readonly change: string
@@ -95,7 +95,7 @@ const factColumns = [
   'health.workers',
 ] as const
 
-/** The facts of a run; null: there is none of that number. */
+/** Reads the facts of a run; null if no run has this id. */
 export async function readRunFacts(db: Database, run: number): Promise<RunFacts | null> {
   const facts = await db
     .selectFrom('runs')
@@ -138,7 +138,7 @@ export async function readRunFacts(db: Database, run: number): Promise<RunFacts 
   return facts ?? null
 }
 
-/** Tasks by state and error, the most frequent first. */
+/** Counts tasks by state and error, most frequent first. */
 export async function countTasks(db: Database, run: number): Promise<readonly TaskCount[]> {
   return db
     .selectFrom('tasks')
@@ -156,7 +156,7 @@ export async function countTasks(db: Database, run: number): Promise<readonly Ta
     .execute()
 }
 
-/** The greatest moves between the answers of a run and those before them. */
+/** Largest position changes between the answers of a run and the previous ones. */
 export async function readRunMoves(
   db: Database,
   { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>,
@@ -179,7 +179,7 @@ export async function readRunMoves(
   return rows
 }
 
-/** Refuses a number that no run has: a slip of the hand must not look like a run with nothing to do. */
+/** Rejects an unknown run id, because a typo must not look like a run with nothing to do. */
 export async function expectRun(db: Database, run: number): Promise<void> {
   const found = await db.selectFrom('runs').select('id').where('id', '=', run).executeTakeFirst()
   if (found !== undefined) return
@@ -188,7 +188,7 @@ export async function expectRun(db: Database, run: number): Promise<void> {
   )
 }
 
-/** Refuses a name that no list has. */
+/** Rejects an unknown list name. */
 export async function expectList(db: Database, list: string): Promise<void> {
   const lists = await db
     .selectFrom('lists')
@@ -203,7 +203,7 @@ export async function expectList(db: Database, list: string): Promise<void> {
   )
 }
 
-/** Refuses a label that no query of any list has. */
+/** Rejects a label that no query has. */
 export async function expectTag(db: Database, tag: string): Promise<void> {
   const rows = await db
     .selectFrom('list_queries')

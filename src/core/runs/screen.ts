@@ -5,21 +5,21 @@ import { type CreditForecast, forecastSentences } from '../forecast/foresee.ts'
 import { boundOf, type Costs } from '../ledger/prices.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
 
-/** Everything that `status` shows. */
+/** All data shown by `status`. */
 export interface StatusView {
   readonly runs: readonly RunStatus[]
-  /** Runs that are left out, since they ended long ago. */
+  /** Number of runs omitted because they ended long ago. */
   readonly older: number
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
   /** Expected prices of calls. */
   readonly prices: readonly BelievedPrice[]
-  /** In force: the settings' own, or the highest of live workers. */
+  /** Floor in force: the configured one, or the highest of live workers. */
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
-  /** Null where lists are so large that a look would have to wait for it. */
+  /** Null if lists are so large that `status` would have to wait for it. */
   readonly forecast: CreditForecast | null
   readonly zone: string
   /** One line for each schedule. */
@@ -140,13 +140,13 @@ function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): st
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
-  // A stopped account has no speed, whatever ended in the last minute.
+  // A stopped account makes no progress, whatever ended in the last minute.
   if ((account?.stops.length ?? 0) > 0) return tasks
   if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
   return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
 }
 
-/** By the pace while work went on, and no further than the credits reach. */
+/** Estimates the time left from the rate while working, limited by the credits. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
   const perMinute = forecast?.perMinute ?? null
   if (forecast === null || perMinute === null) return 'too few to estimate the time left'
@@ -164,7 +164,7 @@ function forecastPart({ forecast, origin, zone }: StatusView): string[] {
   return forecastSentences(forecast, zone).map((line) => `forecast: ${line}`)
 }
 
-/** Next command for a person to type. */
+/** Next command to type. */
 export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
@@ -181,7 +181,7 @@ function mendingStep({ run, list, tasks }: RunStatus): string {
   return `the budget of run ${run} or of ${list} is used up: npm run budget; npm run retry -- --run ${run} --state unaffordable`
 }
 
-/** Calls whose outcome nobody could read, with what they may have cost. */
+/** Formats calls with an unknown outcome and what they may have cost. */
 export function formatUnknown(calls: readonly UnknownCall[]): string {
   if (calls.length === 0) return 'no call has an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
@@ -205,20 +205,20 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 
-/** Expected price of one price class, and the prices seen so far. */
+/** Expected price of one cost class, and the prices seen so far. */
 interface BelievedPrice {
   readonly class: string
-  /** Credits set aside for a call among others. */
+  /** Credits reserved for one call among several. */
   readonly expected: number
-  /** Credits set aside for a call that goes out alone. */
+  /** Credits reserved for a call that goes out alone. */
   readonly alone: number
-  /** Prices that were seen. */
+  /** Number of prices seen. */
   readonly seen: number
   readonly cheapest: number
   readonly dearest: number
 }
 
-/** The prices that the ledger reckons with, for kinds of calls of which one was seen. */
+/** Prices expected by the ledger, for classes with at least one known price. */
 export function believedPrices(costs: Costs): readonly BelievedPrice[] {
   return [...costs]
     .filter(([, { seen }]) => seen > 0)
@@ -228,7 +228,7 @@ export function believedPrices(costs: Costs): readonly BelievedPrice[] {
     })
 }
 
-/** One line for each of them; a price that is expected although it came once says how to forget it. */
+/** One line per price; if an expected price was seen only once, the line says how to forget it. */
 export function priceLines(prices: readonly BelievedPrice[]): string[] {
   return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
     const range =
@@ -246,7 +246,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
   })
 }
 
-/** Names the answers of a run that `reparse` cannot mend; nothing where there are none. */
+/** Lists the answers of a run that `reparse` can't fix; empty if there are none. */
 function flawLine(status: RunStatus): string[] {
   const { run, unreadable, other_query } = status
   const text = flawText(status)

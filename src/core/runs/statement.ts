@@ -1,4 +1,4 @@
-// The statement command: every change of a balance explained.
+// The statement command: explains every change of a balance.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wordFlag } from '../../base/cli/flags.ts'
@@ -25,7 +25,7 @@ export interface StatementOptions {
 
 const groupings = ['day', 'list', 'run'] as const
 
-/** Every change of the balance explained: sums by day, list or run, and a dated line for what is not surely ours. */
+/** Prints sums by day, list or run, and a dated line for each change not certainly caused by our calls. */
 export async function showStatement({
   options,
   env,
@@ -50,12 +50,12 @@ function dateFlag(name: string, text: string | undefined): string | null {
   throw new Misuse(`expected --${name} to be a date like 2026-01-31, got ${text}`)
 }
 
-/** A change with the name that a person gives it. */
+/** A change with its name for display. */
 export interface NamedEvent extends StatementEvent {
   readonly what: 'perhaps ours' | 'external spend' | 'top-up' | 'renewal'
 }
 
-/** Everything that a statement shows. */
+/** All data shown by a statement. */
 interface StatementView {
   readonly by: Grouping
   readonly zone: string
@@ -63,7 +63,7 @@ interface StatementView {
   readonly events: readonly NamedEvent[]
 }
 
-/** A rise is the plan's renewal when a time of MILL_RENEWAL lies between the two balances that show it. */
+/** An increase counts as a renewal of the plan if a time of MILL_RENEWAL lies between the two balances. */
 export function nameRises(
   events: readonly StatementEvent[],
   { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,
@@ -92,7 +92,7 @@ function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
   }
 }
 
-/** The statement on one screen: sums, what is not surely ours, and the proof that both add up. */
+/** Formats the statement: sums, changes not certainly caused by our calls, and a check that both add up. */
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
     return ['no balance was reported in this time: a statement begins with the first answer']

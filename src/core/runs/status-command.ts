@@ -27,7 +27,7 @@ const mostRuns = 20
 const mostUnknown = 1_000
 const forecastDays = 7
 
-/** Shows the state of the mill once, or again and again with `--watch`. */
+/** Shows the state of the mill once, or repeatedly with `--watch`. */
 async function showMill({ options, env, closers, signal }: Call<StatusFlags>): Promise<Exit> {
   const config = readConfig(env)
   const json = options.json === true
@@ -54,7 +54,7 @@ async function showMill({ options, env, closers, signal }: Call<StatusFlags>): P
   }
 }
 
-/** Everything that `status` shows, for people and for programs. */
+/** All data shown by `status`, as text or JSON. */
 export type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<MillState> {
@@ -66,7 +66,7 @@ async function look(mill: Mill, run: number | null): Promise<MillState> {
   }
 }
 
-/** Reads the present state from the tables, without the queue and the forecast. */
+/** Reads the current state from the database, without the queue and the forecast. */
 export async function readTables(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   run: number | null,
@@ -91,12 +91,12 @@ export async function readTables(
   }
 }
 
-/** The forecast as far as `status` looks ahead. */
+/** Forecast for the period shown by `status`. */
 export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }
 
-/** The state of the mill for programs. */
+/** State of the mill as JSON. */
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,

@@ -1,4 +1,4 @@
-// The state of runs as the tables have it.
+// Reads the state of runs from the database.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clockBefore, utcText } from '../../base/database/clock.ts'
@@ -25,25 +25,25 @@ export interface RunStatus {
   readonly kind: string
   readonly state: string
   readonly tasks: Readonly<Record<TaskState, number>>
-  /** Answers without results that count as none: not readable, or one of the next two. */
+  /** Answers without valid results: unreadable, or counted in one of the next two. */
   readonly unreadable: number
-  /** Of these: refusals that the API charged for. */
+  /** Of these: rejections charged by the API. */
   readonly paid_refusal: number
-  /** Of these: answers to another query. */
+  /** Of these: answers to a different query. */
   readonly other_query: number
   readonly rejected: number
-  /** Credits of calls that came back, and of those that nobody could read. */
+  /** Credits of calls that returned, and of those that can't be read. */
   readonly spent: number
-  /** Of `spent`: held for calls that nobody could read, perhaps not charged. */
+  /** Part of `spent` held for calls that can't be read and may not have been charged. */
   readonly uncertain: number
-  /** Set aside for calls in flight, not in `spent`. */
+  /** Credits reserved for calls in flight; not part of `spent`. */
   readonly reserved: number
   readonly budget: number | null
   readonly created_at: string
   readonly finished_at: string | null
 }
 
-/** The newest runs, or one, with their tasks by state. */
+/** Reads the newest runs, or one, with their tasks by state. */
 export async function readRuns(
   db: Database,
   { run, limit }: { run: number | null; limit: number },
@@ -113,7 +113,7 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
-  /** Credits that the balance falls for each call beyond its bill, by the last calls. */
+  /** Balance drop per call in excess of its bill, based on the last calls. */
   readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
@@ -152,7 +152,7 @@ export async function readAccount(
   return rows[0] ?? null
 }
 
-/** Tasks ended in the last minute: what the present speed is taken from. */
+/** Counts tasks ended in the last minute, for the current rate. */
 export async function endedLastMinute(db: Database): Promise<number> {
   const { ended } = await db
     .selectFrom('calls')
@@ -178,7 +178,7 @@ export interface UnknownCall {
   readonly error: string
 }
 
-/** Calls whose outcome nobody could read, newest first, with the credits at risk. */
+/** Calls with an unknown outcome, newest first, with the credits at risk. */
 export async function readUnknown(db: Database, limit: number): Promise<readonly UnknownCall[]> {
   return db
     .selectFrom('calls')
@@ -203,7 +203,7 @@ export async function readUnknown(db: Database, limit: number): Promise<readonly
     .execute()
 }
 
-/** The dearest call of an account so far; null before the first. */
+/** Highest cost of a call of an account so far; null before the first. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
   const { dearest } = await db
     .selectFrom('account_costs')

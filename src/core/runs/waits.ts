@@ -1,4 +1,4 @@
-// Reasons for which open work does not go on: no live worker, a lease of a dead one, or a pause.
+// Finds out why open work does not progress: no live worker, a dead worker's lease, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, utcText } from '../../base/database/clock.ts'
@@ -8,7 +8,7 @@ import { statement } from '../../base/database/sql-file.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 import { hasAnswer } from '../nights/odd-nights.ts'
 
-/** Something that open tasks wait for before they can be bought. */
+/** Something that open tasks must wait for before they can be bought. */
 export type Wait =
   | {
       readonly kind: 'lease'
@@ -21,7 +21,7 @@ export type Wait =
   | {
       readonly kind: 'pause'
       readonly tasks: number
-      /** The query of the task that is tried first. */
+      /** Query of the task to be tried first. */
       readonly query: string
       readonly error: string | null
       readonly until: string
@@ -30,7 +30,7 @@ export type Wait =
 
 const mostSlices = 1_000
 
-/** Calls that other workers have in flight, and tasks that are not to be tried before a time; nothing of other runs. */
+/** Reads other workers' calls in flight, and the tasks of open runs that may not be retried yet. */
 export async function readWaits(db: Database, own: number): Promise<readonly Wait[]> {
   const leases = await db
     .selectFrom('calls')
@@ -80,13 +80,13 @@ export async function readWaits(db: Database, own: number): Promise<readonly Wai
   return [...leases, ...pauses]
 }
 
-/** Open work that no live worker is there for. */
+/** Open work without a live worker. */
 export interface Unattended {
   readonly since: Date
   readonly tasks: number
 }
 
-/** Workers whose lease holds, of all accounts. */
+/** Counts workers with a valid lease, for all accounts. */
 export async function countLiveWorkers(db: Database): Promise<number> {
   const { live } = await db
     .selectFrom('workers')
@@ -98,8 +98,8 @@ export async function countLiveWorkers(db: Database): Promise<number> {
 }
 
 /**
- * Work that has lain open for so long without a live worker, and that nobody noted since it began; null: none. It begins
- * when the last worker goes or when a run is made or opened again, whichever is later.
+ * Finds work that has been open this long without a live worker and has not been reported since; null: none. The period
+ * starts when the last worker ends or when a run is created or reopened, whichever is later.
  */
 export async function readUnattended(db: Database, forMs: number): Promise<Unattended | null> {
   const { rows } = await sql<{ since: Date }>`
@@ -125,7 +125,7 @@ export async function readUnattended(db: Database, forMs: number): Promise<Unatt
   return tasks === 0 ? null : { since: found.since, tasks }
 }
 
-/** A worker that lives. */
+/** A live worker. */
 export interface LiveWorker {
   readonly worker: number
   readonly account: string
@@ -138,7 +138,7 @@ export interface LiveWorker {
   readonly oldest_s: number | null
 }
 
-/** Workers whose lease has not run out, with the calls that each has on its way. */
+/** Workers with a valid lease, with their calls in flight. */
 export async function readCrew(db: Database): Promise<readonly LiveWorker[]> {
   return db
     .selectFrom('workers')
@@ -167,7 +167,7 @@ export async function readCrew(db: Database): Promise<readonly LiveWorker[]> {
     .execute()
 }
 
-/** Code of an answer `s` without results that count; null where nothing is wrong with it. */
+/** Code for an answer `s` without valid results; null if nothing is wrong with it. */
 export const flawCode = sql`
   case
     when starts_with(s.parse_error, ${paidRefusal}) then 'PAID_REFUSAL'
@@ -175,7 +175,7 @@ export const flawCode = sql`
     when s.parse_error is not null then 'UNREADABLE'
   end`
 
-/** Tasks of these runs that failed, are unknown, or whose answer cannot be read, by the code of the error; most first. */
+/** Counts failed, unknown or unreadable tasks of these runs by error code, most frequent first. */
 export async function countFailures(
   db: Database,
   runs: readonly number[],
@@ -194,13 +194,13 @@ export async function countFailures(
   return Object.fromEntries(rows.map(({ code, failures }) => [code, failures]))
 }
 
-/** Fields that answers of one run carry, and none of its API did before. */
+/** Fields in answers of one run that its API had never sent before. */
 export interface NewFields {
   readonly run: number
   readonly list: string
   readonly run_date: string
   readonly api: string
-  /** With how many answers each came. */
+  /** Number of answers with each field. */
   readonly found: readonly {
     readonly place: 'answer' | 'result'
     readonly field: string
@@ -209,8 +209,8 @@ export interface NewFields {
 }
 
 /**
- * Looks through the answers of runs that finished since a time, each run once, and gives the fields that the API never
- * sent before. Of an API whose first answers these are nothing is new.
+ * Checks the answers of runs that finished since a time, each run once, and returns fields that the API never sent
+ * before. For the first answers of an API, no field counts as new.
  */
 export async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db
@@ -237,19 +237,19 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
   return found
 }
 
-/** Gauges of an account, for metrics. */
+/** Gauges of an account for metrics. */
 interface AccountGauges {
   readonly remaining: number | null
   readonly reserved: number
   readonly uncertain: number
   readonly in_flight: number
   readonly used: number
-  /** In force by live workers; null while none lives. */
+  /** Floor set by live workers; null if none is alive. */
   readonly floor: number | null
   readonly stops: readonly string[]
 }
 
-/** The account as the ledger knows it; null before its first call. */
+/** Reads an account's gauges from the ledger; null before its first call. */
 export async function readAccountGauges(
   db: Database,
   { name, kind }: { name: string; kind: string },
@@ -278,7 +278,7 @@ export async function readAccountGauges(
   return gauges ?? null
 }
 
-/** When each list last had a run that ended with an answer that can be read: one of which every task failed is none. */
+/** Seconds since each list last had a run that ended with a readable answer. */
 export async function readSuccesses(
   db: Database,
 ): Promise<readonly { list: string; seconds: number }[]> {
@@ -303,7 +303,7 @@ export async function readSuccesses(
     .execute()
 }
 
-/** Counts open tasks that work can still reach: those of open runs and of slices that are not done. */
+/** Counts open tasks that workers can still process: those of open runs in unfinished slices. */
 export async function countOpenTasks(db: Database): Promise<number> {
   const { open } = await db
     .selectFrom('tasks')

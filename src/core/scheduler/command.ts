@@ -21,11 +21,11 @@ export interface NightlyFlags {
   readonly once?: true
   readonly json?: true
   readonly file?: string
-  /** A port, or the usual one. */
+  /** A port, or `true` for the default one. */
   readonly desk?: string | true
 }
 
-/** Hooks of features for this command; only a job may import all of them. */
+/** Features injected into this command; only a job may import all of them. */
 export interface NightlyParts extends SchedulerParts {
   readonly tellNews: (mill: Mill) => Promise<void>
   readonly desk: StartDeskBeside
@@ -36,7 +36,7 @@ type StartDeskBeside = (
   typed: string | true,
 ) => Promise<{ close(): Promise<void> }>
 
-/** Shows the schedules, does what is due once, or schedules until it is stopped. */
+/** Shows the schedules, runs what is due once, or schedules until stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   expectLasting(options)
@@ -45,7 +45,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
   if (options.show === true) return showSchedules(mill, file, options.json === true)
   if (options.once === true) return tickOnce(mill, file, beside)
-  // Only a service needs a log and metrics; the others do not wait for them to load.
+  // Only a service needs a log and metrics, so the others do not wait for them to load.
   if (options.desk !== undefined) {
     const opened = await beside.desk({ config, tell: say }, options.desk)
     closers.add('the desk', opened, (open) => open.close())
@@ -53,7 +53,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   return runScheduler(mill, { file, signal, beside })
 }
 
-/** A desk beside a command that ends at once would be gone before anybody looked. */
+/** Rejects --desk with a command that ends at once, because nobody could use the desk. */
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(
@@ -73,7 +73,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/** Overdue nights end the command with a failure, for callers that read only the exit code. */
+/** With overdue nights, the command exits with a failure, for callers that only read the exit code. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)
@@ -106,7 +106,7 @@ interface SchedulerParts {
   ) => Promise<{ close(): Promise<void> }>
 }
 
-/** Schedules until the signal comes, with a log, and with what a monitor shows of it. */
+/** Schedules until the signal is aborted, with a log and a monitor. */
 async function runScheduler(
   mill: Mill,
   { file, signal, beside }: { file: string; signal: AbortSignal; beside: SchedulerParts },

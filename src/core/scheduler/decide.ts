@@ -1,14 +1,14 @@
-// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. Pure rules.
+// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import type { Schedule } from './schedule.ts'
 
-/** A tick comes once a minute: within this time a night counts as on time, past it as late. */
+/** A tick occurs every minute. Within this time a night counts as on time, afterwards as late. */
 export const graceMs = 5 * 60_000
 
-// After a long absence the times are decided in portions, so that a step stays small.
+// After a long outage, times are decided in batches to keep steps small.
 const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was there, or the database was away'
@@ -16,9 +16,9 @@ const nobodyLooked = 'no scheduler was there, or the database was away'
 export interface Busy {
   readonly run: number
   readonly date: string
-  /** The schedule whose night made it; null for a run made by hand. */
+  /** Schedule that started it; null for a manual run. */
   readonly schedule: string | null
-  /** True while its account stands still for want of credit. */
+  /** True while its account is stopped for lack of credit. */
   readonly starved: boolean
   readonly tasks: number
   readonly open: number
@@ -26,16 +26,16 @@ export interface Busy {
 
 export interface Facts {
   readonly now: Date
-  /** Every time up to here has been decided. */
+  /** All times up to here have been decided. */
   readonly known: Date
-  /** Times after `known` that have been decided already. */
+  /** Times after `known` that have already been decided. */
   readonly decided: ReadonlySet<number>
-  /** Nights that were put off, oldest first. */
+  /** Postponed nights, oldest first. */
   readonly waiting: readonly Due[]
   readonly busy: Busy | null
 }
 
-/** The one thing to do next. Afterwards the facts are read again, until nothing is left to do. */
+/** The next step. Afterwards, the facts are read again, until nothing is left to do. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -55,13 +55,13 @@ export type NightStep =
       readonly kind: 'run'
       readonly night: Due
       readonly outcome: 'ran' | 'late'
-      /** The open run to join; null: a run of its own. */
+      /** Open run to join; null: create a separate run. */
       readonly into: Busy | null
       readonly known: Date
     }
   | { readonly kind: 'close'; readonly busy: Busy; readonly note: string; readonly known: Date }
 
-/** Decides what one schedule needs, given its rule and what is known. */
+/** Decides the next step for a schedule, based on its rule and the facts. */
 export function decide(schedule: Schedule, facts: Facts): NightStep {
   const { dues, newest, until } = undecided(schedule, facts)
   const older = newest === null ? dues : dues.slice(0, -1)
@@ -71,7 +71,7 @@ export function decide(schedule: Schedule, facts: Facts): NightStep {
   return callWaiting(schedule, facts, until)
 }
 
-/** The oldest portion of times without a decision; `newest` is null unless the portion reaches the last of them. */
+/** Oldest batch of undecided times; `newest` is null unless the batch includes the last one. */
 function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   let after = known
   let until = after
@@ -86,7 +86,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides times that nobody decided before a newer one was due. */
+/** Decides times that remained undecided until a newer one was due. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
@@ -105,7 +105,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
   }
 }
 
-/** Decides the newest time, once every older one is decided. */
+/** Decides the newest time once all older ones are decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at
@@ -137,7 +137,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/** Nights put off earlier: under `all` each gets its turn, otherwise only the newest. */
+/** Handles postponed nights: with `all`, each gets its turn, otherwise only the newest. */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
@@ -151,7 +151,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome, into: null, known }
 }
 
-/** Only the latest night counts: one that was cut short for want of credit is not finished any more. */
+/** Only the latest night counts: one cut short for lack of credit is not resumed. */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

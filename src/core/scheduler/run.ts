@@ -1,4 +1,4 @@
-// Starts the run of a night: reads its list again, plans it and queues it.
+// Starts the run of a night: reads its list again, plans the run and queues it.
 
 import type { Database } from '../../base/database/database.ts'
 import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
@@ -13,7 +13,7 @@ import type { SliceSink } from '../queue/refill.ts'
 import type { NightStep } from './decide.ts'
 import { type Schedule, sharePhrase, sharesPhrase } from './schedule.ts'
 
-/** Decides which queries of a list are asked on a night, and keeps it in the tables. */
+/** Decides which queries of a list are bought on a night, and stores the decision. */
 export type ChooseQueries = (
   mill: { readonly db: Database; readonly supplier: Supplier },
   night: {
@@ -26,19 +26,19 @@ export type ChooseQueries = (
 export interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
-  /** An answer younger than this is reused, where a schedule says nothing. */
+  /** Maximum age of a reused answer if the schedule does not specify one. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<SliceSink>
-  /** For lists with an adaptive cadence; without it all of their queries are asked. */
+  /** For lists with an adaptive cadence; if missing, all of their queries are bought. */
   readonly chooseQueries?: ChooseQueries
   readonly tell: (line: string) => void
-  /** The clock; that of the database, unless a test brings its own. */
+  /** Clock; that of the database, except in tests. */
   readonly now?: () => Promise<Date>
 }
 
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
-/** Plans the run of a night; when another scheduler was first, nothing has happened here. */
+/** Plans the run of a night; does nothing if another scheduler was first. */
 export async function runNight(
   context: SchedulerContext,
   schedule: Schedule,
@@ -84,7 +84,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
+/** Plans from the current file; if it is missing or broken, from its last successful reading. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName } = schedule
   const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
@@ -120,7 +120,7 @@ function orderOf(
   return {
     list: schedule.listName,
     from,
-    // Nobody is there to agree to anything at night: what was not said before counts as a broken file.
+    // Nobody can confirm anything at night, so a file that needs confirmation counts as broken.
     reading: {
       ...schedule.reading,
       matchTypes: schedule.reading.matchTypes ?? 'keep',
@@ -145,7 +145,7 @@ function orderOf(
   }
 }
 
-/** A schedule and its times, as its own zone shows them. */
+/** Formats a schedule and its times in its own zone. */
 export function described(
   { name, zone }: Pick<Schedule, 'name' | 'zone'>,
   nights: readonly { readonly at: Date }[],

@@ -1,4 +1,4 @@
-// Parses and checks the file of schedules.
+// Parses and checks the schedule file.
 
 import { existsSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
@@ -27,11 +27,11 @@ interface ListPlace {
 export interface Schedule extends ListPlace, Shares {
   readonly name: string
   readonly line: number
-  /** Path of the list as the file gives it. */
+  /** Path of the list, as in the file. */
   readonly list: string
   readonly cron: Cron
   readonly zone: string
-  /** Null: the default of the settings. */
+  /** Null for the configured default. */
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
@@ -39,31 +39,31 @@ export interface Schedule extends ListPlace, Shares {
   readonly overlap: (typeof overlapRules)[number]
   readonly on: boolean
   readonly cadence: Cadence
-  /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
+  /** Reading options of the list: from the file, or else as last accepted by a user. */
   readonly reading: Agreed
 }
 
-/** A line that cannot be used: why, and what would do. */
+/** An invalid line, with the reason and what is expected instead. */
 export interface RefusedLine {
   readonly line: number
   readonly problem: string
 }
 
-/** A row of the file, its cells by the names of the header. */
+/** A row of the file, by column name. */
 export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
-  /** Zone of lines that name none. */
+  /** Zone of lines that do not specify one. */
   readonly zone: string
-  /** Where a list lies; `problem` is null when it can be read or was read before. */
+  /** Location of a list; `problem` is null if it can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
-    /** Reading of the file that a person last agreed to. */
+    /** Reading options last accepted by a user. */
     readonly reading?: Agreed
   }
 }
 
-/** Reads every line by itself: a bad one is refused, the others go on. */
+/** Parses each line independently: invalid lines are rejected, the others are used. */
 export function readSchedules(
   lines: readonly Line[],
   around: Surroundings,
@@ -100,7 +100,7 @@ class LineReader {
     return (this.#line.fields.get(column) ?? '').trim()
   }
 
-  /** Null when a field without which there is no schedule cannot be used. */
+  /** Null if a required field is invalid. */
   schedule(): Schedule | null {
     const cron = this.#cron()
     const schedule = {
@@ -120,7 +120,7 @@ class LineReader {
     return cron === null ? null : { ...schedule, cron }
   }
 
-  /** A name can stand for one schedule only; the first line keeps it. */
+  /** Rejects a duplicate name; the first line keeps it. */
   refuseTwin(first: number): void {
     if (this.text('schedule') === '') return
     this.#refuse('schedule', `a name of its own, since line ${first} has this one`)
@@ -214,14 +214,14 @@ const columns = [
 
 type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
 
-/** How the cells of a column are read: null for words that are none, and what stands for them then. */
+/** Parser for the cells of a column: returns null for invalid text, for which `usual` is used. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
   readonly usual: T
 }
 
-/** Problem with the header of the file; null: none. */
+/** Problem with the file's header; null: none. */
 function unknownColumns(names: readonly string[]): string | null {
   const known: readonly string[] = [...columns, ...listWords]
   const unknown = names.filter((name) => !known.includes(name))
@@ -229,10 +229,10 @@ function unknownColumns(names: readonly string[]): string | null {
   return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
 }
 
-/** Columns of the file of schedules that say how a list is read; it may have them. */
+/** Optional columns of the schedule file that specify how a list is read. */
 const listWords = ['encoding', 'delimiter', 'column', 'map'] as const
 
-/** Reading rules of a line: null unless all are given, which leaves what was agreed to. */
+/** Reading options of a line; null unless all are given, so that the previously accepted ones apply. */
 function readListWords(text: (column: (typeof listWords)[number]) => string): {
   readonly agreed: Agreed | null
   readonly problem: string | null
@@ -254,7 +254,7 @@ function readListWords(text: (column: (typeof listWords)[number]) => string): {
   }
 }
 
-/** A schedule as far as parts go, with the one that its own line says. */
+/** A schedule with the share given in its own line. */
 interface Said {
   readonly line: number
   readonly listName: string
@@ -263,8 +263,8 @@ interface Said {
 }
 
 /**
- * The part of a night's credits that each list is given, where at least one is given a share: its own, or an equal part
- * of what the others leave. Lines that ask for more than there is are refused.
+ * Share of a night's credits for each list, if at least one list has a share: its own, or an equal part of what is
+ * left. Rejects lines whose shares add up to more than 100 percent.
  */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
@@ -308,9 +308,9 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   return `share: expected lists with at most 100 % together, of which lines before have ${given} %, got ${got}`
 }
 
-/** Shares of a line when credit is short: a part of all credits for its list, parts of that for labels. */
+/** Shares of a line when credit is short: a share of all credits for its list, and shares of that for labels. */
 interface Shares {
-  /** From 0 to 1; null: no list is given one. */
+  /** From 0 to 1; null: no list has one. */
   readonly part: number | null
   readonly shares: readonly TaggedShare[]
 }
@@ -322,7 +322,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Null as well for a label that comes twice, and for more than all. */
+/** Returns null for duplicate labels and for shares above 100 percent in total. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -345,7 +345,7 @@ function readShares(text: string): Shares | null {
   return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
 }
 
-/** In whole percents, so that 0.1 and 0.2 make three tenths. */
+/** Sums in whole percents to avoid rounding errors such as 0.1 + 0.2. */
 function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
@@ -358,10 +358,10 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** No query rests longer, unless the file says another number of days. */
+/** Maximum rest of a query, unless the file specifies another number of days. */
 export const usualLongestDays = 14
 
-/** How often the queries of a list are asked: each night, or each as often as its history says. */
+/** Buying interval of a list's queries: each night, or depending on their history. */
 type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }
@@ -383,17 +383,17 @@ function readCadence(text: string): Cadence | null {
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
-/** Where the schedules stand, unless another file is named. */
+/** Default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 export interface ScheduleFile {
   readonly schedules: readonly Schedule[]
   readonly refusals: readonly RefusedLine[]
-  /** Every name in the file, those of refused lines too. */
+  /** All names in the file, including those of rejected lines. */
   readonly names: readonly string[]
 }
 
-/** Reads the file of schedules; a line that cannot be used is refused, a file that cannot be read throws. */
+/** Loads the schedule file; rejects invalid lines, and throws if the file can't be read. */
 export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },
@@ -440,20 +440,20 @@ async function findLists(
   return lists
 }
 
-/** A name that belongs to another file which is still there: at night the two would become one list. */
+/** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
   if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
     return null
   return `expected a list with a name of its own, got ${path}, while ${JSON.stringify(name)} is the list of ${source}; rename the file`
 }
 
-/** The path of a list is taken from the project's own folder: schedulers run in any folder. */
+/** List paths are relative to the project folder, because schedulers may run in any directory. */
 export function placeOf(list: string): ListPlace {
   const path = resolve(workplace, list)
   return { path, listName: nameOfList(path) }
 }
 
-/** A list whose file is gone goes on with what was last read; one that nobody ever read cannot. */
+/** If a list's file is missing, its last reading is used; a list that was never read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${workplace}, like inputs/keywords.csv`

@@ -1,4 +1,4 @@
-// Runs the scheduler: ticks by the clock of the queue, and plans the nights that are due.
+// Runs the scheduler: plans the nights that are due at each tick of the queue's clock.
 
 import { troubleOf } from '../../base/database/trouble.ts'
 import { MillError } from '../../base/errors.ts'
@@ -18,12 +18,12 @@ import { tick } from './tick.ts'
 interface SchedulerOptions {
   readonly file: string
   readonly tell: (line: string) => void
-  /** Called when runs have ended; by default closes and judges them. */
+  /** Called when runs have ended; by default, closes and judges them. */
   readonly afterRuns?: AfterRuns
   readonly chooseQueries?: ChooseQueries
 }
 
-/** Plans due nights, tick by tick, and keeps the last readable file. */
+/** Plans due nights at each tick, and keeps the last readable schedule file. */
 export class Scheduler {
   readonly #mill: Mill
   readonly #options: SchedulerOptions
@@ -39,12 +39,12 @@ export class Scheduler {
     this.#options = options
   }
 
-  /** Why the last tick was not done; null when it was. */
+  /** Why the last tick failed; null if it succeeded. */
   get trouble(): string | null {
     return this.#trouble
   }
 
-  /** False when no line of the file can be used. */
+  /** False if no line of the file is valid. */
   get usable(): boolean {
     return this.#file !== null && (this.#file.schedules.length > 0 || this.#file.names.length === 0)
   }
@@ -53,7 +53,7 @@ export class Scheduler {
     return performance.now() - this.#lastTick
   }
 
-  /** One tick; asked for while one is going, it waits for that one instead. */
+  /** Performs one tick; if one is already in progress, waits for it instead. */
   tick(): Promise<void> {
     this.#running ??= this.#tick().finally(() => {
       this.#running = null
@@ -61,7 +61,7 @@ export class Scheduler {
     return this.#running
   }
 
-  /** A tick that never throws: what went wrong is said, and the next one tries again. */
+  /** Performs a tick without throwing: reports errors and leaves the retry to the next tick. */
   async tryTick(): Promise<void> {
     try {
       await this.tick()
@@ -69,7 +69,7 @@ export class Scheduler {
     } catch (error) {
       this.#trouble = scrubbedReason(error)
       this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
-      // A queue that was opened while its store was away never recovers.
+      // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
   }
@@ -97,7 +97,7 @@ export class Scheduler {
     await addUpDay(this.#mill, tell)
   }
 
-  /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */
+  /** Reads the current file, or keeps the previous one if it can't be read. Reports each problem once. */
   async #load(): Promise<ScheduleFile> {
     const { file } = this.#options
     try {
@@ -134,7 +134,7 @@ export class Scheduler {
   }
 }
 
-// The queue's clock ticks once a minute: after a longer silence something is wrong with it.
+// The queue's clock ticks every minute; a longer silence indicates a problem.
 const silenceMs = 75_000
 const lookEveryMs = 10_000
 
@@ -143,11 +143,11 @@ type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 interface ClockOptions {
   readonly signal: AbortSignal
   readonly tell: (line: string) => void
-  /** How often the queue's clock is checked for silence. */
+  /** Interval at which to check the queue's clock for silence. */
   readonly lookMs?: number
 }
 
-/** Lets a scheduler tick by the queue's clock until the signal comes; a clock that falls silent is started again. */
+/** Runs a scheduler by the queue's clock until the signal is aborted; restarts a clock that has gone silent. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,
@@ -193,7 +193,7 @@ async function tryClock(
   }
 }
 
-/** Another scheduler may be the one that the queue's clock wakes. */
+/** The queue's clock may wake a different scheduler. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

@@ -1,4 +1,4 @@
-// The schedules for people, with their newest nights.
+// Formats the schedules with their newest nights.
 
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -22,7 +22,7 @@ import {
   sharesPhrase,
 } from './schedule.ts'
 
-/** The schedules for people: a table for each, then the lines of the file that cannot be used. */
+/** Formats a table per schedule, then the invalid lines of the file. */
 export function formatNights({ schedules, refusals }: Forecast): string {
   const parts: string[] = []
   if (schedules.length === 0) parts.push('No schedule can be used.')
@@ -44,7 +44,7 @@ function formatSchedule(view: ScheduleView): string {
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })
-  // The heads of the table are empty: its first line holds nothing.
+  // The table's header is blank, so its first line is empty.
   const body = table.split('\n').filter((text) => text.trim() !== '')
   const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
   return [head, ...body.map((text) => `  ${text}`)].join('\n')
@@ -100,15 +100,15 @@ export function nightsJson({ schedules, refusals }: Forecast) {
 
 interface ScheduleView {
   readonly schedule: Schedule
-  /** Empty for a schedule that is off. */
+  /** Empty for a disabled schedule. */
   readonly next: readonly Date[]
   readonly last: LastNight | null
   readonly overdue: readonly Overdue[]
-  /** Nights of the last days, by what became of them. */
+  /** Nights of the last days, by outcome. */
   readonly lately: Readonly<Record<string, number>>
 }
 
-/** Past and coming nights of the schedules, and the refused lines of the file. */
+/** Past and future nights of the schedules, and the rejected lines of the file. */
 export interface Forecast {
   readonly schedules: readonly ScheduleView[]
   readonly refusals: readonly RefusedLine[]
@@ -118,7 +118,7 @@ const shownTimes = 3
 
 const latelyDays = 7
 
-/** Next times, last nights and overdue nights of every schedule of the file. */
+/** Next times, last nights and overdue nights of each schedule in the file. */
 export async function readNightForecast(db: Database, file: ScheduleFile): Promise<Forecast> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -142,7 +142,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile): Promi
   return { schedules, refusals: file.refusals }
 }
 
-/** One line for each schedule that is on or overdue: for those who look at the whole mill. */
+/** Summary of a schedule that is enabled or overdue, for overviews. */
 export interface NightSummary {
   readonly schedule: string
   readonly zone: string
@@ -151,7 +151,7 @@ export interface NightSummary {
   readonly overdue: readonly Overdue[]
 }
 
-/** Schedules as the tables know them, without their file. */
+/** Schedules in the database, read without their file. */
 export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -166,7 +166,7 @@ export async function summariseNights(db: Database): Promise<readonly NightSumma
   }))
 }
 
-/** One line for each schedule: what became of its last night, when the next one is due, what is overdue. */
+/** One line per schedule: outcome of its last night, its next due time, and what is overdue. */
 export function nightSummaryLines(nights: readonly NightSummary[]): readonly string[] {
   return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
     `nightly ${schedule}: last ${describeLastNight(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,

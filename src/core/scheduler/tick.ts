@@ -20,13 +20,13 @@ import { decide, type NightStep } from './decide.ts'
 import { described, type SchedulerContext, runNight } from './run.ts'
 import type { Schedule, ScheduleFile } from './schedule.ts'
 
-// Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
+// Each step decides something, so the loop ends; this limit guards against rules that loop forever.
 const mostSteps = 200_000
 
-// Clocks of databases that took over from one another differ by seconds.
+// Clocks of a failed-over database may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
+/** Runs what is due for every schedule of the file; may run concurrently in any number of processes. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -42,7 +42,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
   if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
 }
 
-/** Stores the schedules of the file; one that is new, changed or on again begins now. */
+/** Stores the schedules of the file; one that is new, changed or re-enabled starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -70,7 +70,7 @@ async function storeSchedules(
       known_until: goesOn ? was.known_until : now,
     })
   }
-  // A line without a readable name may be the line of any of them.
+  // A line without a readable name may belong to any of them.
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
@@ -80,14 +80,14 @@ async function storeSchedules(
 }
 
 /**
- * Stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would stay
- * silent until then, so it is set back to now.
+ * Stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would do nothing
+ * until then, so it is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
-  // Read after the watches: what another scheduler has just decided is never ahead of it then.
+  // Read after the watches, so that a concurrent scheduler's decisions are never ahead of it.
   const now = await clock(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
@@ -103,7 +103,10 @@ async function readStoredSchedules(
   return { watches, now }
 }
 
-/** Records undecided nights as missed before a schedule changes or ends, since its due times vanish with its pattern. */
+/**
+ * Records undecided nights as missed before a schedule changes or ends, because its due times can't be computed
+ * afterwards.
+ */
 async function closeOld(
   context: SchedulerContext,
   was: WatchRow,

@@ -1,4 +1,4 @@
-// One paid request: sent, waited for, read; the time-out is applied here.
+// One paid request: sends it, waits for the reply and reads it, within the timeout.
 
 import { createBrotliDecompress, createGunzip, createInflate, type Gunzip } from 'node:zlib'
 import { Socket } from 'node:net'
@@ -14,16 +14,18 @@ export type Reply =
       readonly kind: 'response'
       readonly status: number
       readonly body: Buffer
-      /** True when the body is longer than is kept, or its compression ends too early. */
+      /** True if the body exceeds the size limit or its compressed data ends too early. */
       readonly truncated: boolean
       readonly retryAfter: string | null
-      /** For how long the same key is given the same answer, charged once; null: the API does not say so. */
+      /**
+       * Time for which the API repeats an answer for the same idempotency key, charged once; null if it does not say.
+       */
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
   /** Provably never sent: no byte of the request was written to a socket. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
-  /** Sent, perhaps charged, and no whole response came back. */
+  /** Sent and possibly charged, but no complete response arrived. */
   | {
       readonly kind: 'lost'
       readonly code: string
@@ -34,11 +36,14 @@ export type Reply =
     }
 
 export interface Api {
-  /** Never throws: whatever happens is a reply. Requests with the same key are one request to an API that knows keys. */
+  /**
+   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key count as
+   * one.
+   */
   call(query: Query, options?: CallOptions): Promise<Reply>
-  /** From here on another key is sent; nothing may be in flight. */
+  /** Switches to a new API key; nothing may be in flight. */
   turnKey(key: Secret): void
-  /** Cuts what is in flight. */
+  /** Aborts all requests in flight. */
   close(): Promise<void>
 }
 
@@ -51,19 +56,19 @@ interface CallOptions {
 interface ApiOptions {
   readonly url: URL
   readonly key: Secret
-  /** For the whole request, from the first attempt to connect to the last byte of the body. */
+  /** Covers the whole request, from connecting to the last byte of the body. */
   readonly timeoutMs: number
   readonly lanes: number
 }
 
-/** Opens the way to the API; nothing is connected yet. */
+/** Creates a client for the API; connects only on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   checkKey(url, given.key)
   let key = given.key
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
   const headers = {
     accept: 'application/json',
-    // A compressed body saves a few kilobytes and costs more CPU than the whole rest of the call.
+    // Compression saves a few kilobytes but costs more CPU than the rest of the call.
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
@@ -103,13 +108,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   }
 }
 
-// A process that stood still finds its deadlines gone and whole answers in its sockets, a few kilobytes a read.
+// After a process freeze, deadlines have passed while complete answers wait in the sockets, read a few kilobytes at a
+// time.
 const frozenMs = 250
 const readingMs = 500
-/** Looks at the sockets besides: a busy machine may spend all of that time on something else. */
+/** Also count event-loop turns, because a busy machine may spend all of that time on something else. */
 const looks = 50
 
-/** Timers run before sockets are read: lets what has arrived be read before a call is cut that was paid for. */
+/** Timers run before sockets are read. Read what has arrived before aborting a call that was paid for. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -119,7 +125,7 @@ function afterLooks(left: number, then: () => void): void {
   setImmediate(() => (left > 1 ? afterLooks(left - 1, then) : then()))
 }
 
-/** A header that cannot be sent would fail inside the client, with the key in its message. */
+/** A header that can't be sent would fail inside the client, with the key in its error message. */
 function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
@@ -133,7 +139,7 @@ function checkKey(url: URL, key: Secret): void {
   if (problems.length > 0) throw new BadSettings(problems)
 }
 
-/** An absent parameter is not sent; the key never is a parameter. */
+/** Absent parameters are omitted; the key is never sent as a parameter. */
 function searchPath(url: URL, query: Query): string {
   const parameters = new URLSearchParams({ q: query.q })
   for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
@@ -170,13 +176,13 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   }
 }
 
-/** Seconds, as a header tells them. */
+/** Parses a header given in seconds. */
 function readWindow(header: string | null): number | null {
   const seconds = header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) : 0
   return seconds === 0 ? null : seconds * 1_000
 }
 
-/** A body that quotes the key is kept without it: rows are read by people who must not have it. */
+/** Masks the key in a body that quotes it, because people without access to the key read the stored rows. */
 function mask(bytes: Buffer, key: Secret): Buffer {
   const value = key.reveal()
   if (!bytes.includes(value)) return bytes
@@ -189,11 +195,11 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** End of an exchange: a whole response, or the part that came before it broke. */
+/** End of an exchange: a complete response, or the part received before it broke. */
 export interface ExchangeEnding {
-  /** False: no byte of the request was written to a socket. */
+  /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
-  /** Null: the response is whole, or longer than is kept. */
+  /** Null if the response is complete or exceeds the size limit. */
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly status: number | null
   readonly headers: Headers
@@ -201,7 +207,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** One request on one socket. Ends exactly once, and is never sent twice. */
+/** One request on one socket. It ends exactly once and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -222,7 +228,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     if (this.#controller !== null) {
-      // A client that sends again on its own account would buy twice.
+      // If the client retried by itself, the query would be bought twice.
       this.cut('RESENT', 'the connection broke and the client tried to send again')
       controller.abort(new Error('sent once already'))
       return
@@ -231,7 +237,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    // 103 and its like announce a response; they are none.
+    // Informational responses such as 103 precede the actual response.
     if (status < 200) return
     this.#status = status
     this.#headers = headers
@@ -252,11 +258,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    // A host with several addresses that all refuse gives an error without a message.
+    // A host with several addresses that all refuse the connection yields an error without a message.
     this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
-  /** Ends the exchange from our side: a deadline, or a signal. */
+  /** Ends the exchange on our side, because of a deadline or a signal. */
   cut(code: string, message: string): void {
     if (this.#ended) return
     this.#end({ code, message })
@@ -279,7 +285,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Ends calls when their signal says so. One listener per signal: hundreds on one would be taken for a leak. */
+/**
+ * Ends calls when their signal is aborted. Uses one listener per signal: hundreds on one signal would trigger a leak
+ * warning.
+ */
 class Stops {
   readonly #inFlight = new WeakMap<AbortSignal, Set<Exchange>>()
 
@@ -302,12 +311,12 @@ class Stops {
   }
 }
 
-/** Ends one call for a reason of our own. */
+/** Ends one call for an internal reason. */
 function stop(exchange: Exchange): void {
   exchange.cut('ABORTED', 'stopped by this program')
 }
 
-/** Longest body that is kept, in bytes after decompression: an answer of 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression; an answer of 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 interface Body {
@@ -324,8 +333,8 @@ const decoders: Readonly<Record<string, () => Gunzip | ReturnType<typeof createB
   }
 
 /**
- * Undoes a compression that we did not ask for. What ends too early or grows too long is marked, never silently short;
- * a compression that we do not know is kept as it came.
+ * Decompresses a body that was compressed unasked. A body that ends too early or exceeds the limit is marked as
+ * truncated; one with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -339,14 +348,14 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       size += chunk.length
-      // Leaving the loop destroys the decoder: a bomb costs no more memory than the cap.
+      // Leaving the loop destroys the decoder, so a decompression bomb uses no more memory than the limit.
       if (size > bodyCap) break
     }
   } catch {
-    // Cut or corrupt: what could be read is kept as evidence, and says that it is not all.
+    // Truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
     whole = false
   }
-  // Nothing of it is compressed that way: the label was wrong, and what came is all there is.
+  // Nothing could be decoded, so the encoding label was wrong: keep the body as received.
   if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
@@ -354,18 +363,25 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Under load a socket is used again within milliseconds. One that idles longer may be closed by the server just as we
-// send, which loses a paid call; a server that names its own limit is believed, less two seconds.
+// Under load, a socket is reused within milliseconds. If it idles longer, the server may close it just as we send,
+// which loses a paid call. If the server announces its own limit, that limit minus two seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket broke before any response each call gets a socket of its own for this long: the server closes idle ones early.
+// After a socket broke before any response, each call gets its own socket for this long, because the server closes idle
+// ones early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/** Cookies and tracing headers of a gateway may come to this many bytes; the client's own limit of 16 kB loses paid answers. */
+/**
+ * Cookies and tracing headers of a gateway may need this many bytes; the client's default of 16 kB would lose paid
+ * answers.
+ */
 const longestHeader = 64 * 1024
 
-/** Connects sockets that skip an unasked `100 Continue`: the client takes it for a bad response and loses a paid answer. */
+/**
+ * Connects sockets that skip an unsolicited `100 Continue`, which the client would treat as a bad response, losing a
+ * paid answer.
+ */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
   return (options, callback) =>
@@ -376,7 +392,7 @@ function connector(timeout: number): buildConnector.connector {
     })
 }
 
-/** No JSON body holds such a line: it would need a raw line break. */
+/** This can't match inside a JSON body, where a line break would be escaped. */
 function skipContinue(socket: Socket): void {
   const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
   let begun: Buffer = Buffer.alloc(0)
@@ -393,7 +409,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** The bytes after every `100 Continue` that they begin with; null while one of those is not whole. */
+/** Strips every leading `100 Continue`; returns null if one of them is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {
@@ -409,7 +425,7 @@ interface SocketOptions {
   readonly timeoutMs: number
 }
 
-/** Connections to one server, no more than lanes. Nothing is connected before it is needed. */
+/** Connections to one server, at most one per lane. Connects on demand. */
 class Sockets {
   readonly #kept: Pool
   readonly #single: Pool
@@ -422,7 +438,7 @@ class Sockets {
       maxHeaderSize: longestHeader,
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: longestIdleMs,
-      // One deadline holds for the whole request, and it is ours.
+      // Timeouts are disabled, because our own deadline covers the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     }
@@ -430,18 +446,18 @@ class Sockets {
     this.#single = new Pool(origin, { ...shared, pipelining: 0 })
   }
 
-  /** The pool for the next call. */
+  /** Returns the pool for the next call. */
   pool(): Pool {
     return performance.now() < this.#waryUntil ? this.#single : this.#kept
   }
 
-  /** Learns from a socket that broke before any response. */
+  /** Switches pools after a socket broke before any response. */
   learn({ sent, status, failure }: ExchangeEnding): void {
     if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
     this.#waryUntil = performance.now() + warinessMs
   }
 
-  /** Cuts what is in flight. */
+  /** Aborts all requests in flight. */
   async close(): Promise<void> {
     await Promise.all([this.#kept.destroy(), this.#single.destroy()])
   }

@@ -1,20 +1,20 @@
-// Bounds the paid calls in flight with p-limit.
+// Limits the paid calls in flight with p-limit.
 
 import pLimit from 'p-limit'
 
-/** The lanes of one process: how many paid calls may be in flight. */
+/** The lanes of one process: the number of paid calls that may be in flight. */
 export interface Lanes {
-  /** Waits for a lane, holds it for as long as the call lasts, and no longer: not for the commit. */
+  /** Waits for a lane and holds it only during the call, not until the commit. */
   run<T>(call: () => Promise<T>): Promise<T>
-  /** Calls to reserve now: lanes that nobody holds or waits for, and what may stand ready for them. */
+  /** Calls to reserve now: free lanes, plus the calls to keep ready in advance. */
   free(): number
-  /** So many calls may be on their way or ready: more are begun at once, fewer as calls end. */
+  /** Sets the number of calls that may be in flight or ready. An increase applies at once, a decrease as calls end. */
   resize(calls: number): void
 }
 
 /**
- * Opens the lanes. Never run a lane inside a lane: with all of them taken both would wait for ever.
- * Up to `ahead` calls stand ready beside them, so that no lane waits for its next one.
+ * Opens the lanes. Never use a lane inside a lane: with all lanes taken, both would wait forever. Up to `ahead`
+ * additional calls are kept ready, so that a free lane never waits for its next call.
  */
 export function openLanes(lanes: number, ahead = 0): Lanes {
   const limit = pLimit(lanes)
@@ -23,7 +23,7 @@ export function openLanes(lanes: number, ahead = 0): Lanes {
     run: (call) => limit(call),
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While half of what stands ready is left nothing is urgent: it is filled up in groups, not one by one.
+      // While more than half of the ready calls are left, don't refill them: they are refilled in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
     resize: (calls) => {

@@ -2,19 +2,19 @@
 
 import type { Json, JsonObject } from '../../base/answer.ts'
 
-/** A body that was read: a JSON object, fit for Postgres. */
+/** A readable body: a JSON object that Postgres can store. */
 export interface Readable {
   readonly problem: null
   readonly fields: JsonObject
   readonly replaced: number
 }
 
-/** A body that says nothing, and why. */
+/** An unreadable body, with the reason. */
 interface Unreadable {
   readonly problem: string
 }
 
-/** Reads any bytes as a JSON object, or says why they are none. Never throws. */
+/** Reads any bytes as a JSON object, or returns why they are not one. Never throws. */
 export function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
   if (body.length === 0) return { problem: 'expected a JSON object, got an empty body' }
   const text = body.toString('utf8').replace(/^\ufeff/, '')
@@ -22,7 +22,7 @@ export function readBody(body: Buffer, truncated: boolean): Readable | Unreadabl
   try {
     parsed = JSON.parse(text)
   } catch {
-    // The parser's own message quotes the body, which may be anything.
+    // The parser's own message would quote the body, which may contain anything.
     return {
       problem: truncated
         ? `expected a whole body, got the first ${body.length} bytes of one`
@@ -35,7 +35,7 @@ export function readBody(body: Buffer, truncated: boolean): Readable | Unreadabl
   return { problem: null, fields: value, replaced }
 }
 
-/** True for what JSON calls an object. */
+/** True for JSON objects. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -45,20 +45,20 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Deeper bodies are not read: no answer of a search is, and what reads them must not run out of stack. */
+/** Deeper bodies are rejected: no search answer is that deep, and recursive readers must not overflow the stack. */
 const deepest = 64
 
 interface Cleaned {
   readonly value: Json
-  /** Characters that Postgres cannot hold, each replaced by U+FFFD. */
+  /** Number of characters replaced by U+FFFD because Postgres can't store them. */
   readonly replaced: number
-  /** Why the value cannot be carried; null when it can. */
+  /** Why the value can't be stored; null if it can. */
   readonly problem: string | null
 }
 
 /**
- * Makes parsed JSON fit for Postgres: no NUL, no lone surrogate, no number that JSON cannot write, no
- * bottomless nesting. Without `escapes` in its text, JSON from UTF-8 holds no such character, and texts are not searched.
+ * Makes parsed JSON storable in Postgres: no NUL, no lone surrogates, only finite numbers, limited nesting. If the text
+ * has no `escapes`, UTF-8 JSON can't contain such characters, so strings are not searched.
  */
 function clean(parsed: unknown, escapes = true): Cleaned {
   const cleaner = new Cleaner(escapes)
@@ -89,7 +89,7 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Nothing in here needs replacing, so nothing is copied. */
+  /** Nothing in this value needs replacing, so nothing is copied. */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json
@@ -102,7 +102,7 @@ class Cleaner {
       this.value(value, depth + 1),
     ])
     if (this.replaced > before) keepApart(entries)
-    // Not by assignment: a field called __proto__ is a field like any other.
+    // Not by assignment, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
 
@@ -126,7 +126,7 @@ class Cleaner {
 // eslint-disable-next-line no-control-regex -- NUL is what is looked for
 const unfit = /[\0\ud800-\udfff]/gu
 
-/** Two names that differ only in such a character stay two fields. */
+/** Keeps two names distinct that differ only in replaced characters. */
 function keepApart(entries: [string, Json][]): void {
   const taken = new Set<string>()
   for (const entry of entries) {

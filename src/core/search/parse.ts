@@ -1,4 +1,4 @@
-// Reads a body: results, entities, clusters, related searches, features.
+// Parses a body: results, entities, clusters, related searches, features.
 
 import { domainToASCII } from 'node:url'
 import { getDomain } from 'tldts'
@@ -19,21 +19,21 @@ import type {
 import { idBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** Content of a body. Its status decides, too, whether it is an answer or a refusal. */
+/** Content of a body. The status also decides whether it is an answer or a rejection. */
 export interface Reading {
-  /** Its `success`; null: it has none, or cannot be read. */
+  /** The `success` field; null if missing or unreadable. */
   readonly success: boolean | null
-  /** The query that it says it answers; null where it names none. */
+  /** The query named by the body; null if none. */
   readonly query: string | null
-  /** Taken as an answer; without rows, and with the problem in it, when it cannot be read. */
+  /** The body read as an answer; without rows, and with the problem, if it can't be read. */
   readonly answer: Answer
-  /** Taken as a refusal; null where nothing is said. */
+  /** The body read as a rejection; fields are null if missing. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
 const nothingSaid = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Reads any bytes as the answer to `q`, or as a refusal, or says why they are neither. Never throws. */
+/** Reads any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...nothingSaid, answer: unreadAnswer(read.problem) }
@@ -42,12 +42,12 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal }
 }
 
-/** The same answer without its rows, and the reason; what it says about money stays, since it was paid for. */
+/** Returns the answer without its rows, with the reason. Credits stay, because the answer was paid for. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
 
-/** The answer of a body that could not be read: no rows, and the reason. */
+/** Answer for an unreadable body: no rows, and the reason. */
 function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
@@ -67,7 +67,7 @@ function unreadAnswer(problem: string): Answer {
   }
 }
 
-/** The one canonical answer: each thing in its column, and beside it whatever the columns cannot hold exactly. */
+/** Builds the canonical answer: each value in its column, and a leftover for what the columns can't hold exactly. */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
   const columns = {
@@ -106,7 +106,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One thing of a list; `exact` when its row says all that was given. */
+/** One item of a list; `exact` if its row holds everything that was given. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
@@ -114,11 +114,13 @@ interface Item<T> {
 
 interface List<T> {
   readonly placed: Placed<T>[]
-  /** The list as given when its rows hold it exactly; otherwise an empty one, so that the given one is kept beside it. */
+  /** The given list if its rows hold it exactly; otherwise empty, so that the original is stored as well. */
   readonly exact: readonly Json[]
 }
 
-/** Reads the items of a list, each at its own place; a list that holds anything else is kept as it came, too. */
+/**
+ * Reads the items of a list with their positions. If the list contains anything else, the original is stored as well.
+ */
 function readList<T>(
   fields: JsonObject,
   name: ListName,
@@ -180,12 +182,12 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
   return greatest
 }
 
-// Spec gap 2.5: which fields come besides the named ones is not shown. These are the names under which search APIs say such things.
+// Spec gap 2.5: the additional fields are not documented. These are names that search APIs commonly use.
 const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Items of the blocks that the interface does not name, each of them a row; a plain value is no block. */
+/** Items of the blocks not named in the interface, one row each; a plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -204,7 +206,7 @@ function featureOf(kind: string, thing: Json): Feature {
     return { kind, page: null, domain: null, text: null, extra: { value: thing } }
   }
   const address = nameOf(thing, addresses, (text) => /^https?:\/\//i.test(text))
-  // A word with blanks is what a source is called, not where it is.
+  // A value with blanks is a source's display name, not its host.
   const host = nameOf(thing, hosts, (text) => /^[^\s/:]+\.[^\s/:]+$/.test(text))
   const title = nameOf(thing, texts, (text) => text !== '')
   const page = address === null ? null : pageOf(textOf(thing, address))
@@ -220,7 +222,7 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** The first of the names under which a thing says a text that will do. */
+/** Returns the first of these names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -234,12 +236,12 @@ function textOf(thing: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-// Every field is read on its own: one that is missing, null or of another type leaves its siblings alone.
-// Spec gap 2.5: which fields are always present is not shown.
+// Each field is read independently: a missing, null or mistyped field does not affect the others. Spec gap 2.5: it is
+// not documented which fields are always present.
 const textField = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 
-// No call costs a million credits: such a field is broken, and believing it would bind every later call to it.
+// No call costs a million credits. Such a value is broken, and trusting it would raise the bound of every later call.
 const mostCredits = 1_000_000
 const digits = z
   .string()
@@ -247,7 +249,7 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Credits with decimals: the ledger counts whole ones, a cost rounded up and a balance rounded down. */
+/** Credits with decimals: the ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z.union([
   z.number(),
   z
@@ -260,10 +262,11 @@ const cost = amount
   .pipe(z.int().min(0).max(mostCredits))
   .optional()
   .catch(undefined)
-// A paid search cannot leave a debt: such a balance is broken, and believing it would stop an account that has credits.
+// A paid search can't leave a negative balance. Such a value is broken, and trusting it would stop an account that has
+// credits.
 const balance = amount.transform(Math.floor).pipe(z.int().min(0)).optional().catch(undefined)
 
-/** Fields of an answer that stand in columns of their own. */
+/** Answer fields with their own columns. */
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
@@ -280,21 +283,21 @@ const resultShape = z.object({
   domain: filled,
 })
 
-/** Fields of an entity. U+001F parts name and type in its id, so a name cannot hold it. */
+/** Fields of an entity. U+001F separates name and type in its id, so a name can't contain it. */
 const entityShape = z.object({
   // eslint-disable-next-line no-control-regex -- the separator is what is looked for
   name: z.string().regex(/^[^\u001f]*$/),
   type: textField,
 })
 
-/** Fields of a body about itself: whether it succeeded, which query it answers, why it refuses. */
+/** Fields of a body about itself: success, the query it answers, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
   error: z.object({ code: textField, message: textField }).optional().catch(undefined),
 })
 
-/** Columns of a result in the spelling of the interface; null where the interface would say nothing. */
+/** Columns of a result under their API names; null where the API would omit the field. */
 interface ResultColumns {
   readonly position: number | null
   readonly title: string | null
@@ -303,7 +306,7 @@ interface ResultColumns {
   readonly domain: string | null
 }
 
-/** Columns of an answer, apart from its lists. */
+/** Columns of an answer, without its lists. */
 interface AnswerColumns {
   readonly intent: string | null
   readonly sentiment: string | null
@@ -320,21 +323,21 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** Values of columns, by the names of the interface. */
+/** Column values by API name. */
 export type RowColumns = Readonly<Record<string, Json>>
 
-/** Fields that the columns of an answer stand for: it succeeded, and its query is the one that was sent. */
+/** Fields that the columns of an answer represent: it succeeded, and its query is the one sent. */
 export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
   const { intent, sentiment, credits_used, credits_remaining } = columns
   return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
 }
 
-/** Fields of a result that the interface does not name; null when there is none. */
+/** Fields of a result not named in the interface; null if there are none. */
 function resultExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, resultNames)
 }
 
-/** Fields of an answer that the interface does not name. */
+/** Fields of an answer not named in the interface. */
 function answerExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, answerNames)
 }
@@ -344,20 +347,20 @@ function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject |
   return leftover(given, { ...columns }, resultNames)
 }
 
-/** The same of an answer, whose lists stand in `columns` as far as their rows hold them exactly. */
+/** The same for an answer; `columns` includes its lists as far as their rows hold them exactly. */
 function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
   return leftover(given, columns, answerNames)
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Nearly always there is none: look before anything is built.
+  // There are almost never any, so check before building anything.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
   return Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
 }
 
-// `missing` is no field of the interface, so its place among named fields is free.
+// The key `missing` can't collide, because the interface has no field of this name.
 function leftover(
   given: JsonObject,
   columns: RowColumns,
@@ -375,10 +378,10 @@ function leftover(
   return missing === null ? odd : { ...odd, missing }
 }
 
-// Few hosts and things make up most of all answers: they are hashed once.
+// A few hosts and entities make up most of all answers, so their hashes are cached.
 const remembered = 10_000
 
-/** Keeps what was used lately: when one generation is full, what the one before it held is forgotten. */
+/** LRU-like cache with two generations: when the young one is full, the old one is dropped. */
 class Recent<T> {
   #young = new Map<string, T>()
   #old = new Map<string, T>()
@@ -400,7 +403,7 @@ const domains = new Recent<Domain>()
 const recentEntities = new Recent<Entity>()
 const recentClusters = new Recent<Term>()
 
-/** One site is one domain, however its name is spelled: what was given stands beside the result where it differs. */
+/** Spellings of one host share one domain; the original is stored with the result if it differs. */
 function domainOf(given: string): Domain {
   return domains.get(given, () => {
     const host = asciiHost(given)
@@ -408,14 +411,14 @@ function domainOf(given: string): Domain {
   })
 }
 
-/** The page of an address; not remembered, since most addresses are seen once. */
+/** Page of a URL. Not cached, since most URLs are seen only once. */
 function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
   return { id: idBytes('page', url), domain, url, key }
 }
 
-/** A name must not hold U+001F, which parts name and type in the id. */
+/** A name must not contain U+001F, which separates name and type in the id. */
 function entityOf(name: string, type: string | null): Entity {
   return recentEntities.get(type === null ? name : `${name}\u001f${type}`, () => ({
     id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
@@ -432,18 +435,18 @@ function relatedOf(text: string): Term {
   return { id: idBytes('related_search', text), text }
 }
 
-// Parameters that say where a click came from, not which page it leads to.
+// Click-tracking parameters, which don't identify the page.
 const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
 interface Address {
-  /** In the form in which browsers compare hosts; null when the address has none. */
+  /** Host as normalized by browsers; null if the address has none. */
   readonly host: string | null
-  /** Without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page. */
+  /** Without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal. */
   readonly key: string
 }
 
-/** Reads an address as a browser would; one that no browser would take keeps its text as its key. */
+/** Parses an address as a browser would; if it is invalid, its text is the key. */
 export function readAddress(url: string): Address {
   const parsed = parse(url)
   if (parsed === null || parsed.hostname === '')
@@ -455,7 +458,7 @@ export function readAddress(url: string): Address {
   }
 }
 
-/** Most addresses are fine: looking first would read each of them twice. */
+/** Most addresses are valid; checking first would parse each of them twice. */
 function parse(url: string): URL | null {
   try {
     return new URL(url)
@@ -464,7 +467,10 @@ function parse(url: string): URL | null {
   }
 }
 
-/** Registrable domain by the public suffix list, private suffixes included; null for numbers and names without one. */
+/**
+ * Registrable domain according to the public suffix list, including private suffixes; null for IP addresses and names
+ * without one.
+ */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)
   return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })
@@ -479,7 +485,7 @@ function withoutTracking(search: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-// The scheme is left out, so a port that is the default of either scheme says nothing.
+// The scheme is left out, so the default port of either scheme carries no information.
 function withoutDefaultPort(url: URL): string {
   return url.port === '80' || url.port === '443' ? url.hostname : url.host
 }

@@ -1,4 +1,4 @@
-// Decides what a reply means for the task, the money and the account.
+// Decides what a reply means for the task, the credits and the account.
 
 import { type Answer, type Origin, otherQuery, paidRefusal } from '../../base/answer.ts'
 import { canonicalText, type Query } from '../../base/query.ts'
@@ -6,35 +6,38 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Credits in a body; null: it names none, or none that can be believed. */
+/** Credits reported in a body; null if missing or implausible. */
 interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
 }
 
-/** Why there is no answer, as one word and in a sentence; nothing is decided by either. */
+/** Why there is no answer, as a code and a sentence; for display only. */
 interface Reason {
   readonly code: string
   readonly message: string
 }
 
-/** Class of a reply; `policy` says what follows from it. */
+/** Class of a reply; `policy` defines its consequences. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' } & Reason & Bill)
   | ({ readonly kind: 'blocked' } & Reason & Bill)
   | ({ readonly kind: 'no_credit' } & Reason & Bill)
-  /** `waitMs` is null when the API does not say how long. */
+  /** `waitMs` is null if the API does not specify a wait. */
   | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'refused' } & Reason & Bill)
-  /** `waitMs` concerns the next attempt of this task only: a 5xx may have been charged, so it is no request to slow down. */
+  /**
+   * `waitMs` applies only to the next attempt of this task: a 5xx may have been charged, so it is not a request to slow
+   * down.
+   */
   | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'lost' } & Reason)
   | ({ readonly kind: 'unsent' } & Reason)
 
 type Response = Extract<Reply, { kind: 'response' }>
 
-/** Decides what a reply to a query means, by its status, its code, its bill and the query that it names. */
+/** Classifies a reply to a query by its status, code, bill and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
   if (reply.kind !== 'response') {
     return { kind: reply.kind, code: reply.code, message: reply.message }
@@ -53,7 +56,7 @@ export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verd
   return { kind: 'answered', answer: answerOf(reading, { status, q, origin }), ...bill }
 }
 
-/** A body that was kept as an answer, with what was asked. */
+/** A body stored as an answer, with its query. */
 interface KeptAnswer {
   readonly status: number
   readonly body: Buffer
@@ -62,12 +65,12 @@ interface KeptAnswer {
   readonly origin: Origin
 }
 
-/** Reads a kept answer again: the same answer that `judge` made of it when it came. */
+/** Parses a stored answer again, with the same result as `judge` when it arrived. */
 export function rereadAnswer(kept: KeptAnswer): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
-/** The answer in a reply that counts as one: without rows where it is a refusal, or answers another query. */
+/** Returns the answer in a reply that counts as one; without rows if it is a rejection or answers a different query. */
 function answerOf(
   { success, query, answer, refusal }: Reading,
   { status, q, origin }: Pick<KeptAnswer, 'status' | 'q' | 'origin'>,
@@ -76,15 +79,15 @@ function answerOf(
     const { code, message } = reasonOf(status, refusal)
     return dropRows(answer, `${paidRefusal}${code}: ${message}`)
   }
-  // Spec 5.1: a test key is given mock data, which may name any query.
+  // Spec 5.1: test keys get mock data, which may name any query.
   if (origin === 'test' || query === null || isEcho(query, q)) return answer
   return dropRows(answer, `${otherQuery}${JSON.stringify(shorten(query, 200))}`)
 }
 
 /**
- * True when an answer that names this query answers `q`. An API may tidy its echo as we tidy a query, and may change its
- * case: taking "nyc hotels" for another query than "NYC hotels" would cost every query with a capital, while the results
- * of the two hardly differ. An empty echo names no query.
+ * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case: treating
+ * "nyc hotels" as different from "NYC hotels" would cost every query with a capital letter, although the results hardly
+ * differ. An empty echo names no query.
  */
 function isEcho(query: string, q: string): boolean {
   if (query === q) return true
@@ -92,12 +95,12 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Upper case last: it also joins the two small sigmas, and ß with ss. */
+/** Upper case comes last, because it also merges the two forms of small sigma, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
 
-/** Only `success: false` makes a 200 no answer; another 2xx is one when it says success: true. */
+/** A 200 is an answer unless `success` is false; another 2xx is one only if `success` is true. */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
   return status > 200 && status < 300 && success === true
@@ -129,7 +132,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Retry-After as seconds or as a date, from one second to an hour; null when it is neither. */
+/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null if it is neither. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -140,52 +143,53 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Messages of an API may be long, and may quote the key. */
+/** Messages from an API may be long, and may quote the key. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
 
-/** Consequences of a reply of one class for the task, the money and the account. */
+/** Consequences of a class of replies for the task, the credits and the account. */
 interface Consequence {
-  /** `keep`: stays open, no try used. `retry`: a try used, stays open while some are left. `fail`: ends. */
+  /** `keep`: remains open, no try used. `retry`: one try used, remains open while some are left. `fail`: ends. */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Charge when the body names none. `priced`: unknown, and a bill is the price of its class. */
+  /** Charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Why the whole account stands still, if it does. */
+  /** Why the whole account is stopped; null if it is not. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 
-/** The policy, class by class: what is retried, waited for, dropped, and what stops every worker. */
+/** Policy for each class: what is retried, delayed or failed, and what stops every worker. */
 export const policy = {
-  // 200 without success: false. A body that cannot be read, or that answers another query, is kept and marked.
-  // So is a refusal that says it was charged: see `isPaidAnswer`.
+  // 200 without `success: false`. A body that is unreadable or answers a different query is stored and marked, as is a
+  // rejection that reports a charge: see `isPaidAnswer`.
   answered: { task: 'answered', money: 'priced', stops: null },
-  // 401 or 403 in the API's own shape of an error, or a code that says so.
+  // 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // 401 or 403 that the API itself did not write: what stands before it dislikes the query, and the key is not meant.
+  // 401 or 403 not written by the API itself: a proxy in front of it rejects the query, which says nothing about the
+  // key.
   blocked: { task: 'retry', money: 'free', stops: null },
-  // 402, or a code that says so, whatever the status.
+  // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
-  // 429, or a code that says so. Spec gap 8: rate limits are not shown. A refusal to serve is taken as free.
+  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. Such a response is assumed to be free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
-  // Any other 3xx or 4xx: a verdict about the request that will not change.
-  // Spec gap 7: errors other than 401 and 403 are not shown. A refused request is taken as free.
+  // Any other 3xx or 4xx: a final rejection of the request. Spec gap 7: errors other than 401 and 403 are not
+  // documented. A rejected request is assumed to be free.
   refused: { task: 'fail', money: 'free', stops: null },
-  // 5xx, 408, 425, a 2xx without an answer, or success: false with a code that nobody knows.
+  // 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
   faulty: { task: 'retry', money: 'unknown', stops: null },
-  // Sent, and no whole response came back: timeout, reset, cut body.
+  // Sent, but no complete response arrived: timeout, reset, truncated body.
   lost: { task: 'retry', money: 'unknown', stops: null },
-  // Provably never sent: name not found, connection refused, TLS, connect timeout, stopped before.
+  // Provably never sent: DNS failure, connection refused, TLS error, connect timeout, stopped before sending.
   unsent: { task: 'keep', money: 'free', stops: null },
 } as const satisfies Readonly<Record<string, Consequence>>
 
 type VerdictKind = keyof typeof policy
 
-/** Classes of responses that are no answer. */
+/** Classes of responses without an answer. */
 type RefusalKind = Exclude<VerdictKind, 'answered' | 'lost' | 'unsent'>
 
-// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are shown; the others are what such services say.
+// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented; the others are common among such services.
 const words = {
   key_refused: 'UNAUTHORIZED FORBIDDEN INVALID_API_KEY API_KEY_REVOKED',
   no_credit: `PAYMENT_REQUIRED QUOTA_EXCEEDED INSUFFICIENT_QUOTA INSUFFICIENT_CREDITS INSUFFICIENT_CREDIT

@@ -1,4 +1,4 @@
-// Writes what was bought, many at a time.
+// Records finished calls in batches.
 
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
@@ -7,13 +7,13 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True where nothing is bought for what is not written down yet, as under a rate limit: it is written down at once. */
+  /** True if unrecorded calls hold up further buying, as under a rate limit: entries are then written at once. */
   readonly counted: boolean
-  /** Writes entries down together; gives back what became of each, in their order. */
+  /** Records entries together; returns the results in the same order. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly Recorded[]>
-  /** Told when the database goes away, and when it is back. */
+  /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
-  /** Told when an entry cannot be written in any form: it stays among those that `abandon` hands over. */
+  /** Called when an entry can't be written in any form. It remains among those returned by `abandon`. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -22,19 +22,19 @@ interface Waiting {
   readonly resolve: (recorded: Recorded) => void
 }
 
-/** Batches written at the same time. */
+/** Batches written concurrently. */
 const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
-  /** Called with the calls whose entries the database has now. */
+  /** Called with the calls whose entries are now in the database. */
   readonly onRecorded: (calls: readonly number[]) => void
-  /** Called with entries of calls that the database does not know. */
+  /** Called with entries of calls unknown to the database. */
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-/** Gathers entries and writes them down in this mill's ledger. */
+/** Opens a batch writer for this mill's ledger. */
 export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly Recorded[]> => {
     const { recorded, strangers } = await record(mill.db, clerk, entries)
@@ -49,8 +49,8 @@ export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Bat
 }
 
 /**
- * Gathers entries for a moment and writes them together; one bad entry never takes the others along. An entry
- * is let go of once it is written, and not before: each of them was paid for.
+ * Collects entries briefly and writes them together; one bad entry does not fail the others. An entry is kept until it
+ * is written, because each was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -64,7 +64,7 @@ export class Batch {
     this.#gathering = new Gathering({ ...options, onDue: () => this.#flush() })
   }
 
-  /** Resolves once the entry is written down for good. */
+  /** Resolves once the entry is durably recorded. */
   add(entry: Entry): Promise<Recorded> {
     return new Promise((resolve) => {
       const waiting = { entry, resolve }
@@ -73,12 +73,12 @@ export class Batch {
     })
   }
 
-  /** Entries that are not written down yet. */
+  /** Entries not yet recorded. */
   get size(): number {
     return this.#kept.size
   }
 
-  /** Stops writing and hands over what is left: the caller has to keep it. */
+  /** Stops writing and returns the remaining entries, which the caller must keep. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
     this.#gathering.stop()
@@ -138,11 +138,11 @@ export class Batch {
         reason = failure
       }
     }
-    // Whole, as it came: perhaps it is the database that is at fault, not the entry.
+    // Keep the entry unchanged: the database may be at fault, not the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is away and tries again after conflicts; an error that lies in the data is thrown. */
+  /** Waits while the database is unreachable and retries after conflicts; throws errors caused by the data. */
   async #persist(entries: readonly Entry[]): Promise<readonly Recorded[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
@@ -158,7 +158,7 @@ export class Batch {
           await pause(Math.random() * 50 * conflicts)
           continue
         }
-        // Fewer entries at a time may get past those who stand in the way.
+        // A smaller batch may avoid the conflict.
         if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)
@@ -168,29 +168,31 @@ export class Batch {
   }
 }
 
-/** Looks so often whether more came. */
+/** Interval at which to check for more entries. */
 const pauseMs = 10
-/** Waits for more no longer than this: beginning a batch costs as much as many entries do. */
+/** Longest wait for more entries: starting a batch costs as much as many entries. */
 const longestMs = 50
-/** Entries that wait behind a batch for longer are written beside it, however few. */
+/** Entries that have waited longer than this behind a batch are written concurrently, however few. */
 const patienceMs = 250
 
 interface GatheringOptions {
-  /** True where nothing is bought for what is not written down yet, as under a rate limit: nothing waits then. */
+  /** True if unrecorded calls hold up further buying, as under a rate limit: then nothing waits. */
   readonly counted: boolean
-  /** Called when what has gathered may be taken. */
+  /** Called when the collected entries may be taken. */
   readonly onDue: () => void
 }
 
-/** Entries that wait to be written together: until the batch is full, no more arrive, or the oldest has waited too long. */
+/**
+ * Collects entries to be written together until the batch is full, no more arrive, or the oldest has waited too long.
+ */
 class Gathering<T> {
   readonly #onDue: () => void
   readonly #longestMs: number
   readonly #patienceMs: number
   #items: T[] = []
-  /** Number of entries at the last look. */
+  /** Number of entries at the last check. */
   #seen = 0
-  /** When the first of them came. */
+  /** Arrival time of the first entry. */
   #since = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -208,7 +210,7 @@ class Gathering<T> {
     return this.#items.length >= mostTogether
   }
 
-  /** True when it is not to wait for a batch that is being written. */
+  /** True if the entries should not wait for a batch in progress. */
   get pressing(): boolean {
     return this.full || this.#age >= this.#patienceMs
   }
@@ -220,7 +222,7 @@ class Gathering<T> {
     else this.wait()
   }
 
-  /** The next batch. */
+  /** Returns the next batch. */
   take(): T[] {
     this.stop()
     this.#seen = 0
@@ -228,7 +230,7 @@ class Gathering<T> {
     return this.#items.splice(0, mostTogether)
   }
 
-  /** Looks again in a moment. */
+  /** Schedules the next check. */
   wait(): void {
     if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), pauseMs)
   }
@@ -251,18 +253,18 @@ class Gathering<T> {
   }
 }
 
-/** Most answers that are stored together. */
+/** Maximum answers stored in one batch. */
 export const mostTogether = 128
 
-/** Answers that may wait to be stored before anything else is bought: they fill the memory and the log. */
+/** Maximum answers waiting to be stored before buying pauses, since they use memory and log space. */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** With so few lanes a crash leaves at most one call a lane whose end nobody knows. */
+/** With at most this many lanes, a crash leaves at most one call per lane with an unknown outcome. */
 const fewLanes = 16
 
-/** Calls reserved before a lane is free: none with few lanes, nor under a rate limit or a cap on calls in flight. */
+/** Calls reserved before a lane is free: none with few lanes, a rate limit or a cap on calls in flight. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -271,12 +273,12 @@ export function aheadOf(
   return lanes <= fewLanes || counted ? 0 : Math.floor(lanes / 4)
 }
 
-/** Calls that may be reserved, in flight or waiting to be stored. */
+/** Maximum calls that are reserved, in flight or waiting to be stored. */
 export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Slices to work on at once: enough for all of these calls, since a slice ends with its slowest task. */
+/** Slices to process concurrently: enough for all of these calls, since a slice lasts as long as its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

@@ -1,4 +1,4 @@
-// The work command: starts a worker as the flags say, and prints its summary.
+// The work command: starts a worker according to the flags, and prints its summary.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { type Config, readConfig } from '../../base/config.ts'
@@ -17,11 +17,11 @@ export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
   readonly json?: true
-  /** A port, or the usual one. */
+  /** A port, or `true` for the default one. */
   readonly desk?: string | true
 }
 
-/** Access of a monitor to the worker in this process. */
+/** Access of the monitor to the worker in this process. */
 interface Watched {
   readonly tell: (line: string) => void
   readonly problems: () => readonly string[]
@@ -29,21 +29,21 @@ interface Watched {
   readonly more: () => Promise<string>
 }
 
-/** Health checks, metrics and news for a worker; the job hands them in. */
+/** Starts health checks, metrics and notifications for a worker; injected by the job. */
 type StartMonitor = (
   mill: Mill,
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
-/** Parts that features add to a worker; only a job sees all of them. */
+/** Features injected into a worker; only a job may import all of them. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   readonly monitor: StartMonitor
-  /** The page where people look, with the port as it was typed. */
+  /** Starts the desk, with the port as typed. */
   readonly desk: StartDesk
 }
 
-/** Serves the desk beside a worker or a scheduler; the job hands it in. */
+/** Serves the desk within the process of a worker or scheduler; injected by the job. */
 type StartDesk = (
   options: { readonly config: Config; readonly tell: (line: string) => void },
   typed: string | true,
@@ -51,7 +51,7 @@ type StartDesk = (
 
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
-/** Works as the flags and settings say, and ends with what was done. */
+/** Runs a worker according to flags and settings, and prints what was done. */
 export async function runWork(
   call: Call<WorkFlags>,
   { afterRuns, monitor, desk }: WorkParts,
@@ -87,14 +87,14 @@ export async function runWork(
   return exitOf(summary, signal)
 }
 
-/** A service writes a log; a drain is a command that somebody waits for. */
+/** A service writes a log; a drain writes plain lines for the person waiting for it. */
 async function openVoice(secrets: readonly Secret[]): Promise<(line: string) => void> {
   const { openLog } = await import('../../base/log.ts')
   const log = await openLog('work', secrets)
   return (line) => log.info(line)
 }
 
-/** Gives health checks and metrics access to the worker, once it is open. */
+/** Gives health checks and metrics access to the worker once it is open. */
 function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'> {
   return {
     problems: () =>

@@ -1,4 +1,4 @@
-// Hands tasks out to lanes.
+// Dispatches tasks to lanes.
 
 import { unhandled } from '../../base/errors.ts'
 import { buy, type Outcome, type Steps } from '../../pipeline.ts'
@@ -8,59 +8,61 @@ import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
-/** Why tasks in hand are not being bought right now. */
+/** Reason why held tasks are currently not bought. */
 type Standstill = Extract<Rest, { kind: 'stop' }>
 
 interface DispatchOptions {
   readonly steps: Steps
-  /** Lanes that are free for a call. */
+  /** Number of lanes free for a call. */
   readonly free: () => number
-  /** Told after each visit to the gate. */
+  /** Called after each reservation attempt. */
   readonly onGate: (reserved: Reserved) => void
-  /** The gate could not be asked, or a step failed; gives back how long to wait. */
+  /** Called when a reservation or another step fails; returns how long to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (task: Task, state: string) => void
 }
 
 const pollStopMs = 1_000
-/** A task that waits no longer than this is kept in hand; for a longer wait it goes back to the queue. */
+/** A task with a wait up to this long is held; with a longer one, it returns to the queue. */
 const retryInHandMs = 5_000
-/** The clock of the database says when a task is due: the gate refuses a visit that comes just before. */
+/**
+ * Allowance for the clock difference: tasks are due by the database's clock, so a slightly early attempt is rejected.
+ */
 const clockSlackMs = 50
 
-/** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
+/** Keeps the lanes full: reserves as many tasks as lanes are free, most urgent first. */
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Null: its task was handed back while the gate let it through. */
+  /** Null if the task was handed back while its call was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #resting = new Map<number, Countdown>()
   #ending = false
   #wake: () => void = () => undefined
   #running = false
-  /** True while a suspect is in flight. */
+  /** True while a suspect task is in flight. */
   #alone = false
   standstill: Standstill | null = null
-  /** True while the gate is asked: the calls that it lets through begin right afterwards. */
+  /** True during a reservation; the calls it grants start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
     this.#options = options
   }
 
-  /** Calls that are on their way or being stored. */
+  /** Calls in flight or being stored. */
   get flying(): number {
     return this.#flying.size
   }
 
-  /** Tasks in hand, bought or not. */
+  /** Tasks held, bought or not. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#resting.size
   }
 
-  /** Resolves when each of the tasks has ended, or has to wait for a later round. */
+  /** Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // A queue may give out a slice a second time: what is in hand already is counted down for the first delivery.
+    // The queue may deliver a slice twice. Tasks already held are counted for the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
     const open = tasks.length - taken.length
     if (this.#ending || taken.length === 0) {
@@ -78,7 +80,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#resting.has(id)
   }
 
-  /** Starts no further call; what is in flight comes to its end, everything else is handed back. */
+  /** Starts no more calls. Calls in flight finish; all other tasks are handed back. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -87,7 +89,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Something changed: look again at once. */
+  /** Checks again at once after a change. */
   nudge(): void {
     this.#wake()
   }
@@ -99,11 +101,11 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // Right after the check, without an await between: tasks that are handed in from here on start the loop anew.
+    // Set right after the check, with no await in between: tasks arriving from now on restart the loop.
     this.#running = false
   }
 
-  /** Milliseconds to wait before the next visit; null: until something changes. */
+  /** Returns the milliseconds to wait before the next attempt; null: until something changes. */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
@@ -170,7 +172,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Tried again from here: a round through the queue would take longer than the wait. */
+  /** Retries from here, because a trip through the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#resting.set(task.id, countdown)
     setTimeout(() => {
@@ -200,15 +202,15 @@ export class Dispatch {
   }
 }
 
-/** Tasks left over from those that were handed in. */
+/** Tasks left over from a slice. */
 interface Leftover {
-  /** Tasks that stay open for a later round. */
+  /** Tasks that remain open for a later round. */
   readonly open: number
-  /** True when some of them wait for a call that another worker has in flight. */
+  /** True if some of them wait for another worker's call in flight. */
   readonly busy: boolean
 }
 
-/** Counts down the tasks that were handed in together, for the slice that waits for them. */
+/** Counts down the tasks of one delivery, for the slice that waits for them. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
@@ -216,7 +218,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** One of the tasks is done with; the last one tells the slice what is left. */
+/** Counts one task as finished; the last one reports to the slice what is left. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1
@@ -224,7 +226,7 @@ function countDown(countdown: Countdown, open: boolean): void {
   countdown.resolve({ open: countdown.open, busy: countdown.busy })
 }
 
-/** The tasks of a slice that may be asked now, made ready for the gate. */
+/** Tasks of a slice that are due, converted for the dispatcher. */
 export function dueTasks({ tasks, priority }: OpenSliceTasks, run: number): Task[] {
   return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
 }
@@ -242,8 +244,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * Picks the next tasks to reserve. A suspect goes alone, when nothing else is in flight. A task that was answered with a
- * refused key goes after the others: when they are answered with the same key, its query was refused and not the key.
+ * Picks the next tasks to reserve. A suspect goes alone, when nothing else is in flight. A task answered with a
+ * rejected key goes after the others: if they succeed with the same key, the API rejected its query, not the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

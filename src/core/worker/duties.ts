@@ -1,4 +1,4 @@
-// Periodic duties of a worker beside buying: lease, crash recovery, lost jobs, ended runs, a changed key file.
+// Periodic duties of a worker besides buying: lease, crash recovery, lost jobs, finished runs, changed key file.
 
 import { readFile } from 'node:fs/promises'
 import { count } from '../../base/cli/text.ts'
@@ -15,7 +15,7 @@ import { settleAbandonedLogs } from './recovery.ts'
 import type { Waiting } from './summary.ts'
 import type { Worker } from './worker.ts'
 
-/** A queue that gives this worker nothing for so long may have lost jobs. */
+/** If the queue delivers nothing for this long, it may have lost jobs. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
@@ -27,7 +27,7 @@ interface UpkeepOptions {
   readonly afterRuns: AfterRuns
 }
 
-/** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
+/** Runs all periodic duties: renews the lease, recovers lost calls and jobs, and closes finished runs. */
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
@@ -38,7 +38,7 @@ export class Upkeep {
   #closedAt = performance.now()
   #beatAt = performance.now()
   #queueAt = 0
-  /** Until then nobody is given up: leases ran out that could not be renewed, and each worker gets time for a beat. */
+  /** No worker is reaped before this time: after an outage, each worker gets time to renew its lease. */
   #spareUntil = 0
 
   private constructor(mill: Mill, worker: Worker, { tell, afterRuns }: UpkeepOptions) {
@@ -54,7 +54,7 @@ export class Upkeep {
     ]
   }
 
-  /** Keeps the lease and recovers what was lost, until it is stopped. */
+  /** Renews the lease and recovers lost calls until stopped. */
   static start(mill: Mill, worker: Worker, options: UpkeepOptions): Upkeep {
     return new Upkeep(mill, worker, options)
   }
@@ -63,7 +63,7 @@ export class Upkeep {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** True while a task is open anywhere; null when the database did not say. */
+  /** Returns true while any task is open; null if the database did not answer. */
   async look(): Promise<boolean | null> {
     await this.#lookAtQueue()
     try {
@@ -95,7 +95,7 @@ export class Upkeep {
     }, ms)
   }
 
-  /** Renews the lease; one that went unrenewed for several beats means that the leases of others did, too. */
+  /** Renews the lease. If it went unrenewed for several heartbeats, other workers' leases probably did too. */
   async #beat(): Promise<void> {
     const { lease } = this.#worker
     const { leaseMs } = this.#mill.config
@@ -105,13 +105,14 @@ export class Upkeep {
     this.#beatAt = now
   }
 
-  /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
+  /** Gives up calls of dead workers, and releases this worker's reservations that got no reply. */
   async #recover(tell: (line: string) => void): Promise<void> {
     const { lease, clerk, spender, dispatch } = this.#worker
     this.#worker.log.touch()
     // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
     await this.#beat()
-    // Answers in the log of a dead worker are not lost: their calls must not be given up and bought again.
+    // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
+    // again.
     await settleAbandonedLogs(this.#mill, clerk, tell)
     if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
     await lease.release(clerk, spender.givenUp)
@@ -119,21 +120,21 @@ export class Upkeep {
     dispatch.nudge()
   }
 
-  /** A worker with nothing on its way has no call in the tables: nobody would ever end one that is there. */
+  /** An idle worker must have no open call in the database, because no process would ever end it. */
   async #expectNothingOpen(): Promise<void> {
     const { lease, spender, dispatch, batch, tally } = this.#worker
     const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
     const calls = tally.calls
     if (!idle()) return
     const open = await lease.countOpen(spender.givenUp)
-    // What began meanwhile may be what was counted.
+    // A call that started in the meantime may be the one that was counted.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
       `${open} calls of worker ${lease.worker}, which has ended all of its own, are open`,
     )
   }
 
-  /** The queue has nothing for this worker although tasks are open: jobs that it lost are made again. */
+  /** Recreates lost jobs when tasks are open but the queue delivers nothing. */
   async #reconcile(): Promise<void> {
     const now = performance.now()
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
@@ -141,11 +142,13 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited: a store that is away may never answer, and this worker goes on.
+    // Not awaited: an unreachable queue may never answer, and this worker must go on.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /** Closes runs that stayed open: of slices that end at the same moment each may take another one for the last. */
+  /**
+   * Closes runs that remained open: slices that end at the same moment may each assume that another one is the last.
+   */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -157,7 +160,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited, for the same reason.
+    // Not awaited for the same reason.
     queue
       .mend()
       .then(() => queue.count())
@@ -170,7 +173,7 @@ export class Upkeep {
 
 type Halted = Pick<Worker, 'dispatch' | 'batch' | 'turnKey'>
 
-/** The file that the key came from: at a stop for a refused key, another one that is put there is taken. */
+/** File that the key was read from. While a rejected key stops work, a new key in this file is picked up. */
 class KeyFile {
   readonly #path: string
   readonly #tell: (line: string) => void
@@ -184,11 +187,11 @@ class KeyFile {
     this.#tell = tell
   }
 
-  /** Looks into the file while nothing is on its way with the refused key. */
+  /** Checks the file while nothing is in flight with the rejected key. */
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Seen twice: whoever writes it may be half through.
+    // Require the same content twice, because the file may be only half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -198,7 +201,7 @@ class KeyFile {
     this.#tell(`the key file ${this.#path} holds another key: going on with it`)
   }
 
-  /** Null while there is nothing new that could be a key. */
+  /** Returns null unless the file contains something new that could be a key. */
   async #read(): Promise<Secret | null> {
     const text = await readFile(this.#path, 'utf8').catch(() => '')
     if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
@@ -206,7 +209,7 @@ class KeyFile {
     return found.fingerprint() === this.#present.fingerprint() ? null : found
   }
 
-  /** Balance and answers of test keys are kept apart from those of live ones. */
+  /** Rejects a key of the other kind: balance and answers of test keys are kept apart from those of live keys. */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
@@ -217,7 +220,7 @@ class KeyFile {
   }
 }
 
-/** Another key in mid-flight would be blamed for what the old one is told. */
+/** Changing the key while calls are in flight would attribute replies for the old key to the new one. */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { standstill, flying, atGate } = dispatch
   return standstill?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
@@ -227,11 +230,11 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** Nothing in flight and nothing ended for so long: somebody wonders why. */
+/** After this long with nothing in flight and nothing finished, report what the worker waits for. */
 const quietMs = 3_000
 const lookMs = 3_000
 
-/** Says what open tasks wait for, and until when: once, and again when it changes. */
+/** Reports what open tasks wait for and until when: once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
   readonly #tell: (line: string) => void
@@ -254,7 +257,7 @@ export class Waits {
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
-  /** The pause that is all that open tasks wait for, where it is longer than a drain waits; else null. */
+  /** Returns the pause if it is all that open tasks wait for and is longer than a drain waits; otherwise null. */
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null
@@ -273,7 +276,7 @@ export class Waits {
   }
 }
 
-/** A living worker renews its lease all the time: that is no change. */
+/** A live worker keeps renewing its lease, so a new expiry is not a change. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }

@@ -1,13 +1,13 @@
-// Parts that work depends on, and the brake when they fail.
+// Tracks outages of dependencies, and holds calls back during them.
 
 import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
-/** Parts outside of this process that work depends on. A full disk, or a standby, may be read and not written. */
+/** Dependencies outside this process. With a full disk or on a standby, the database can be read but not written. */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
-/** Remembers since when each part has been out of reach. */
+/** Records since when each dependency has been unreachable. */
 export class Outages {
   readonly #since = new Map<Part, number>()
 
@@ -16,7 +16,7 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
-  /** Marks whether the database can be written, and says so whenever that has changed. */
+  /** Records whether the database can be written, and reports changes. */
   markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a database that can be written')
     this.mark('a database that can be written', away)
@@ -24,7 +24,7 @@ export class Outages {
     if (!away && was) say('the database is back')
   }
 
-  /** True when the database cannot be written, or does not answer. */
+  /** True if the database can't be written or does not answer. */
   get mute(): boolean {
     return this.away('the database') || this.away('a database that can be written')
   }
@@ -33,7 +33,7 @@ export class Outages {
     return this.#since.has(part)
   }
 
-  /** The parts that are out of reach, one line each. */
+  /** Lists the unreachable dependencies, one line each. */
   list(): readonly string[] {
     return [...this.#since.keys()].map((part) => `${part} is out of reach`)
   }
@@ -49,19 +49,19 @@ interface BrakeOptions {
   readonly lease: Pick<Lease, 'covers'>
   readonly timeoutMs: number
   readonly outages: Outages
-  /** Called when calls may be tried again. */
+  /** Called when calls may be retried. */
   readonly nudge: () => void
-  /** The clock that waits are measured by. */
+  /** Clock used to measure waits. */
   readonly now?: () => number
 }
 
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Reasons of our own for not sending: they say nothing about the API. */
+/** Our own reasons for not sending; they say nothing about the state of the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
 
-/** Holds calls back in the last instant before they are sent, reserved or not, by what this process has just learnt. */
+/** Holds calls back right before they are sent, reserved or not, based on what this process has just learned. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -76,8 +76,8 @@ export class Brake {
   }
 
   /**
-   * Why a call may not be sent any more; null when it may. `term` is the lease as it was known before the call was asked
-   * for: one that was renewed since may have run out in between, and the call been given up.
+   * Returns why a call may not be sent any more; null if it may. `term` is the lease as known before the reservation:
+   * if the lease was renewed since, it may have expired in between and the call may have been given up.
    */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
@@ -86,13 +86,13 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Of these free lanes, those that may be filled: one while the API is out of reach, none between two tries. */
+  /** Limits the free lanes: one while the API is unreachable, none between two tries. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Heeds a reply at once, before it is written down for the other workers. */
+  /** Applies a reply at once, before it is recorded for the other workers. */
   heed({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -105,7 +105,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** The verdict is in the tables: from here on the gate refuses for it. */
+  /** Called once the verdict is in the database: from then on, reservations are refused because of it. */
   written(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -121,31 +121,37 @@ export class Brake {
   }
 }
 
-/** Remembers which calls began when, so that a refused key can be held against answers that the same key got. */
+/**
+ * Remembers the order in which calls started, so that a rejected key can be checked against later answers to the same
+ * key.
+ */
 export class Witnesses {
-  /** Calls on their way, by task, in the order in which they began. */
+  /** Calls in flight, by task, in the order they started. */
   readonly #begun = new Map<number, number>()
-  /** Tasks whose call was answered with a refused key, and when the first such call began. */
+  /** Tasks with a call answered by a rejected key, and when the first such call started. */
   readonly #refused = new Map<number, number>()
   readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0
   #newestAnswered = 0
   #wake: (() => void)[] = []
 
-  /** `refutedBefore` tells what other processes saw: the key was answered after it had seemed refused for this task. */
+  /**
+   * `refutedBefore` reports what other processes saw: a later call with the key was answered after this task's
+   * rejection.
+   */
   constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
     this.#refutedBefore = refutedBefore
   }
 
-  /** The call of a task is sent now. */
+  /** Called when a task's call is sent. */
   begin(task: number): void {
     this.#count += 1
     this.#begun.set(task, this.#count)
   }
 
   /**
-   * Judges a reply once those are heard that began after it: a key that was answered later was not refused, the
-   * query was. Waits for no longer than the calls that are on their way.
+   * Judges a reply after the calls that started later have returned: if one of them was answered, the query was
+   * rejected, not the key. Waits no longer than the calls in flight.
    */
   async hear({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
@@ -154,7 +160,7 @@ export class Witnesses {
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
     for (const wake of this.#wake.splice(0)) wake()
     if (verdict.kind !== 'key_refused') return verdict
-    // A query that was refused before, while others were answered since, is not believed a second time.
+    // If this query was rejected before and others were answered since, don't blame the key again.
     const first = this.#refused.get(task.id) ?? began
     this.#refused.set(task.id, first)
     while (this.#newestAnswered < first && this.#anyAfter(first)) {

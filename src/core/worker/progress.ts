@@ -1,4 +1,4 @@
-// Progress of a worker, as a line on a terminal or in a log.
+// Progress of a worker, shown as a line on a terminal or in a log.
 
 import { say } from '../../base/cli/command.ts'
 import { count, formatNumber, spanText } from '../../base/cli/text.ts'
@@ -10,25 +10,25 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Counting takes a while with millions of tasks: no more than a twentieth of the time goes into it. */
+/** Counting is slow with millions of tasks, so it may take at most a twentieth of the time. */
 const restShare = 20
 const minuteMs = 60_000
 
 interface Seen {
   readonly left: number
   readonly done: number
-  /** Calls that all workers ended in the last minute. */
+  /** Calls ended by all workers in the last minute. */
   readonly ended: number
   readonly account: AccountStatus | null
 }
 
-/** Output for progress: one line that is redrawn, or a line every ten seconds. */
+/** Progress output: one line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly tell: (line: string) => void
 }
 
-/** Says how far the worker is; what it says beside progress goes through `tell`, so that lines do not mix. */
+/** Reports progress. Its other messages go through `tell`, so that lines do not mix. */
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen
@@ -49,7 +49,7 @@ export class Reporter {
     this.#screen.tell(line)
   }
 
-  /** Called some times a second; work never waits for it. */
+  /** Called several times a second; work never waits for it. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
@@ -58,7 +58,7 @@ export class Reporter {
     this.#draw(describeProgress(this.#standing(worker)))
   }
 
-  /** Takes the line off the terminal. */
+  /** Clears the progress line. */
   clear(): void {
     if (this.#drawn) process.stderr.write('\r\u001b[2K')
     this.#drawn = false
@@ -70,7 +70,7 @@ export class Reporter {
       this.#drawn = true
       return
     }
-    // A worker that waits says so once.
+    // A waiting worker says so only once.
     if (line !== this.#last) this.#screen.tell(line)
     this.#last = line
   }
@@ -85,7 +85,7 @@ export class Reporter {
       const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
       this.#seen = { left, done, ended: await endedLastMinute(db), account }
     } catch {
-      // A database that is away is told of elsewhere; what was seen last is shown.
+      // An unreachable database is reported elsewhere; keep showing the last known state.
     }
     const took = performance.now() - began
     this.#lookAt = performance.now() + Math.max(lookMs, took * restShare)
@@ -121,7 +121,9 @@ interface Means {
   readonly monthlyBudget: number | null
 }
 
-/** Credits that may still be spent: down to the highest floor of live workers, or within the budgets of day and month. */
+/**
+ * Credits that may still be spent: down to the highest floor of live workers, or within the daily and monthly budgets.
+ */
 function purseOf(
   account: AccountStatus | null,
   { remaining, floor, dailyBudget, monthlyBudget }: Means,
@@ -142,37 +144,37 @@ function purseOf(
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
-/** For a person who watches: progress on a terminal, lines anywhere else. */
+/** Progress on a terminal; lines in any other output. */
 export function terminalScreen(): Screen {
   return { terminal: process.stderr.isTTY, tell: say }
 }
 
 /** State of a worker for its progress line. */
 export interface WorkProgress {
-  /** Tasks that this worker has brought to an end. */
+  /** Tasks completed by this worker. */
   readonly done: number
-  /** Open tasks of all runs; null until they have been counted. */
+  /** Open tasks of all runs; null until counted. */
   readonly left: number | null
-  /** Tasks that all workers end in a second. */
+  /** Tasks per second, across all workers. */
   readonly perSecond: number
   readonly flying: number
-  /** Balance by the newest answer. */
+  /** Balance reported by the newest answer. */
   readonly remaining: number | null
   /** Credits that may still be spent, and their limit; null until known. */
   readonly purse: Spendable | null
   /** Average cost of an answer; null before the first. */
   readonly price: number | null
-  /** Why nothing is bought right now. */
+  /** Reason why nothing is being bought. */
   readonly still: string | null
 }
 
-/** Credits that may be spent, and the limit that ends them. */
+/** Credits that may be spent, and the limit that applies. */
 interface Spendable {
   readonly credits: number
   readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
-/** One line: done, left, pace, how long still, and where money ends it. */
+/** Formats one line: done, left, rate, time remaining, and where credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
@@ -188,7 +190,7 @@ export function describeProgress(standing: WorkProgress): string {
   ].join(' · ')
 }
 
-/** Until all is done, or until money ends it: whichever comes first. */
+/** Describes the remaining work until completion or until credits run out, whichever comes first. */
 function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)

@@ -1,4 +1,4 @@
-// Crash recovery: settles the replies that workers which are gone have left in their logs.
+// Crash recovery: settles the replies in the logs of dead workers.
 
 import { sql } from '../../base/database/kysely.ts'
 import { count } from '../../base/cli/text.ts'
@@ -16,7 +16,7 @@ import {
   setLogAside,
 } from './write-ahead-log.ts'
 
-/** Settles abandoned logs: before anything is bought, and before the calls of a dead worker are given up. */
+/** Settles abandoned logs before anything is bought, and before the calls of a dead worker are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
   clerk: Clerk,
@@ -41,7 +41,7 @@ export async function settleAbandonedLogs(
   }
 }
 
-/** The replies of a log that tell the ledger something new, by account, and how many belong to no call. */
+/** Returns the replies of a log that are new to the ledger, by account, and the number that belong to no call. */
 async function readEntries(
   { db }: Mill,
   { replies }: LogContent,
@@ -58,14 +58,14 @@ async function readEntries(
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // A database that was set back gives numbers out anew: the mark tells the calls apart.
+    // A restored database assigns ids again, so the mark identifies the call.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue
     }
     const query = { q: row.q, location: null, hl: null, gl: null, num: 0, device: null }
     const verdict = judge(reply, query, provenance.origin)
-    // A call that was given up may have been repeated: only an answer says what became of the first request.
+    // A given-up call may have been repeated: only an answer shows what happened to the first request.
     const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
     if (!news) continue
     const task = { id: row.task_id, queryId: row.query_id }
@@ -75,12 +75,12 @@ async function readEntries(
   return { entries, strangers }
 }
 
-/** Drops the refusal of a key: another one may be set by now, and its own first call tells whether it is good. */
+/** Drops the rejection of a key: a new key may be configured by now, and its own first call shows whether it works. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
-/** Writes them like answers that have just arrived: together, and one by one where one is refused. */
+/** Writes the entries like answers that just arrived: in a batch, and one by one if the batch is rejected. */
 async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
   let giveUp: (error: Error) => void = () => undefined
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))

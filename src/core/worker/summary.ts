@@ -1,4 +1,4 @@
-// Summary of a worker: its last lines, its exit code, and the reason for which it ended.
+// Summary of a worker: its last lines, its exit code, and why it ended.
 
 import { type Flaw, flawOf } from '../../base/answer.ts'
 import { count, flawText, formatNumber } from '../../base/cli/text.ts'
@@ -18,7 +18,7 @@ const reasons: Readonly<Record<Finish, string>> = {
   interrupted: 'stopped; the same command goes on from here',
 }
 
-/** Before the last line: what failed by its code, how long answers took, and the estimate against the bill. */
+/** Lines before the last one: failures by code, latency of answers, and estimated against actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -40,7 +40,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Last line of a worker: results, cost, the reason for the end, and the next command. */
+/** Last line of a worker: results, cost, the reason it ended, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left =
@@ -57,7 +57,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
 }
 
-/** Names what `reparse` cannot mend. */
+/** Counts the unreadable answers that `reparse` can't fix. */
 function whyUnreadable(summary: Summary): string {
   const { unreadable, paid_refusal, other_query } = summary
   const parts = [flawText(summary), 'npm run reparse']
@@ -65,7 +65,7 @@ function whyUnreadable(summary: Summary): string {
   return parts.filter((part) => part !== '').join('; ')
 }
 
-/** Why the work ended, by the stop that stands where one does, and what to type. */
+/** Explains why the worker ended, based on the active stop if any, and which command to type. */
 async function whyEnded(
   { db, supplier }: Mill,
   { finish, seconds, waiting }: Summary,
@@ -89,16 +89,16 @@ async function whyEnded(
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
   if (finish !== 'budget') return reasons[finish]
-  // A run or a list that has spent its own budget stops nobody else: no stop stands then.
+  // A run or list that has used up its own budget does not stop the others, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
     ? 'the budget of a list for this month is used up; npm run budget shows it; after npm run budget -- --list NAME --credits N: npm run retry -- --state unaffordable'
     : 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
 }
 
-/** Since the summary was made some moments have passed. */
+/** Allows for the time passed since the summary was made. */
 const slackSeconds = 10
 
-/** The exit code of a worker that ended so. */
+/** Exit code of a worker that ended this way. */
 export function exitOf(
   { finish, run_failures: failures, waiting }: Pick<Summary, 'finish' | 'run_failures' | 'waiting'>,
   signal: AbortSignal,
@@ -122,7 +122,7 @@ export function exitOf(
   }
 }
 
-/** Why work came to its end. */
+/** Reason why the worker ended. */
 export type Finish =
   | 'completed'
   | 'credit_floor'
@@ -132,31 +132,31 @@ export type Finish =
   | 'unreachable'
   | 'interrupted'
 
-/** Results of one worker; the keys are those of `work -- --json`. */
+/** Results of one worker. The keys are those of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
   readonly reused: number
   readonly failed: number
   readonly unknown: number
-  /** Answers that were kept without results: they could not be read, or are one of the next two. */
+  /** Answers stored without results: unreadable, or counted in one of the next two. */
   readonly unreadable: number
-  /** Of these: refusals that the API charged for. */
+  /** Of these: rejections charged by the API. */
   readonly paid_refusal: number
-  /** Of these: answers to another query. */
+  /** Of these: answers to a different query. */
   readonly other_query: number
-  /** Tasks of the runs that it worked on which failed, are unknown or cannot be read, whoever bought them. */
+  /** Failed, unknown or unreadable tasks of the runs it worked on, whichever worker bought them. */
   readonly run_failures: number
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
-  /** Tasks that the API asked to try later than a drain waits, with the query of the first; null: none. */
+  /** Tasks that the API asked to retry later than a drain waits, with the query of the first; null: none. */
   readonly waiting: Waiting | null
-  /** Cost of the same calls at the prices paid before it began; null where one had never been paid. */
+  /** Cost of the same calls at the prices paid before this worker started; null if one had never been paid. */
   readonly credits_expected: number | null
-  /** Tasks of its runs that are not well, by the code of the error. */
+  /** Unsuccessful tasks of its runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
-  /** Within this time half of the calls came back, and 95 of 100; null without a call. */
+  /** Median and 95th percentile latency of calls; null without a call. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
 }
@@ -170,11 +170,11 @@ export interface Waiting {
 /** Average price of a call, by price class. */
 export type Prices = ReadonlyMap<string, number>
 
-/** The pace is that of so long; shorter times than the second say nothing. */
+/** Window for the rate; anything shorter than `shortestMs` is too short to measure. */
 const paceMs = 60_000
 const shortestMs = 500
 
-/** Counts what this worker sees; the tables count what is true. */
+/** Counts what this worker sees. The authoritative counts are in the database. */
 export class Tally {
   readonly #started = performance.now()
   #answered = 0
@@ -192,10 +192,10 @@ export class Tally {
   readonly #latencies = new Latencies()
   reused = 0
   waiting: Waiting | null = null
-  /** Runs that it has worked on. */
+  /** Runs this worker has worked on. */
   readonly runs = new Set<number>()
 
-  /** A reply came back. */
+  /** Counts a reply. */
   reply(verdict: Verdict): void {
     if (verdict.kind === 'unsent') return
     this.#calls += 1
@@ -207,22 +207,22 @@ export class Tally {
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Calls that came to an end. */
+  /** Calls that have ended. */
   get calls(): number {
     return this.#calls
   }
 
-  /** Sets the prices of calls before this worker makes any. */
+  /** Sets the known prices before this worker makes any call. */
   expect(prices: Prices): void {
     this.#prices = prices
   }
 
-  /** A paid request came back after so many seconds. */
+  /** Records the duration of a paid request, in seconds. */
   took(seconds: number): void {
     this.#latencies.add(seconds)
   }
 
-  /** A call was written down, and its task is now in this state; its class says what it was expected to cost. */
+  /** Counts a recorded call by its task's new state; the class gives the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1
@@ -236,12 +236,12 @@ export class Tally {
     this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 
-  /** Tasks that this worker has brought to an end. */
+  /** Tasks completed by this worker. */
   get done(): number {
     return this.#answered + this.#failed + this.#unknown + this.reused
   }
 
-  /** Tasks a second, over the last minute. */
+  /** Tasks per second over the last minute. */
   get pace(): number {
     const now = performance.now()
     while ((this.#ends[0]?.at ?? now) < now - paceMs) this.#ends.shift()
@@ -250,17 +250,17 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** Average cost of the calls that named their price. */
+  /** Average cost of the calls that reported one. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }
 
-  /** Milliseconds since a task last came to an end. */
+  /** Milliseconds since a task last ended. */
   get stillFor(): number {
     return performance.now() - this.#progress
   }
 
-  /** Milliseconds since this worker began. */
+  /** Milliseconds since this worker started. */
   get age(): number {
     return performance.now() - this.#started
   }
@@ -300,7 +300,7 @@ export class Tally {
 
 const step = Math.log(1.02)
 
-/** Durations of calls in constant memory: each is remembered to within one percent. */
+/** Latency histogram in constant memory, accurate to one percent. */
 export class Latencies {
   readonly #counts = new Map<number, number>()
   #size = 0
@@ -311,7 +311,7 @@ export class Latencies {
     this.#size += 1
   }
 
-  /** The time within which such a share of the calls came back, in milliseconds; null before the first. */
+  /** Latency quantile for this share of calls, in milliseconds; null before the first call. */
   within(share: number): number | null {
     let seen = 0
     for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {

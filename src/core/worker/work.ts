@@ -1,4 +1,4 @@
-// Starts a worker with its parts, and ends it.
+// Starts a worker with its parts, and shuts it down.
 
 import { count } from '../../base/cli/text.ts'
 import { reaching, untilAnswered } from '../../base/database/trouble.ts'
@@ -18,23 +18,23 @@ import { logFolder } from './write-ahead-log.ts'
 import type { Finish, Prices, Summary } from './summary.ts'
 
 export interface WorkOptions extends WorkerOptions {
-  /** True: ends when nothing is open, or when the account stands still. */
+  /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Runs after the end of runs; by default they are closed and judged. */
+  /** Runs when runs end; by default, they are closed and judged. */
   readonly afterRuns?: AfterRuns
-  /** Called with the worker some times a second. */
+  /** Called with the worker several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
 const tickMs = 200
-/** A drain gives up on a part that stays away this long; with everything put away it ends within 40 s. */
+/** A drain gives up when a dependency stays unreachable this long; including shutdown it ends within 40 s. */
 const giveUpMs = 18_000
-/** A database that says nothing for so long is out of reach, although no connection broke. */
+/** A database that does not answer for this long counts as unreachable even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 
-/** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
+/** Works until stopped or until nothing is left to do; returns what was done and why it ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const reach = reachUntil(performance.now() + giveUpMs, options.signal)
   await reach(() => refuseSkew(mill.db))
@@ -57,14 +57,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Asks again for what a start needs while the database is slow or busy; one that stays away is named. */
+/** Retries startup steps while the database is slow or busy; if it stays unreachable, the error names it. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the average price of each price class. */
+/** Reads the average price of each cost class. */
 async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   return new Map(
@@ -72,7 +72,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   )
 }
 
-/** Reads the parts of the summary that a single worker cannot know. */
+/** Reads the parts of the summary that one worker can't know by itself. */
 async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
@@ -111,7 +111,7 @@ function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
   outages.mark('the database', true)
 }
 
-/** Why a drain is over; null while it is not. */
+/** Returns why a drain is over; null while it is not. */
 async function drained(
   mill: Mill,
   { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
@@ -129,7 +129,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.tell)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the slices that are left, and hand none back while the account stands still.
+  // Other workers hold the remaining slices, and return none while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.clerk
   const stop = await standingStop(mill.db, { account, key, floor })
@@ -138,7 +138,10 @@ async function drained(
   return worker.tally.waiting === null ? null : 'stalled'
 }
 
-/** Says where the replies are that the database did not take; losing one ends the worker once all else is put away. */
+/**
+ * Reports where the replies are that the database did not store. If any would be lost, ends the worker after the
+ * shutdown.
+ */
 async function leaveLog(
   mill: Mill,
   worker: Worker,
@@ -168,7 +171,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   )
 }
 
-/** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
+/** Lets calls in flight finish, returns slices to the queue, and leaves no paid answer in memory. */
 async function putAway(
   mill: Mill,
   { worker, consumer, options }: { worker: Worker; consumer: Consumer; options: WorkOptions },
@@ -180,7 +183,7 @@ async function putAway(
       `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
     )
   }
-  // A gate in a database that is out of reach lets nothing through any more.
+  // While the database is unreachable, no reservation succeeds, so there is nothing to wait for.
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, mill.config.timeoutMs + putAwayMs)

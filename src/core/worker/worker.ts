@@ -1,4 +1,4 @@
-// One worker: its parts, opened and put together.
+// One worker: opens its parts and connects them.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -31,15 +31,15 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 export interface WorkerOptions {
   readonly lanes: number
   readonly tell: (line: string) => void
-  /** Called at each of the moments; for tests that kill the process there. */
+  /** Called at each moment; tests use it to kill the process there. */
   readonly at?: (moment: Moment) => void
-  /** Told of another key that is used from here on. */
+  /** Called when a new key is in use. */
   readonly onKey?: (key: Secret) => void
-  /** Told how many seconds each paid request took. */
+  /** Called with the duration of each paid request, in seconds. */
   readonly onCall?: (seconds: number) => void
 }
 
-/** The parts of a worker that have to be opened before it can be put together. */
+/** Parts of a worker that must be opened first. */
 interface Parts {
   readonly api: Api
   readonly lease: Lease
@@ -48,7 +48,7 @@ interface Parts {
   readonly log: WriteAheadLog
 }
 
-/** Opens the parts of a worker; replies that a dead one left in its log are settled before anything is bought. */
+/** Opens the parts of a worker. Replies left in a dead worker's log are settled before anything is bought. */
 async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const { config, db, supplier } = mill
   expectLogFolder(mill)
@@ -64,7 +64,7 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   await settleAbandonedLogs(mill, clerk, options.tell)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // After the abandoned logs, which may hold the very space that is needed.
+  // Opened after settling the abandoned logs, since removing them may free the space needed.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
@@ -89,7 +89,7 @@ function unknownCalls(mill: Mill, answers: number): Error {
   return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
 }
 
-/** Identity of a worker for reservations, with the limits that the settings give. */
+/** Identity and limits of a worker for reservations. */
 export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
@@ -119,7 +119,7 @@ export function spenderOf(
   }
 }
 
-/** The local date of an instant, and the instant at which that date ends. */
+/** Local date of an instant, and the instant at which that date ends. */
 function dayOf(zone: string, time: number): { day: string; ends: number } {
   const wall = wallTime(zone, new Date(time))
   const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
@@ -129,7 +129,7 @@ function dayOf(zone: string, time: number): { day: string; ends: number } {
 /** Waits before the next reservation, by kind of failure. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
-/** The parts of one worker, put together: what it does with them is in `work.ts`. */
+/** One worker with all its parts. `work.ts` runs it. */
 export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
@@ -196,9 +196,9 @@ export class Worker {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
-  /** Works on one slice until each of its tasks has ended or has to wait. */
+  /** Processes a slice until each of its tasks has ended or has to wait. */
   async handle(job: SliceJob): Promise<void> {
-    // Another worker takes it: this one is putting things away.
+    // This worker is shutting down; another one takes the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
@@ -214,17 +214,17 @@ export class Worker {
     }
   }
 
-  /** Slices at work. */
+  /** Slices being processed. */
   get handling(): number {
     return this.#handling
   }
 
-  /** Milliseconds since the queue last had something for this worker; 0 while a slice is at work. */
+  /** Milliseconds since the queue last delivered a slice; 0 while one is being processed. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Goes on with another key; what the old one was told stays in the books for the old one. */
+  /** Switches to a new key; replies to the old key stay recorded for the old one. */
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
@@ -234,7 +234,7 @@ export class Worker {
     this.dispatch.nudge()
   }
 
-  /** Starts nothing further. */
+  /** Starts no more work. */
   end(): void {
     this.#ending = true
     this.#brake.end()
@@ -242,7 +242,7 @@ export class Worker {
     this.lost.end()
   }
 
-  /** Cuts the calls that are still in flight: perhaps charged, and written down as such. */
+  /** Aborts the calls still in flight; they may have been charged and are recorded as such. */
   async cut(): Promise<void> {
     await this.#api.close()
   }
@@ -268,11 +268,11 @@ export class Worker {
 
   #onGate({ affordable, reused }: Reserved): void {
     this.tally.reused += reused
-    // Near the floor fewer calls may be on their way at once than lanes were asked for.
+    // Near the floor, fewer calls may be in flight than there are lanes.
     if (affordable !== null) this.#lanes.resize(affordable)
   }
 
-  /** A database that does not say refutes nothing. */
+  /** Returns false if the database does not answer. */
   async #refutedBefore(task: number): Promise<boolean> {
     try {
       return await keyAnsweredSince(this.#mill.db, task)
@@ -298,13 +298,13 @@ export class Worker {
 const busyDelayMs = 2_000
 
 interface RoundOptions {
-  /** True when some tasks wait for a call that another worker has in flight. */
+  /** True if some tasks wait for another worker's call in flight. */
   readonly busy: boolean
-  /** True once the worker puts things away. */
+  /** True once the worker is shutting down. */
   readonly ending: () => boolean
 }
 
-/** Ends the round of a slice; what is still open in it comes again, in a job of the next round. */
+/** Ends the round of a slice. Tasks that are still open return in a job of the next round. */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,
@@ -322,26 +322,26 @@ interface LostAnswersOptions {
   readonly db: Database
   readonly account: number
   readonly steps: Steps
-  /** Requests that may begin in a second, over all workers; null: as many as there are. */
+  /** Requests that may start per second, across all workers; null: no limit. */
   readonly perSecond: number | null
-  /** Lanes that are free for a call. */
+  /** Number of lanes free for a call. */
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
-  /** Called with a call whose reply says nothing new. */
+  /** Called with a call whose reply adds no information. */
   readonly onDropped: (call: number) => void
 }
 
 const everyMs = 500
 
 /**
- * Asks again for answers that were lost on their way, where the API says that it gives the same answer to the same key
- * and charges it once: what nobody could know elsewhere is known here, and nothing is bought twice for it.
+ * Requests lost answers again if the API repeats its answer for the same idempotency key and charges once. The outcome
+ * of a lost call can then be found out, and no query is bought twice.
  */
 class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
-  /** Undefined before the first answer: the tables know what the workers before this one heard. */
+  /** Undefined before the first answer; until then, the database has the value stored by earlier workers. */
   #replayMs: number | null | undefined = undefined
   #looking = false
   #ended = false
@@ -351,10 +351,10 @@ class LostAnswers {
     this.#timer = setInterval(() => void this.#look(), everyMs)
   }
 
-  /** Learns from an answer whether, and for how long, it could be had again. */
+  /** Learns from a reply whether its answer could be requested again, and for how long. */
   hear(reply: Reply): void {
     if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
-    // What stands before the API and answers in its place cannot say that it does not.
+    // A proxy that answers instead of the API can't show that the API does not repeat answers.
     if (reply.replayMs === null && reply.status !== 200) return
     this.#replayMs = reply.replayMs
     const { db, account, onTrouble } = this.#options
@@ -364,12 +364,12 @@ class LostAnswers {
     })
   }
 
-  /** True while an answer is lost and may come yet: a drain waits for it. */
+  /** True while a lost answer may still arrive; a drain waits for it. */
   async hopes(): Promise<boolean> {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
 
-  /** Asks for nothing further. */
+  /** Requests nothing more. */
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)
@@ -404,7 +404,10 @@ class LostAnswers {
     }
   }
 
-  /** Only an answer says what became of the first request: a refusal of this one may have come before anything looked. */
+  /**
+   * Only an answer shows what happened to the first request; this rejection may have happened before any lookup of the
+   * key.
+   */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)
     this.#options.onDropped(bought.call.id)

@@ -1,5 +1,5 @@
-// Write-ahead log of a worker: every reply is in a file of MILL_HOME before anything is done with it, until the database
-// has it. A crash then costs no answer that was received.
+// Write-ahead log of a worker: each reply is first written to a file in MILL_HOME and kept until it is in the database,
+// so a crash loses no received answer.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -32,30 +32,30 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/** Disk space taken for each answer that may wait: an answer of 100 results has some 50 kB, and half may lie idle. */
+/** Disk space per waiting answer: an answer of 100 results has about 50 kB, and half of the space may be unused. */
 const bytesOfAnswer = 128 * 1024
-/** Replies of so many milliseconds reach the disk together, against a loss of power. */
+/** Interval at which replies are flushed to disk, to protect them from a power failure. */
 const flushMs = 10
-// Random, so that no file system makes a hole of it, or finds it twice and stores it once.
+// Random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
-/** Longest head of a record: headers of a response have 64 kB at most. */
+/** Maximum record head: response headers have at most 64 kB. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
-/** Line in front of the bytes of a body. */
+/** Line before the bytes of a body. */
 interface RecordHead extends Provenance {
-  /** Records of an earlier generation may follow the valid ones: they are settled. */
+  /** Older generations may follow the valid records; those are already settled. */
   readonly generation: number
-  /** Null: no body was received. */
+  /** Null if no body was received. */
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName
-  /** All but the body. */
+  /** The reply without its body. */
   readonly reply: object
 }
 
-/** A reply that was received for a call. */
+/** A reply received for a call. */
 export interface LoggedReply {
   readonly call: CallName
   readonly reply: Reply
@@ -64,27 +64,27 @@ export interface LoggedReply {
 
 interface LogOptions {
   readonly folder: string
-  /** Begins the names of the files: other databases may share the folder. */
+  /** Prefix of the file names, because several databases may share the folder. */
   readonly installation: string
   readonly provenance: Provenance
-  /** Disk space to take at the start. */
+  /** Disk space to allocate at the start. */
   readonly bytes: number
 }
 
-/** Files that a living worker of this process writes to. */
+/** Files that live workers of this process write to. */
 const ownFiles = new Set<string>()
 
 /**
- * The log of one worker: two segments, written one after the other. A segment is written over as soon as the database
- * has all of it, so the space that is taken at the start is enough even when the disk fills up later.
+ * Log of one worker, in two segments written alternately. A segment is overwritten once the database has all of its
+ * replies, so the space allocated at the start suffices even if the disk fills up later.
  */
 export class WriteAheadLog {
   readonly #segments: Segment[]
   readonly #bytes: number
   readonly #provenance: Provenance
-  /** The segment that holds the reply to a call which is not settled yet. */
+  /** Segment that holds the reply to each unsettled call. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that found no space; they are tried again. */
+  /** Replies that could not be written for lack of space; retried later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -94,7 +94,7 @@ export class WriteAheadLog {
     this.#provenance = provenance
   }
 
-  /** Takes the disk space; throws when it is not there. */
+  /** Allocates the disk space; throws if there is not enough. */
   static open(options: LogOptions): WriteAheadLog {
     const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -112,7 +112,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /** Writes a reply down. It survives the end of this process at once, and that of the machine some milliseconds later. */
+  /** Writes a reply. It survives a crash of this process at once, and one of the machine after the next flush. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -132,7 +132,7 @@ export class WriteAheadLog {
     this.#flushing ??= this.#flush().finally(() => (this.#flushing = null))
   }
 
-  /** Lets go of replies that the database has. */
+  /** Releases replies that are in the database. */
   settle(calls: readonly number[]): void {
     for (const call of calls) {
       this.#unwritten.delete(call)
@@ -147,7 +147,7 @@ export class WriteAheadLog {
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /** Ends the log. Files that hold nothing are removed; the others wait for the next worker. */
+  /** Closes the log. Empty files are removed; the others remain for the next worker. */
   async close(): Promise<LogRemains> {
     this.touch()
     await this.#flushing
@@ -156,7 +156,7 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /** The segment for the next reply: the other one when this one is full and that one free. */
+  /** Segment for the next reply: switches to the other one if this one is full and that one is free. */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
@@ -165,14 +165,14 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Puts on the disk what was appended within some milliseconds. */
+  /** Flushes appended replies to disk after a short delay. */
   async #flush(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, flushMs))
     await Promise.all(this.#segments.map((segment) => segment.flush()))
   }
 }
 
-/** Files and calls that a worker leaves in its log. */
+/** Files and calls left in a worker's log. */
 interface LogRemains {
   readonly files: readonly string[]
   readonly calls: ReadonlySet<number>
@@ -202,7 +202,7 @@ class Segment {
     }
   }
 
-  /** Place of the next record. */
+  /** Offset of the next record. */
   get end(): number {
     return this.#end
   }
@@ -214,13 +214,13 @@ class Segment {
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
-    // After a failure the next record is written over what there is of this one.
+    // If the write fails, the next record overwrites this one.
     this.#end += writeWhole(this.#handle, pieces, this.#end)
     this.#pending += 1
     this.#dirty = true
   }
 
-  /** Lets go of one reply; with the last one the segment begins anew. */
+  /** Releases one reply; after the last one, the segment is restarted. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -238,7 +238,7 @@ class Segment {
     await new Promise((resolve) => fdatasync(this.#handle, resolve))
   }
 
-  /** True when the file stays, since it holds replies. */
+  /** Returns true if the file remains because it holds replies. */
   close(): boolean {
     const stays = !this.free && this.#isThere()
     if (!stays) {
@@ -253,7 +253,7 @@ class Segment {
   }
 
   remove(): void {
-    // Not where something else has taken the place of the folder.
+    // Skip this if the file at this path is no longer ours.
     if (this.#isThere()) rmSync(this.file, { force: true })
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -262,7 +262,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.#end = 0
-    // No record begins so: nothing is read here before the next one is written over it.
+    // No record starts with a newline, so readers stop here until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 
@@ -270,7 +270,10 @@ class Segment {
     return statsOf(this.file)?.ino === fstatSync(this.#handle).ino
   }
 
-  /** Another worker removed the file, since this process stood still for longer than a lease, or a person did. */
+  /**
+   * Recreates the file if it was removed: by a person, or by another worker after this process hung for longer than a
+   * lease.
+   */
   #recreate(): void {
     const bytes = Buffer.alloc(this.#end)
     readSync(this.#handle, bytes, 0, bytes.length, 0)
@@ -280,7 +283,7 @@ class Segment {
       closeSync(this.#handle)
       this.#handle = handle
     } catch {
-      // Tried again with the next heartbeat.
+      // Retried with the next heartbeat.
     }
   }
 }
@@ -290,7 +293,7 @@ function bodyOf(reply: Reply): Buffer | null {
   return reply.kind === 'response' ? reply.body : reply.partial
 }
 
-/** Writes all pieces one after the other at this place; gives back how many bytes they have. */
+/** Writes all pieces consecutively at this offset; returns their total size. */
 function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   let done = writevSync(handle, pieces, place)
@@ -300,15 +303,17 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
   return total
 }
 
-/** The content of a log file. */
+/** Content of a log file. */
 export interface LogContent {
   readonly file: string
   readonly replies: readonly LoggedReply[]
-  /** Replies whose bytes are not as they were written: the disk lost them with the power. */
+  /** Number of corrupt replies, usually after a power failure. */
   readonly torn: number
 }
 
-/** Reads the logs of workers that are gone: of this host when their process is, of others when nobody touches them. */
+/**
+ * Reads the logs of dead workers: on this host, those whose process is gone; of other hosts, those with an old mtime.
+ */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },
@@ -324,7 +329,7 @@ export function readAbandonedLogs(
     })
 }
 
-/** A process of another container may have the same number: its mtime shows that it lives. */
+/** A process in another container may have the same pid; a recent mtime shows that it is alive. */
 function isAbandoned(
   file: string,
   { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
@@ -366,7 +371,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Null where no record begins. */
+/** Returns null if no record starts here. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
@@ -383,12 +388,12 @@ function reviveReply(head: object, body: Buffer | null): Reply {
   return { ...head, ...time, body, partial: body } as unknown as Reply
 }
 
-/** Removes a log whose replies are in the database; another worker may have done so. */
+/** Removes a log whose replies are in the database; another worker may already have done so. */
 export function removeLog(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** Renames a log that holds replies to no known call, so that no worker reads it again; gives back the new name. */
+/** Renames a log whose replies belong to no known call, so that no worker reads it again; returns the new name. */
 export function setLogAside(file: string): string {
   const aside = `${file}.left`
   ifThere(() => renameSync(file, aside))
@@ -404,7 +409,7 @@ function ifThere<T>(look: () => T): T | null {
   }
 }
 
-/** Undefined where no such file is, or no folder that could hold it. */
+/** Returns undefined if the file or its folder does not exist. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file)
@@ -414,12 +419,12 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-/** Folder for the logs of all workers that share MILL_HOME. */
+/** Folder of the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
 
-/** Fails before anything is bought when replies could not be logged. */
+/** Throws before anything is bought if replies could not be logged. */
 export function expectLogFolder(mill: Mill): void {
   const folder = logFolder(mill)
   try {
@@ -433,7 +438,10 @@ export function expectLogFolder(mill: Mill): void {
   }
 }
 
-/** Opens the log of a worker with space for every answer that may wait at once; buys nothing where there is none. */
+/**
+ * Opens a worker's log with space for all answers that may wait at once; throws before anything is bought if there is
+ * not enough.
+ */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)
   const bytes = answers * bytesOfAnswer

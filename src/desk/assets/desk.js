@@ -1,6 +1,6 @@
-// The desk without this file shows the same: what follows keeps it up to date and saves clicks.
+// Updates open pages and saves clicks; without this file, the desk shows the same content.
 
-/** Parts of a live page are drawn again by the server, once for all who look; here they take their places. */
+/** Replaces parts of a live page, which the server redraws once for all visitors. */
 function watch(pulse) {
   const events = new EventSource(`/live?page=${encodeURIComponent(pulse.dataset.live)}`)
   const tell = (text, bad) => {
@@ -19,13 +19,13 @@ function watch(pulse) {
 
 const reached = 'a[href], button, summary, [tabindex]'
 
-/** What somebody who uses it would call it: by this it is found again when its part is drawn anew. */
+/** Name of an element for its user, to find it again after its part was redrawn. */
 function nameOf(one) {
   const name = one.getAttribute('aria-label') ?? one.getAttribute('href') ?? one.textContent
   return `${one.tagName} ${name}`
 }
 
-/** Whoever stands in a part with the keyboard, has scrolled or opened something in it, keeps their place. */
+/** Replaces a part, and keeps its keyboard focus, scroll position and opened elements. */
 function replace(element, text) {
   if (element === null || element.dataset.shown === text) return
   const selection = document.getSelection()
@@ -49,7 +49,7 @@ function replace(element, text) {
   again?.focus({ preventScroll: true })
 }
 
-/** What is to be typed gets a button that copies it. */
+/** Adds a copy button to each command. */
 function offerCopies(within) {
   if (navigator.clipboard === undefined) return
   for (const code of within.querySelectorAll('code[data-copy]')) {

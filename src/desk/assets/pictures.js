@@ -1,4 +1,4 @@
-/** What the points of a picture say: under the pointer, or by the arrow keys for whoever has none. */
+/** Shows the values of a chart's points on hover, or with the arrow keys. */
 class Points {
   constructor(svg) {
     this.svg = svg
@@ -61,7 +61,7 @@ class Points {
 
   step(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
-    // A picture that is wider than its window is scrolled by these keys.
+    // In a chart wider than its window, these keys scroll.
     if (step === undefined || this.figure.scrollWidth > this.figure.clientWidth) return
     event.preventDefault()
     this.show(this.tip.hidden ? this.at : this.at + step)

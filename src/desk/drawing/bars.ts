@@ -5,16 +5,16 @@ import { type Html, html } from './html.ts'
 import { figuresLink } from './lines.ts'
 import { scrolled } from './parts.ts'
 
-/** A group of bars with a bar for each series; null: nothing is known. */
+/** A group of bars with one bar per series; null if unknown. */
 interface BarGroup {
   readonly name: string
   readonly values: readonly (number | null)[]
 }
 
 export interface BarChart {
-  /** Description of the picture in a sentence, for screen readers. */
+  /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
-  /** Head of the column of groups. */
+  /** Heading of the column of groups. */
   readonly kind: string
   readonly series: readonly string[]
   readonly groups: readonly BarGroup[]
@@ -22,10 +22,10 @@ export interface BarChart {
 }
 
 const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
-/** Room for a group with its name; more than fill the width make the picture no wider than a page of a report can be. */
+/** Width of a group with its name; limited so that the chart is no wider than a page of a report. */
 const widestBar = 40
 
-/** Bars in groups as an inline picture, and its figures to take along. */
+/** Draws grouped bars as an inline chart, with a link to its figures. */
 export function drawBars(chart: BarChart): Html {
   const { title, kind, series, groups } = chart
   const rows = groups.map(({ name, values }) => [name, ...values])
@@ -78,7 +78,7 @@ function gridLine(tick: number, y: number, format: BarChart['format']): Html {
     >`
 }
 
-// Of letters in the size of a name: rather too wide than over another.
+// Letter width at the font size of names, rounded up so that names do not overlap.
 const letterWidth = 7
 
 function legend(series: readonly string[]): Html[] {

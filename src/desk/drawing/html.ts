@@ -1,4 +1,4 @@
-/** Text that is HTML already. Everything else is escaped on its way into a template. */
+/** Text that already is HTML. All other values are escaped in templates. */
 export class Html {
   readonly text: string
 
@@ -18,7 +18,7 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** HTML with values in it: what the values say is text, wherever it stands. */
+/** HTML template; inserted values are escaped as text. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   let text = strings[0] ?? ''
   for (const [index, value] of values.entries()) {
@@ -42,7 +42,7 @@ function clean(text: string): string {
   return text.toWellFormed().replace(forbidden, '\ufffd')
 }
 
-/** An address as a link, when it is one of the web; any other stays text. */
+/** A link, if the address is a web address; otherwise its text. */
 export function link(url: string | null, text: string | null): Html {
   if (url === null || !/^https?:\/\//i.test(url) || !URL.canParse(url)) return html`${text}`
   return html`<a href="${new URL(url).href}" rel="noopener noreferrer nofollow">${text}</a>`
@@ -51,12 +51,12 @@ export function link(url: string | null, text: string | null): Html {
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
 
-/** A number as people read it: `12,345`. */
+/** Formats a number for people: `12,345`. */
 export function numberText(value: number): string {
   return grouped.format(value)
 }
 
-/** The same where there is little room: `12.35K`. */
+/** Short format for limited space: `12.35K`. */
 export function shortNumber(value: number): string {
   return compact.format(value)
 }
@@ -67,18 +67,18 @@ const points = new Intl.NumberFormat('en', {
   signDisplay: 'exceptZero',
 })
 
-/** How much a share changed, in points of a hundred. */
+/** Change of a share, in percentage points. */
 export function change(share: number): Html {
   return coloured(points.format(share * 100), share)
 }
 
-/** A value that rounds to 0 gets no colour. */
+/** A value that rounds to 0 gets no color. */
 function coloured(text: string, value: number): Html {
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`
 }
 
-/** Clicks won or lost, as an index of the curve. */
+/** Clicks won or lost, as an index based on the click curve. */
 export function clicks(value: number): Html {
   return coloured(points.format(value), value)
 }

@@ -1,4 +1,4 @@
-// Lines over time as an inline picture: the rank chart's drawing, with its axis.
+// Draws line charts over time as SVG, with the axis that the rank chart shares.
 
 import { scaleLinear, type ScaleTime, scaleUtc } from 'd3-scale'
 import { line } from 'd3-shape'
@@ -10,7 +10,7 @@ import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
-  /** Null: a gap in the line. */
+  /** Null for a gap in the line. */
   readonly value: number | null
 }
 
@@ -20,30 +20,30 @@ export interface Series {
 }
 
 export interface LineChart {
-  /** Description of the picture in a sentence, for screen readers. */
+  /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
   readonly grain: Grain
   readonly width: number
   readonly height: number
-  /** From the bottom to the top of the picture: ranks begin at the great number. */
+  /** Values at the bottom and top of the chart; for ranks, the bottom is the higher number. */
   readonly range: readonly [number, number]
   readonly format: (value: number) => string
   readonly ticks?: readonly number[]
-  /** A line across, such as the credits that must stay. */
+  /** A horizontal line, such as the credit floor. */
   readonly mark?: { readonly value: number; readonly name: string }
   readonly notes?: readonly Note[]
   readonly events?: readonly Happening[]
   readonly bands?: readonly Band[]
-  /** True: each point says what it is, for a script that shows it under the pointer. */
+  /** If true, points carry data that a script shows on hover. */
   readonly hover?: boolean
-  /** True: names stand at the ends of the lines. */
+  /** If true, names are shown at the ends of the lines. */
   readonly named?: boolean
 }
 
 const margin = { top: 12, bottom: 26, left: 48 }
 
-/** Lines over time as an inline picture: no script, colours by class, the same on paper. */
+/** Draws lines over time as an inline chart: without scripts, colored by class, also for printing. */
 export function lineChart(chart: LineChart): Html {
   const { width, height, series, range, title } = chart
   const right = chart.named === true ? 170 : 12
@@ -93,10 +93,10 @@ export function lineChart(chart: LineChart): Html {
   </svg>`
 }
 
-// Of letters and digits in the size of a label: rather too wide than cut.
+// Character width at the font size of labels, rounded up so that labels are not cut off.
 const letterWidth = 6.5
 
-/** Below its point, or as near to it as the edge allows. */
+/** Centered below its point, or as close as the edge allows. */
 function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
   const half = (text.length * letterWidth) / 2
   const x = Math.max(half, Math.min(at, width - half))
@@ -117,7 +117,7 @@ function path({ name, points }: Series, index: number, { x, y, chart }: Scales):
     .x(({ at }) => round(x(at)))
     .y(({ value }) => round(y(value ?? 0)))
   const shape = draw([...points]) ?? ''
-  // A point between two gaps would have no line to be seen by.
+  // A point between two gaps has no line, so draw it as a dot.
   const lonely = points.filter(({ value }, place) => {
     const around = [points[place - 1]?.value ?? null, points[place + 1]?.value ?? null]
     return value !== null && around.every((other) => other === null)
@@ -137,7 +137,7 @@ function markLine({ mark }: LineChart, y: Scales['y'], end: number): Html | null
     <text class="tick" x="${end}" y="${at - 5}" text-anchor="end">${mark.name}</text>`
 }
 
-/** Names beside the ends of their lines, moved apart so that none covers another. */
+/** Names next to the ends of their lines, moved apart to avoid overlaps. */
 function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
@@ -157,7 +157,7 @@ function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[]
   )
 }
 
-/** Moves places apart, no further than to the two ends; what is too much for them stands closer. */
+/** Moves labels apart within the two bounds; if there are too many, they are closer together. */
 function spread<T extends { readonly y: number }>(
   ends: readonly T[],
   [top, bottom]: readonly [number, number],
@@ -177,7 +177,7 @@ function spread<T extends { readonly y: number }>(
   })
 }
 
-/** A name that fits beside a picture. */
+/** Shortens a name to fit next to a chart. */
 function shorten(name: string, most = 24): string {
   const characters = [...name]
   return characters.length <= most ? name : `${characters.slice(0, most - 1).join('')}…`
@@ -187,7 +187,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** A wide picture that scrolls by itself, and its figures to take along. */
+/** A wide, scrollable chart, with a link to its figures. */
 export function drawPicture(
   chart: LineChart,
   { name = chart.title, seen = 'end' }: { name?: string; seen?: 'end' | 'beginning' } = {},
@@ -195,14 +195,14 @@ export function drawPicture(
   return html`${scrolled(name, lineChart(chart), seen)} ${figuresOf(chart)}`
 }
 
-/** A picture that fits into any page, and its figures to take along. */
+/** A chart that fits on any page, with a link to its figures. */
 export function drawSmall(chart: LineChart): Html {
   return html`${lineChart(chart)} ${figuresOf(chart)}`
 }
 
 /**
- * Link to the figures of a picture as CSV inside the page: a report needs neither server nor script for it. The first
- * row has the names of the columns.
+ * Link to a chart's figures as CSV embedded in the page, so that a report needs neither server nor script. The first
+ * row has the column names.
  */
 export function figuresLink(title: string, rows: readonly (readonly Cell[])[]): Html {
   const text = encodeURIComponent(csvLines(rows).toWellFormed())
@@ -221,7 +221,7 @@ function figuresOf({ title, series, grain }: LineChart): Html {
   return figuresLink(title, [head, ...rowsOf(series, grain)])
 }
 
-/** A row for each time, a column for each line; a time that a line has twice has two rows. */
+/** One row per time, one column per line; if a line has two values for a time, there are two rows. */
 function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly Cell[][] {
   const found = new Map<string, { readonly at: Date; readonly values: Cell[] }>()
   for (const [column, { points }] of series.entries()) {
@@ -243,7 +243,7 @@ function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly 
     ])
 }
 
-// Some systems take no longer name.
+// Some systems limit the length of file names.
 const longestName = 80
 
 function fileName(title: string): string {
@@ -267,21 +267,21 @@ interface Label {
   readonly text: string
 }
 
-/** Time from left to right; a single point stands in the middle. */
+/** Time scale from left to right; a single point is centered. */
 export function timeScale({ times, range }: TimeAxis): ScaleTime<number, number> {
   return scaleUtc()
     .domain([new Date(Math.min(...times)), new Date(Math.max(...times))])
     .range([...range])
 }
 
-/** Labels of the time axis: days where points are days, and never the same label twice in a row. */
+/** Labels of the time axis: days if points are days; consecutive labels are never equal. */
 export function timeLabels(
   { grain, times, range }: TimeAxis,
   x: ScaleTime<number, number>,
 ): readonly Label[] {
   const ticks = x.ticks(Math.max(2, Math.floor((range[1] - range[0]) / 110)))
   const days = grain === 'day' || Math.max(...times) - Math.min(...times) > 2 * dayMs
-  // No label says hours of a day, nor parts of a second: where one would have to, there is none.
+  // Skips ticks that would need hours on a daily axis, or fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const texts = wordsFor(days, shown)
@@ -297,7 +297,7 @@ const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
 const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
 const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/** No more than it takes: a year where days come again, seconds where minutes would not be exact. */
+/** Formats labels as short as possible: with the year if days repeat, with seconds if minutes are not exact. */
 function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   if (days) {
     const spanMs = Number(ticks.at(-1) ?? 0) - Number(ticks[0] ?? 0)
@@ -307,22 +307,22 @@ function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   return ticks.map((tick) => (tick.getTime() % dayMs === 0 ? day(tick) : time(tick)))
 }
 
-/** A day of which a picture leaves something out, and why. */
+/** A day for which the chart omits something, and why. */
 export interface Band {
   readonly at: Date
   readonly name: string
 }
 
-/** Days that a picture can show: those before its first point would only make it smaller. */
+/** Days within the chart's period; those before its first point would only make it smaller. */
 function shownBands(bands: readonly Band[], times: readonly number[]): readonly Band[] {
   const first = Math.min(...times)
   return bands.filter(({ at }) => at.getTime() >= first)
 }
 
-// A long time is drawn on few points: a day has to be seen all the same.
+// Minimum width in pixels, so that a day is visible in a long period.
 const narrowest = 3
 
-/** The whole height of a day, light, behind the lines. */
+/** A light band over the full height behind the lines, for one day. */
 function bandOf(
   { at, name }: Band,
   x: (at: Date) => number,
@@ -343,7 +343,7 @@ function bandOf(
   >`
 }
 
-/** Something that happened at an instant of a picture: a top-up, a renewal. */
+/** An event at some time, such as a top-up or a renewal. */
 interface Happening {
   readonly at: Date
   readonly name: string
@@ -353,11 +353,11 @@ interface Frame {
   readonly x: (at: Date) => number
   readonly top: number
   readonly bottom: number
-  /** The times that the picture shows, from left to right. */
+  /** First and last time of the chart. */
   readonly within: readonly [number, number]
 }
 
-/** A line down with an arrow at its top for each of them. */
+/** A vertical line with an arrow at its top for each event. */
 function eventMarks(events: readonly Happening[], frame: Frame): readonly Html[] {
   const { x, top, bottom, within } = frame
   return events
@@ -385,7 +385,7 @@ interface Drawing {
   readonly format: (value: number) => string
 }
 
-/** Where each point of a line is, and what it says: as an attribute of the line, escaped like all else. */
+/** Position and text of each point, as an escaped attribute of the line. */
 function hoverPoints({ name, points }: Told, { x, y, grain, format }: Drawing): Html {
   const told = points.flatMap(({ at, value }) => {
     if (value === null) return []
@@ -398,7 +398,7 @@ function hoverPoints({ name, points }: Told, { x, y, grain, format }: Drawing): 
   return html` data-name="${name}" data-points="${JSON.stringify(told)}"`
 }
 
-/** Notes of analysts, numbered as in the pictures. */
+/** Analysts' notes, numbered as in the charts. */
 export function noteList(notes: readonly Note[]): Html | null {
   if (notes.length === 0) return null
   return html`<section>
@@ -417,13 +417,13 @@ export function noteList(notes: readonly Note[]): Html | null {
 
 interface NoteFrame {
   readonly x: (at: Date) => number
-  /** The times that the picture shows, from left to right. */
+  /** First and last time of the chart. */
   readonly within: readonly [number, number]
   readonly top: number
   readonly bottom: number
 }
 
-/** A line down for each note on a day that the picture shows. */
+/** A vertical line for each note within the chart's period. */
 export function noteMarks(notes: readonly Note[], { x, within, top, bottom }: NoteFrame): Html[] {
   return notes.flatMap(({ date, text }, index) => {
     const at = dayOf(date)

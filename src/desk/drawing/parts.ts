@@ -1,4 +1,4 @@
-// Building blocks that pages share: sections, tables, lists, numbers, badges.
+// Page components: sections, tables, lists, numbers, badges.
 
 import { asTyped } from '../../base/cli/commands.ts'
 import { formatMinute } from '../../base/time/zone.ts'
@@ -9,25 +9,25 @@ type Content = Html | string | number | null | readonly (Html | string)[]
 
 const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-/** A number as people read it: `12,345`. Nothing known is a dash, which a screen reader is told in words. */
+/** Formats a number for people: `12,345`. An unknown value is a dash, with a label for screen readers. */
 export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
 
-/** A share of one as a percentage. */
+/** Formats a fraction as a percentage. */
 export function percent(share: number | null): Html {
   return share === null ? unknown : html`${fixed.format(share * 100)} %`
 }
 
-/** Not known, or not there: a dash for the eye. */
+/** Dash for an unknown or missing value. */
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number that a test, or a person, can find by its name among those of `status -- --json`. */
+/** A number that a test or a person can find by its name in `status -- --json`. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
 
-/** An instant in a zone, to the minute, and exactly for programs. */
+/** An instant in a zone, to the minute, with the exact value for programs. */
 export function instant(at: Date | string | null, zone: string): Html {
   if (at === null) return unknown
   const date = typeof at === 'string' ? new Date(at) : at
@@ -36,7 +36,7 @@ export function instant(at: Date | string | null, zone: string): Html {
   >`
 }
 
-/** A text of a list or an answer: its direction is its own, and it may be long. */
+/** Text from a list or an answer: it may be long, and has its own text direction. */
 export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
@@ -45,13 +45,13 @@ export function command(line: string): Html {
   return html`<code class="command" data-copy>${asTyped(line)}</code>`
 }
 
-/** A link within the desk; null: where that cannot be seen, as from a file, it is its text. */
+/** A link within the desk; if null, as in a file without a desk, just its text. */
 export function to(href: string | null, text: Html | string | number): Html {
   if (href === null) return html`${text}`
   return html`<a href="${href}">${text}</a>`
 }
 
-/** A section with its heading; the id makes it an address of its own. */
+/** A section with its heading; the id makes it linkable. */
 export function section(
   { id, title, about }: { id: string; title: Html | string; about?: Html | string },
   body: Content,
@@ -64,18 +64,18 @@ export function section(
 
 export interface Column<Row> {
   readonly head: string
-  /** The head as a link that sorts; else it is its text. */
+  /** If set, the heading is a link that sorts. */
   readonly sorting?: {
     readonly href: string | null
     readonly order: 'ascending' | 'descending' | null
   }
   readonly cell: (row: Row) => Content
-  /** Numbers stand at the right, one below the other. */
+  /** If true, values are aligned right. */
   readonly number?: true
   readonly word?: true
 }
 
-/** A table that scrolls sideways by itself where it is too wide; on a phone each row is a card instead. */
+/** A table that scrolls horizontally if it is too wide; on a phone, each row is a card. */
 export function table<Row>(
   name: string,
   columns: readonly Column<Row>[],
@@ -113,7 +113,7 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html {
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
-/** A section that is one table; without rows it says what would be there, and what to type. */
+/** A section with a table; without rows, it explains what would be there and which command to type. */
 export function tableSection<Row>(
   {
     empty,
@@ -123,7 +123,7 @@ export function tableSection<Row>(
     readonly id: string
     readonly title: Html | string
     readonly about?: Html | string
-    /** Name of the table; by default the title. */
+    /** Name of the table; by default, the title. */
     readonly name?: string
     readonly empty: string | readonly [text: string, line: string]
   },
@@ -135,7 +135,7 @@ export function tableSection<Row>(
   return section(heading, rows.length === 0 ? nothing(text, line) : table(called, columns, rows))
 }
 
-/** Ranks day by day in the height of a line, the first place at the top; undefined: a day without an answer. */
+/** Sparkline of ranks by day, with the first position at the top; undefined: a day without an answer. */
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown
@@ -158,8 +158,8 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
 }
 
 /**
- * A picture that scrolls sideways by itself where it is too wide, and can be reached by keyboard then. What is seen before
- * anybody scrolls is its end, where the newest days are, or its beginning where it tells of days to come.
+ * A chart that scrolls horizontally if it is too wide, and can then be focused by keyboard. Initially shows its end
+ * with the newest days, or its beginning for a chart about the future.
  */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
@@ -167,7 +167,7 @@ export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 
   </div>`
 }
 
-/** Placeholder of an empty section, with the command that fills it. */
+/** Placeholder for an empty section, with the command that fills it. */
 export function nothing(text: string, line: string | null): Html {
   return html`<div class="nothing">
     <p>${text}</p>
@@ -187,12 +187,12 @@ export function tiles(shown: readonly { readonly value: Content; readonly text: 
   </dl>`
 }
 
-/** A word with a colour that is never its only sign. */
+/** A colored word; the color never is the only information. */
 export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }
 
-/** How far something is, as a bar and in numbers. */
+/** Progress as a bar and in numbers. */
 export function progress(done: number, all: number): Html {
   const width = all === 0 ? 0 : Math.round((done / all) * 100)
   return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
@@ -212,7 +212,7 @@ export function runBadge(state: string): Html {
   return badge(state, runTones[state] ?? 'soft')
 }
 
-/** A name for each query by its id: its text, and what tells it from others of the same text. */
+/** Names for queries by id: the text, and what distinguishes it from others with the same text. */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const byText = new Map<string, Variant[]>()
   for (const variant of variants) {
@@ -235,7 +235,7 @@ const words: readonly ((variant: Variant) => string | null)[] = [
   ({ num }) => `${num} results`,
 ]
 
-/** Leaves out words that all variants share. */
+/** Leaves out parameters that all variants share. */
 function nameOf(variant: Variant, same: readonly Variant[]): string {
   const told = words
     .filter((word) => new Set(same.map(word)).size > 1)

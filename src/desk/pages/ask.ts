@@ -1,4 +1,4 @@
-// The page Ask: a question of the library or SQL of one's own, drawn as picture and table.
+// The page Ask: runs a library query or typed SQL, and shows the result as chart and table.
 
 import { typed as typedWord } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
@@ -21,7 +21,7 @@ import { definePage, type DeskReading, type FilePage, type PagePlace } from '../
 import { chooser, keptFilters, textField } from './choose.ts'
 import { toDomain } from './ways.ts'
 
-/** An answer: as a picture where one fits, as a table, and the way to it as a file. */
+/** A result: as a chart if possible, as a table, and with a link to a file. */
 function drawAnswer(
   asked: AskedRows,
   { place, title, file }: { place: PagePlace; title: string; file: string | null },
@@ -55,7 +55,7 @@ function answerTable({ columns, rows }: AskedRows, place: PagePlace): Html {
   return table('Rows of the answer', all, rows)
 }
 
-/** Domains lead to their pages; everything else is what it says. */
+/** Domains link to their pages; other cells are text. */
 function cellOf(name: string, text: string | null, place: PagePlace): Html {
   if (text === null) return unknown
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
@@ -77,7 +77,7 @@ function drawRefusal(reason: string): Html {
   return html`<section class="problem" role="alert"><p>${reason}</p></section>`
 }
 
-/** The page of questions: the library, and SQL of the reader. */
+/** The page with the query library and a form for SQL. */
 export const askPage = definePage({
   path: '/ask',
   nav: 'Ask',
@@ -120,7 +120,7 @@ function list(questions: readonly Question[], place: PagePlace): Html {
 const dateType = 1082
 const mostLines = 8
 
-/** An answer that has days, and a number for each of them, as lines over time; null: no picture fits. */
+/** A result with days and a number for each as lines over time; null if no chart fits. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -133,7 +133,7 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const values = [...lines.values()].flat().map((point) => point.value ?? 0)
   const column = columns[value]?.name ?? ''
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
-  // Ranks begin at the top.
+  // Rank 1 is at the top.
   const range = /position|rank$/.test(column)
     ? ([Math.max(10, most) + 0.5, 0.5] as const)
     : ([least, most === least ? least + 1 : most * 1.05] as const)
@@ -152,7 +152,7 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
   return drawPicture(chart, { name: `${title}, as a picture` })
 }
 
-/** A line for each name; null where a day would have two values, where there are too many lines, or one day alone. */
+/** One line per name; null if a day has two values, there are too many lines, or there is only one day. */
 function linesOf(
   rows: AskedRows['rows'],
   { day, value, names }: { day: number; value: number; names: readonly number[] },
@@ -186,12 +186,12 @@ function linesOf(
 
 type FormValues = ReadonlyMap<string, string>
 
-/** Flags that the form offers; the span as two days is enough. */
+/** Flags offered in the form; two separate days replace --between. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']
 
-/** The values of a question's form, as the address has them; refuses a day that is none. */
+/** Values of a query's form from the address; rejects an invalid day. */
 function readTyped(question: Question, address: PageAddress): FormValues {
   const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
   const typed = new Map<string, string>()
@@ -217,12 +217,12 @@ function lineOf(name: string, typed: FormValues): string {
   return `npm run sql -- ${name}${flags.join('')}`
 }
 
-/** True: nothing that must be told is missing. */
+/** True if no required value is missing. */
 function isWhole({ parameters }: Question, typed: FormValues): boolean {
   return parameters.every(({ name, fallback }) => fallback !== undefined || typed.has(name))
 }
 
-/** A field for each parameter, and further ones that narrow what is asked. */
+/** Fields for the parameters, and for flags that restrict the data. */
 function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
   return html`<form
     class="filters"
@@ -276,7 +276,7 @@ function narrowing(question: Question, typed: FormValues): Html | null {
   </details>`
 }
 
-/** Few questions at once: the desk has few connections, and its other pages need them. */
+/** Limits concurrent queries, because the desk's few connections are needed by other pages, too. */
 class Turns {
   readonly #most: number
   #taken = 0
@@ -285,7 +285,7 @@ class Turns {
     this.#most = most
   }
 
-  /** Does some work while it has a turn; refuses it when all are taken. */
+  /** Runs work in a slot; rejects it if all slots are in use. */
   async *during<T>(work: () => AsyncIterable<T>): AsyncGenerator<T> {
     if (this.#taken >= this.#most) {
       throw new Misuse(
@@ -306,11 +306,11 @@ interface Limits {
   readonly rows: number
 }
 
-/** The beginning of an answer, for a page. */
+/** The first rows of a result, for a page. */
 interface AskedRows {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
-  /** True: there are more rows than are shown. */
+  /** True if there are more rows than shown. */
   readonly more: boolean
   readonly ms: number
   /** Warnings for the reader, such as which day is the newest. */
@@ -322,7 +322,7 @@ const longestCell = 2_000
 const longestFileCell = 32_000
 const mostCharacters = 3_000_000
 
-/** SQL that a stranger typed: refused where it could do more than read, or where nobody is there who may only read. */
+/** Checks SQL typed by a visitor: rejects it if it could do more than read, or if there is no read-only role. */
 async function expectStrangers(reading: DeskReading, text: string): Promise<void> {
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
@@ -337,7 +337,7 @@ function inquiryOf(reading: DeskReading, question: SqlQuestion, seconds: number)
   return { ...question, timeoutMs, origins, suspects, signal, warn: () => undefined }
 }
 
-/** The first rows of an answer. Whoever leaves, or presses stop, ends it. */
+/** Reads the first rows of a result. Cancelled if the visitor leaves or presses stop. */
 async function askFor(
   reading: DeskReading,
   question: SqlQuestion,
@@ -363,10 +363,10 @@ async function askFor(
   return { columns, rows: rows.slice(0, most), more, ms: performance.now() - begun, warnings }
 }
 
-/** How many rows a file may have: one that would have more breaks off, and is no file. */
+/** Maximum rows in a file; a download with more rows is aborted. */
 const mostFileRows = 1_000_000
 
-/** A whole answer, batch by batch, for a file. */
+/** Reads a whole result in batches, for a file. */
 async function* askForAll(
   reading: DeskReading,
   question: SqlQuestion,
@@ -390,7 +390,7 @@ const fileSeconds = 120
 
 interface QuestionFound {
   readonly asked: AskedRows | null
-  /** Why there is no answer; null: there is one, or none was asked for. */
+  /** Why there is no result; null if there is one, or no query was run. */
   readonly refusal: string | null
 }
 
@@ -406,7 +406,7 @@ function askTyped(address: PageAddress) {
   return { question, typed: readTyped(question, address), go: address.ticked('go') }
 }
 
-/** A question of the library: a form for what it must be told, and its answer. */
+/** A library query: a form for its parameters, and its result. */
 export const questionPage = definePage({
   path: '/ask/:question',
   area: 'Ask',
@@ -448,7 +448,7 @@ async function answered(
   }
 }
 
-/** The answer to a question of the library as a file. */
+/** Result of a library query as a file. */
 export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
   send: async (address, reading) => {
@@ -475,7 +475,7 @@ function askTypedSql(address: PageAddress): SqlAsked {
   }
 }
 
-/** SQL of one's own, as the role that may only read. */
+/** Typed SQL, run in the read-only role. */
 export const sqlPage = definePage({
   path: '/sql',
   nav: 'SQL',

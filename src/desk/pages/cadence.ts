@@ -1,4 +1,4 @@
-// The page Cadence: what asking less came to.
+// The page Cadence: what resting saved and missed.
 
 import { count } from '../../base/cli/text.ts'
 import { dayOf } from '../../base/time/zone.ts'
@@ -41,7 +41,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
     })
-    // The page works without it where a long history makes it slow.
+    // Optional, because a long history makes it slow.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({
@@ -68,7 +68,7 @@ export const cadencePage = definePage({
   }),
 })
 
-/** A list that rests: figures of its last nights, pictures of all of them, and how long its queries rest. */
+/** A resting list: figures of its last nights, charts of all nights, and its intervals. */
 function drawResting(list: RestingList, nights: readonly RestingNight[], nth: number): Html {
   const days = nights.toReversed()
   const couldRest = list.rested + list.by_chance
@@ -152,7 +152,7 @@ function intervalTable({ list, intervals, run_date: date }: RestingList): Html {
     )}`
 }
 
-/** How much of what related searches brought was not known before, list by list and round by round: when to stop. */
+/** Share of new results per list and round of related searches, which shows when to stop expanding. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   const lists = grouped(rounds)

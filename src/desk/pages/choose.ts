@@ -1,11 +1,11 @@
-// Forms with which a reader chooses days, lists, labels and the like.
+// Forms for selecting days, lists, labels and the like.
 
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
 import { BadAddress, type PageAddress } from '../address.ts'
 import { type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Days as the address says them; what it leaves out is chosen when the tables are read. */
+/** Days from the address; defaults are determined when the data is read. */
 export function askedSpan(
   address: PageAddress,
   { days, most }: Pick<AskedSpan, 'days' | 'most'>,
@@ -17,13 +17,13 @@ export function askedSpan(
   return { since, until, days, most }
 }
 
-/** From when to when, and that it was more where it was. */
+/** Describes the period, and says if it was cut short. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
   const bound = cut ? ' (more days are not read at once)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
 }
 
-/** A form that asks the same page for something else: without script, and with an address for every choice. */
+/** A form that reloads the page with other filters; works without script, and every selection has an address. */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: Html | readonly Html[],
@@ -36,7 +36,7 @@ export function chooser(
   </form>`
 }
 
-/** Hidden fields for the filters that every page keeps, and for more of this one. */
+/** Hidden fields for the filters that every page keeps, and for further ones of this page. */
 export function keptFilters(place: PagePlace, more: readonly string[] = []): readonly Html[] {
   return ['origins', 'suspects', ...more].flatMap((name) => {
     const value = place.filters.get(name)
@@ -51,14 +51,14 @@ export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): 
   ${dayField({ name: 'until', label: 'To', value: until })}`
 }
 
-/** One day. */
+/** Field for a day. */
 export function dayField(field: { name: string; label: string; value: string }): Html {
   return html`<label
     >${field.label} <input type="date" name="${field.name}" value="${field.value}"
   /></label>`
 }
 
-/** One text. */
+/** Field for text. */
 export function textField(field: {
   name: string
   label: string
@@ -76,7 +76,7 @@ export function textField(field: {
   /></label>`
 }
 
-/** One of several words; the empty one is any. */
+/** Field for one of several words; the empty one means any. */
 export function selectField(field: {
   readonly name: string
   readonly label: string

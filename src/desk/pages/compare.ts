@@ -28,7 +28,7 @@ const mostDomains = 6
 const mostDays = 120
 const devices = ['desktop', 'mobile', 'tablet']
 
-/** One side: the queries of a label on a day. */
+/** One side of the comparison: the queries with a label on a day. */
 interface Side {
   readonly label: string
   readonly day: string
@@ -72,7 +72,7 @@ async function readCompare(
   const newest = days.now.day
   const [first, second] = sides
   const same = first?.label === second?.label
-  // Two dates are compared unless the labels differ: then it is the same date of both.
+  // Two dates are compared, unless the labels differ: then both sides have the same date.
   const chosen = [first?.day ?? (same ? daysBefore(newest, 7) : newest), second?.day ?? newest]
   const ours = await readNamed(db, 'own_domains', newest)
   const named = [...ours, ...(await readNamed(db, 'rival_domains', newest))]
@@ -93,7 +93,7 @@ async function readCompare(
   }
 }
 
-/** At least a month before the later day, so that there is a course of things to see. */
+/** At least a month before the later day, so that a trend is visible. */
 function spanSince(since: string, until: string): string {
   const [month, most] = [daysBefore(until, 30), daysBefore(until, mostDays)]
   if (since < most)
@@ -103,7 +103,7 @@ function spanSince(since: string, until: string): string {
   return since < month ? since : month
 }
 
-/** Any two dates, lists, devices or tags side by side. */
+/** Compares any two dates, lists, devices or tags. */
 export const comparePage = definePage({
   path: '/compare',
   nav: 'Compare',

@@ -1,4 +1,4 @@
-// The page of a domain: what it holds, what it won and lost, to whom.
+// The page of a domain: its positions, its gains and losses, and its rivals.
 
 import { siteName } from '../../base/address.ts'
 import { count } from '../../base/cli/text.ts'
@@ -52,7 +52,7 @@ import { moved, nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
 const mostMoves = 15
 
-/** Gains and losses of a domain between two days, and the domains that took its places. */
+/** Gains and losses of a domain between two days, and the domains that took its positions. */
 export function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -96,7 +96,7 @@ interface Compared<Move> {
   readonly moves: readonly Move[]
 }
 
-/** Queries that were won beside those that were lost, with further columns for the lost ones. */
+/** Queries won next to queries lost, with further columns for the latter. */
 export function drawWonAndLost<Move extends PlaceMove>(
   { compared, moves }: Compared<Move>,
   place: PagePlace,
@@ -146,7 +146,7 @@ function bothNights(place: PagePlace): Column<PlaceMove> {
 export interface DomainFound {
   readonly known: KnownDomain
   readonly span: ReadSpan
-  /** The two days between which moves are told. */
+  /** The two days compared for position changes. */
   readonly compared: ReadSpan
   readonly days: readonly DomainDay[]
   readonly notes: readonly Note[]
@@ -171,10 +171,10 @@ async function readDomainPage(
   })
 }
 
-/** Facts that all domains of the same days share. */
+/** Data shared by all domains for the same days. */
 type DomainDays = Pick<DomainFound, 'span' | 'compared' | 'notes' | 'suspect'>
 
-/** Reads all that is told of a domain in some days, be it in some answer or in none. */
+/** Reads all data of a domain for some days; it need not be in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -237,7 +237,7 @@ export function drawRivals({ rivals, span }: DomainFound, place: PagePlace): Htm
   )
 }
 
-/** Shares of one domain or several, day by day, with what is to be said of these days. */
+/** Shares of one or more domains by day, with notes about these days. */
 interface ShareFound {
   readonly shares: readonly Pick<HeldDay, 'domain' | 'runDate' | 'share' | 'thin'>[]
   readonly notes: readonly Note[]
@@ -245,13 +245,13 @@ interface ShareFound {
 }
 
 interface ShareTitle {
-  /** Description of the picture in a sentence. */
+  /** Description of the chart in a sentence. */
   readonly picture: string
-  /** Whose queries are counted, and how. */
+  /** Which queries are counted, and how. */
   readonly about: Html | string
 }
 
-/** How what was held is drawn over days. */
+/** Size and layout of charts over days. */
 export const dayPicture = {
   grain: 'day',
   width: 1040,
@@ -260,7 +260,7 @@ export const dayPicture = {
   hover: true,
 } as const
 
-/** The share of voice as a line for each domain; days that are left out are named, suspect ones shaded too. */
+/** Share of voice as one line per domain; excluded days are listed, suspect ones also shaded. */
 export function drawShares(
   { shares: found, notes, suspect }: ShareFound,
   { picture, about }: ShareTitle,
@@ -307,7 +307,7 @@ export function suspectBands(
   }))
 }
 
-// The others are named in the pictures, and among the nights.
+// Further ones are listed in the charts, and among the nights.
 const toldSuspects = 3
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects }: PagePlace): Html | null {
@@ -320,7 +320,7 @@ function suspectWords(suspect: readonly SuspectRun[], { suspects }: PagePlace): 
   ${told.map((one, index) => (index === 0 ? one : html`; ${one}`))}${more > 0 ? `; and ${count(more, 'run')} before` : ''}.`
 }
 
-/** Positions of a domain, or a page, over some days. */
+/** Positions of a domain or page over some days. */
 interface Holdings {
   readonly name: string
   readonly days: readonly DomainDay[]
@@ -328,7 +328,7 @@ interface Holdings {
   readonly suspect: readonly SuspectRun[]
 }
 
-/** The share and the places of a domain or a page over time, as pictures and in numbers. */
+/** Share and positions of a domain or page over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]

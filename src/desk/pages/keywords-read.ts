@@ -11,16 +11,16 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day of which keywords can be read: stored, or worked out from its answers. */
+/** A day with keywords, stored or computed from its answers. */
 export interface KeywordDay {
   readonly day: string
-  /** The row of `finished_days`; null: nothing is stored of the day. */
+  /** Row of `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
-  /** Number of the storing, by which figures of the day can be remembered. */
+  /** Number of the stored version, used for caching figures of the day. */
   readonly stored: number | null
 }
 
-/** Two days to compare, and the stored ones up to the later of them, the newest first. */
+/** Two days to compare, and the stored days up to the later one, newest first. */
 export interface KeywordDays {
   readonly now: KeywordDay
   readonly before: KeywordDay
@@ -28,14 +28,14 @@ export interface KeywordDays {
 }
 
 /**
- * The days that a view compares: the two newest stored ones unless an address names others. Of a day without a run the
- * one before it is taken; what is not stored is worked out from the answers. Null: there are no runs.
+ * Chooses the days to compare: the two newest stored ones, unless the address names others. For a day without a run,
+ * the previous one is used; days that are not stored are computed from the answers. Null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // A page reads a hundred thousand narrow rows: starting workers would cost more than they save.
+  // A page reads a hundred thousand narrow rows; starting parallel workers would cost more than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -45,7 +45,7 @@ export async function chooseDays(
   return { now, before: before ?? now, stored }
 }
 
-/** The last day up to one that has a run; up to the newest full one unless a day is named. */
+/** Last day with a run up to a given day, or up to the newest full one. */
 async function lastRunDay(
   db: Database,
   stored: readonly KeywordDay[],
@@ -82,7 +82,7 @@ export async function readKeywordNames(db: Database) {
 
 export interface KeywordQuery {
   readonly word: string | null
-  /** Labels that a keyword must all have, as in `device=mobile`. */
+  /** Labels that a keyword must all have, such as `device=mobile`. */
   readonly labels: readonly string[]
   readonly ranks: (typeof rankRanges)[number] | null
   readonly change: (typeof changes)[number] | null
@@ -96,7 +96,7 @@ export const rankRanges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
 export const changes = ['up', 'down', 'entered', 'left', 'same', 'any'] as const
 export const sorts = ['volume', 'rank', 'change', 'keyword'] as const
 
-/** A keyword of a view, before its details are read. */
+/** A keyword in a view, before its details are read. */
 export interface KeywordRow {
   readonly id: string
   readonly rank: number | null
@@ -108,7 +108,7 @@ export interface KeywordRow {
   readonly features: readonly string[]
   readonly page: string | null
   readonly runDate: string | null
-  /** How many keywords the view holds, where that costs nothing besides; null: to be counted. */
+  /** Number of keywords in the view if it is known at no extra cost; null: must be counted. */
   readonly count: number | null
 }
 
@@ -126,7 +126,7 @@ interface StoredKeyword {
   readonly rivals: string[]
 }
 
-/** Days whose keywords are stored under the settings in use, the newest first. */
+/** Days whose keywords are stored with the current settings, newest first. */
 async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
   return db
     .selectFrom('finished_days as days')
@@ -139,7 +139,7 @@ async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
     .execute()
 }
 
-/** The keywords of a day as a table of a statement. */
+/** Keywords of a day as a subquery. */
 function keywordsOf<Name extends string>(
   db: Database,
   { day, finish }: KeywordDay,
@@ -154,7 +154,7 @@ function keywordsOf<Name extends string>(
     .as(name)
 }
 
-/** Keywords of a day beside those of an earlier one, with what changed. */
+/** Joins the keywords of a day with those of an earlier one to find changes. */
 function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
   return db
     .selectFrom(keywordsOf(db, now, 'now'))
@@ -165,7 +165,7 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/** Left and entered are known only where the other answer was deep enough to have shown the place. */
+/** Whether a domain left or entered is known only if the other answer was deep enough to show the position. */
 function changeOf(eb: SidesBuilder) {
   return eb
     .case()
@@ -194,7 +194,7 @@ function holds(eb: SidesBuilder, query: KeywordQuery): Expression<SqlBool> {
   const { word, labels, ranks, change, feature, rival } = query
   const all: Expression<SqlBool>[] = []
   if (word !== null) {
-    // Not "ilike": a percent sign is a character here, as it is in a keyword.
+    // Not "ilike", because a percent sign is an ordinary character in a keyword.
     const text = eb.fn<number>('strpos', [
       eb.fn('lower', ['queries.q']),
       eb.fn('lower', [eb.cast<string>(eb.val(word), 'text')]),
@@ -213,7 +213,7 @@ function holds(eb: SidesBuilder, query: KeywordQuery): Expression<SqlBool> {
   return eb.and(all)
 }
 
-/** Gain in places; a place that is not known counts as the one below the last known. */
+/** Gain in positions; an unknown position counts as the one below the last known. */
 function gainOf(eb: SidesBuilder) {
   const at = (side: 'now' | 'before') =>
     eb.fn.coalesce(`${side}.position`, eb(`${side}.depth`, '+', 1))
@@ -232,7 +232,7 @@ export async function countKeywords(
   return count
 }
 
-/** Keywords of a view in its order; without a limit all of them. */
+/** Keywords of a view in order; without a limit, all of them. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -251,7 +251,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // Where filters look at more than the day itself, rows are few and a second pass is dear.
+      // If filters use more than the day itself, rows are few and a second pass is expensive.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -275,21 +275,21 @@ export async function readKeywords(
     .execute()
 }
 
-/** A keyword as a line of the table shows it. */
+/** A keyword as shown in a row of the table. */
 export interface Keyword extends KeywordRow {
   readonly q: string
   readonly device: string | null
   readonly country: string | null
   readonly url: string | null
   readonly volume: number | null
-  /** Its ranks on the stored days of the last month, the oldest first; undefined: not known that day. */
+  /** Its ranks on the stored days of the last month, oldest first; undefined: unknown that day. */
   readonly history: readonly (number | null | undefined)[]
-  /** Its rank a day and a week earlier, or on the last stored day before; undefined: not known. */
+  /** Its rank a day and a week earlier, or on the last stored day before; undefined: unknown. */
   readonly dayBefore: number | null | undefined
   readonly weekBefore: number | null | undefined
 }
 
-/** Reads texts, pages and history of the keywords of a view. */
+/** Reads texts, pages and history for the keywords of a view. */
 export async function readKeywordDetails(
   db: Database,
   rows: readonly KeywordRow[],
@@ -341,7 +341,7 @@ export async function readKeywordDetails(
   })
 }
 
-/** Counts of a day and of what changed since an earlier one. */
+/** Counts for a day, and of changes since an earlier one. */
 export async function readKeywordCounts(db: Database, days: KeywordDays) {
   return compareKeywords(db, days)
     .select((eb) => [
@@ -360,7 +360,7 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
     .executeTakeFirstOrThrow()
 }
 
-/** A keyword or a page that won or lost clicks between two days. */
+/** A keyword or page that won or lost clicks between two days. */
 export interface Gain {
   readonly id: string | null
   readonly name: string | null
@@ -370,7 +370,7 @@ export interface Gain {
   readonly keywords: number
 }
 
-/** Keywords or pages that won most clicks between two days, by weight and the curve, or lost most. */
+/** Keywords or pages with the most clicks won or lost between two days, according to weights and the click curve. */
 export async function readGains(
   db: Database,
   days: KeywordDays,

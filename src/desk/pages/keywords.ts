@@ -1,4 +1,4 @@
-// The table of keywords: sorted, filtered and paged by the database; each view is an address and a CSV file.
+// The keyword table: sorted, filtered and paged by the database; each view has an address and a CSV file.
 
 import { type Cell, csvLines } from '../../base/csv.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -35,7 +35,7 @@ import { moved, toQuery } from './ways.ts'
 const rowsAtOnce = 50
 const sparkDays = 30
 
-/** A column that can be shown: its cell on the page, and the same in the file. */
+/** A column that can be shown: its cell on the page and in the file. */
 interface KeywordColumn {
   readonly head: string
   readonly sort?: KeywordQuery['sort']
@@ -222,7 +222,7 @@ async function readPage(
   }
 }
 
-/** Every keyword with its rank, what changed, and where it stands. */
+/** All keywords with their ranks, changes and pages. */
 export const keywordsPage = definePage({
   path: '/keywords',
   nav: 'Keywords',
@@ -261,7 +261,7 @@ function leadOf(
   (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`
 }
 
-/** Every filter of this view, for links to another one like it. */
+/** All filters of this view, for links to similar ones. */
 function again(place: PagePlace): Record<string, string> {
   const names = new Set(place.filters.keys())
   return Object.fromEntries([...names].map((name) => [name, place.filters.getAll(name).join(',')]))
@@ -376,7 +376,7 @@ function drawRows(
 
 const detailsAtOnce = 1_000
 
-/** The same view as a file: all of its rows, in its order, with the columns that it shows. */
+/** The same view as a file: all rows, in the same order, with the same columns. */
 export const keywordsFile: FilePage = {
   path: '/keywords/rows.csv',
   send: async (address, reading) => ({

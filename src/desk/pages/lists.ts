@@ -1,4 +1,4 @@
-// The pages of lists: what they hold, what was answered, what it cost.
+// The pages of lists: their contents, answers and cost.
 
 import type { Database } from '../../base/database/database.ts'
 import { dayOf } from '../../base/time/zone.ts'
@@ -33,7 +33,7 @@ import { askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
 import { dayPicture } from './domain.ts'
 import { toList, toQuery } from './ways.ts'
 
-/** Every list, and what its newest run came to. */
+/** All lists, with the results of their newest runs. */
 export const listsPage = definePage({
   path: '/lists',
   area: 'Operations',
@@ -84,12 +84,12 @@ function listTable(lists: readonly ListFacts[], place: PagePlace): Html {
   )
 }
 
-/** A list with what became of it on some days. */
+/** A list with its results on some days. */
 export type CoverageFound = Pick<ListFound, 'span' | 'days'> & {
   readonly list: Pick<ListFound['list'], 'id' | 'name'>
 }
 
-/** Answered queries of a list, day by day, and their cost. */
+/** Answered queries of a list by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const form = chooser({ place, name: 'Which days' }, dayFields(span))
   const body =
@@ -162,7 +162,7 @@ function dayTable(days: readonly ListDay[], place: PagePlace): Html {
   )
 }
 
-/** The queries of a list: weights, labels, and what each line was read as. */
+/** Queries of a list: weights, labels, and the lines they were read from. */
 function drawMembers(
   { members, more, list }: ListFound,
   { word, tag, respelled, sheet }: ListAsked,
@@ -198,7 +198,7 @@ function drawMembers(
   )
 }
 
-/** How a person said that the list is read; nothing said: as it looks. */
+/** Reading options specified for the list; if there are none, they are detected. */
 function readingOf(reading: ListFound['list']['reading']): Html {
   if (reading === null)
     return html`The heaviest first. The list is read as it looks: nobody said otherwise.`
@@ -274,7 +274,7 @@ interface ListFound {
   readonly span: ReadSpan
   readonly days: readonly ListDay[]
   readonly members: readonly ListMember[]
-  /** True: there are more members behind these. */
+  /** True if there are more members. */
   readonly more: boolean
   readonly rejected: readonly RejectedLine[]
 }

@@ -1,4 +1,4 @@
-// The page Money: what was spent and what is left.
+// The page Money: credits spent and left.
 
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -42,7 +42,7 @@ export interface PurseFound {
   readonly purses: readonly AccountPurse[]
   readonly points: readonly PursePoint[]
   readonly costs: readonly SpentRow[]
-  /** Null: too many calls for a look. */
+  /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
@@ -76,7 +76,7 @@ async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFoun
   return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, forecast }))
 }
 
-/** Falls of the balance in some days that no call of ours surely explains. */
+/** Balance changes within some days that none of our calls certainly explains. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -86,7 +86,7 @@ export async function readRises(
   return nameRises(await readEvents(db, order), config)
 }
 
-/** The accounts, their balances and the costs of some days. */
+/** Reads the accounts, their balances and the costs of some days. */
 export async function readPurseFound(
   db: Database,
   span: ZonedSpan,
@@ -164,12 +164,12 @@ function costs(
 interface BalanceFound {
   readonly purse: AccountPurse
   readonly points: readonly PursePoint[]
-  /** Null: too many calls for a look. */
+  /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
   readonly span: DaySpan
 }
 
-/** One account: what is left, how it came to that, and what others did to it. */
+/** One account: its balance, its spending, and changes by others. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const { purse, events } = found
   const told = (events ?? []).filter(({ what }) => what !== 'perhaps ours')
@@ -235,7 +235,7 @@ function picture({ purse, points, events }: BalanceFound): Html {
   const { floor } = purse
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values, floor ?? greatest)
-  // A balance that hardly moved looks flat from nought; the axis says where it begins.
+  // A balance that hardly changed would look flat on an axis from 0, so the axis starts higher and says so.
   const flat =
     least > greatest / 2 &&
     Math.min(...values) > greatest / 2 &&
@@ -288,7 +288,7 @@ const statementDays = 31
 const mostEvents = 200
 const groupings = ['day', 'list', 'run'] as const
 
-/** Every change of the balance, explained. */
+/** Explains every change of the balance. */
 export const statementPage = definePage({
   path: '/money/statement',
   area: 'Operations',
@@ -377,7 +377,7 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
   )
 }
 
-/** Expected and highest cost of open runs and coming nights. */
+/** Expected and highest cost of open runs and future nights. */
 function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
   const about = html`The coming seven days of the account in the settings;
   ${command('npm run forecast')} looks further.`
@@ -399,7 +399,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   )
 }
 
-/** The forecast in sentences; null: nobody could wait for it. */
+/** The forecast in sentences; null if it took too long. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
   if (forecast === null) return html`<p>It takes too long to compute for a look.</p>`
   return html`<ul class="lines">
@@ -435,12 +435,12 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
   return sure ? html`fits` : html`<span class="warn">fits as paid lately, not at the dearest</span>`
 }
 
-/** The balance to come: one line as paid lately, one at the dearest price. */
+/** Future balance: one line at recent prices, one at the highest price. */
 function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],
 ): Html | null {
-  // One point in time is no course of things.
+  // A single point in time is not a trend.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

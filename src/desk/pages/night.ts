@@ -33,7 +33,7 @@ interface NightFound {
   readonly moves: readonly RunMove[]
 }
 
-/** One run: what it was to do, what it came to, what it cost, what moved. */
+/** One run: its orders, results, cost and position changes. */
 export const night = definePage({
   path: '/runs/:run',
   area: 'Operations',
@@ -175,7 +175,7 @@ function moved({ moves, facts }: NightFound, place: PagePlace): Html {
   )
 }
 
-/** Cost of a run beside its forecast, and its results. */
+/** Cost of a run compared with its forecast, and its results. */
 function drawCost({
   spent,
   budget,

@@ -8,7 +8,7 @@ import { amount, badge, given, nothing, section, table, to } from '../drawing/pa
 import { definePage, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
-/** A calendar for each list: months below each other, a square for each day. */
+/** A calendar per list: months below each other, one square per day. */
 function drawCalendars(entries: readonly CalendarEntry[], place: PagePlace): Html {
   const lists = groupBy(entries, ({ list }) => list)
   return html`${[...lists].map(([list, found], index) =>
@@ -73,7 +73,7 @@ function rank(entry: CalendarEntry): number {
   return Object.keys(verdicts).indexOf(healthOf(entry).verdict)
 }
 
-/** Outcomes of a night, the best first. */
+/** Outcomes of a night, best first. */
 const verdicts = {
   fine: { sign: '✓', text: 'done', tone: 'good' },
   odd: { sign: '?', text: 'odd, but shown: price, time, or a change that lasts', tone: 'warn' },
@@ -85,7 +85,7 @@ const verdicts = {
 
 type NightVerdict = keyof typeof verdicts
 
-/** A night's verdict, and the same in a sentence. */
+/** A night's verdict, also as a sentence. */
 function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: string } {
   const { run, state, outcome, suspect, reasons, asked, answered, note } = entry
   const counts = asked === null ? '' : `, ${answered ?? 0} of ${asked} answered`
@@ -106,7 +106,7 @@ const usualDays = 92
 export const mostEntries = 5_000
 const listed = 60
 
-/** How the nights went: a calendar of every list, and the newest ones in words. */
+/** The page of nights: a calendar of every list, and a description of the newest nights. */
 export const nightsPage = definePage({
   path: '/nights',
   area: 'Operations',
@@ -125,7 +125,7 @@ export const nightsPage = definePage({
   }),
 })
 
-/** A calendar of every list, and the newest nights in words. */
+/** Draws a calendar of every list, and describes the newest nights. */
 export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
   if (entries.length === 0) {
     return nothing(

@@ -1,4 +1,4 @@
-// Operations: runs, workers, schedules and money at this moment.
+// The page Operations: current runs, workers, schedules and credits.
 
 import { count } from '../../base/cli/text.ts'
 import { type MillState, readTables } from '../../core/runs/status-command.ts'
@@ -27,7 +27,7 @@ import {
 import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
 import { drawForecastLines } from './money.ts'
 
-/** The state of the mill as `status` has it, the queue aside, with who works and what was told. */
+/** State of the mill as in `status`, without the queue, with workers and notices. */
 interface OperationsFound extends Omit<MillState, 'queue'> {
   readonly crew: readonly LiveWorker[]
   readonly notices: readonly NoticeRow[]
@@ -35,7 +35,7 @@ interface OperationsFound extends Omit<MillState, 'queue'> {
 
 const shownNews = 6
 
-/** One moment of the tables; the forecast, which is dear, may be some seconds older. */
+/** Reads a snapshot; the forecast, which is expensive, may be some seconds older. */
 async function readOperations(reading: DeskReading): Promise<OperationsFound> {
   const forecast = await reading.forecast()
   return reading.books(async (db) => ({
@@ -266,7 +266,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Draws whether work goes on, why not, and what to type next. */
+/** Shows whether work progresses, why not, and what to type next. */
 function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)
@@ -350,14 +350,14 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
   ])
 }
 
-/** A sentence with its commands ready to be copied. */
+/** A sentence whose commands can be copied. */
 function typeable(step: string): readonly (Html | string)[] {
   return step
     .split(/(npm run [^;,]+)/)
     .map((piece) => (piece.startsWith('npm run ') ? command(piece.trim()) : piece))
 }
 
-/** Runs, workers, schedules and money at this moment. */
+/** The page of current runs, workers, schedules and credits. */
 export const operationsPage = definePage({
   path: '/operations',
   nav: 'Now',

@@ -1,4 +1,4 @@
-// Reads the overview: where we stand, what changed, and what needs a person.
+// Reads the overview: the current state, changes, and tasks for a person.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -28,7 +28,7 @@ export interface ShareChange {
   readonly previous: number
 }
 
-/** Where we stand, by the newest stored day. */
+/** Current state, according to the newest stored day. */
 export interface Standing {
   readonly days: KeywordDays
   readonly week: KeywordDays
@@ -59,7 +59,7 @@ const mostLines = 7
 
 type Parts = Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>
 
-/** Reads the overview; `day` is the day that it is about, the newest unless told. */
+/** Reads the overview of `day`, by default the newest. */
 export async function readOverview(
   reading: Parts,
   day: string | null = null,
@@ -121,7 +121,7 @@ type Changes = Awaited<ReturnType<typeof readChanges>>
 const known = new WeakMap<object, Map<string, Changes>>()
 const mostKnown = 20
 
-/** Figures of stored days do not change: they are read once, by the numbers of the storings. */
+/** Figures of stored days do not change, so they are cached by stored version. */
 async function remember(
   { memory, days, week }: { memory: object; days: KeywordDays; week: KeywordDays },
   read: () => Promise<Changes>,
@@ -153,7 +153,7 @@ export async function readNamed(
   return rows.map(({ domain }) => domain)
 }
 
-/** Domains of others that won or lost most share, the greatest change first. */
+/** Other domains with the largest share changes, largest first. */
 async function readShareChanges(
   db: Database,
   { now, before }: KeywordDays,

@@ -1,4 +1,4 @@
-// The first page: how we stand, what changed, and what needs a person.
+// The first page: the current state, changes, and tasks for a person.
 
 import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
@@ -34,7 +34,7 @@ import {
 } from './overview-read.ts'
 import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
-/** How we stand, what changed and what must be done. */
+/** The page of the current state, changes and tasks. */
 export const overviewPage = definePage({
   path: '/',
   nav: 'Overview',
@@ -64,10 +64,10 @@ export function overviewLead({ standing }: OverviewFound): string {
   return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
 }
 
-/** Share of the clicks that all of our domains hold on a day; null: nothing is known. */
+/** Share of the clicks of all our own domains on a day; null if unknown. */
 function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // Of a day that is left out, the one before it counts.
+  // For an excluded day, the previous one is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',
@@ -87,7 +87,7 @@ export interface Task {
 
 const recentDays = 7
 
-/** Tasks for a person, the most urgent first. */
+/** Tasks for a person, most urgent first. */
 export function tasksOf(
   found: OverviewFound,
   { today, zone }: Pick<PagePlace, 'today' | 'zone'>,
@@ -335,7 +335,7 @@ const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity
 }
 const severities = ['bad', 'warn', 'good'] as const
 
-/** Standing alerts by night and kind, the newest night and the worst kind first. */
+/** Active alerts by night and kind, newest night and worst kind first. */
 export function groupAlerts(alerts: readonly AlertRow[]): readonly AlertGroup[] {
   const kind = ({ what, position, previous_position: before }: AlertRow) => {
     if (what !== 'moved' && what !== 'crossed') return what
@@ -396,7 +396,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** The way to both nights of an alert about one keyword. */
+/** Link to both nights of an alert about one keyword. */
 function bothNights(alert: AlertRow, { href }: PagePlace): Html | null {
   const { query_id: query, run_date: date, base_run_date: beside } = alert
   return query === null ? null : to(href(nightPath(query, date), { beside }), 'both nights')
@@ -419,7 +419,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Credits in nights, and when the floor is reached; null: not known, or not in sight. */
+/** Credits in number of nights, and when the floor is reached; null if unknown or not foreseeable. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
   readonly topUpBy: Date | null

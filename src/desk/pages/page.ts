@@ -1,4 +1,4 @@
-// The page of a page: where it stands, since when, who stands where it stood.
+// The page of a ranking URL: where it ranks, since when, and what replaced it.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
@@ -80,7 +80,7 @@ export const onePage = definePage({
 interface PageFound {
   readonly page: PageFacts
   readonly span: ReadSpan
-  /** The two days between which moves are told. */
+  /** The two days compared for position changes. */
   readonly compared: ReadSpan
   readonly days: readonly PageDay[]
   readonly newest: readonly NewestAnswer[]
@@ -115,7 +115,7 @@ async function readPagePage(
   }
 }
 
-/** Each query with the first and the last place of the page, and who stands there now that it is gone. */
+/** Each query with the page's first and last positions, and the domain now there if the page is gone. */
 function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html {
   const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
   return section(
@@ -148,7 +148,7 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
   )
 }
 
-/** The last night that shows the page, beside the newest one where it is gone, or the first one. */
+/** Link to the last night with the page, compared with the newest night if it is gone, or else with the first. */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
   const night = to(place.href(nightPath(queryId, last.runDate)), last.runDate)
@@ -191,16 +191,16 @@ interface PageQuery {
   readonly best: number
   readonly first: PageDay
   readonly last: PageDay
-  /** The newest answer of the query; the page is gone when it is another one than the last that showed it. */
+  /** Newest answer of the query; the page may be gone if it differs from the last one with the page. */
   readonly newest: NewestAnswer | null
 }
 
-/** True: the newest answer to the query is without the page, and deep enough to have shown its last place. */
+/** True if the newest answer lacks the page although it is deep enough to show its last position. */
 function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** The queries of a page: the last places first, and after them those that lost it. */
+/** Queries of a page: those where it ranks by position, followed by those it lost. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

@@ -1,4 +1,4 @@
-// One night of a query, or two side by side.
+// The page of one night of a query, or of two nights side by side.
 
 import {
   type QueryFacts,
@@ -29,14 +29,14 @@ interface NightFound {
   readonly query: QueryFacts
   readonly day: string
   readonly answer: NightAnswer | null
-  /** The day it is laid beside; null: none. */
+  /** The day it is compared with; null: none. */
   readonly beside: string | null
   readonly other: NightAnswer | null
   readonly before: string | null
   readonly after: string | null
 }
 
-/** The page of one answer, alone or beside that of another day. */
+/** The page of one answer, alone or next to that of another day. */
 export const queryNightPage = definePage({
   path: '/queries/:query/nights/:day',
   area: 'Keywords',
@@ -90,7 +90,7 @@ function nothingOn({ before, after }: NightFound, day: string): Html {
   )
 }
 
-/** To the nights around it, and to any other beside it. */
+/** Links to the previous and next nights, and a form to compare with any other. */
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
   const step = (text: string, date: string | null) =>
     date === null
@@ -141,7 +141,7 @@ function facts(query: string, { serp, results }: NightAnswer, place: PagePlace):
     </p>`
 }
 
-/** A kept body as it came, byte by byte. */
+/** A stored body, byte for byte as received. */
 export const keptBody: FilePage = {
   path: '/queries/:query/bodies/:call',
   send: async (address, reading) => {
@@ -158,7 +158,7 @@ export const keptBody: FilePage = {
   },
 }
 
-/** Two nights side by side: the earlier one at the left. */
+/** Two nights side by side, the earlier one on the left. */
 function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Html {
   const changes = compare(early, late)
   const count = (kind: SerpChange['kind']) =>
@@ -233,7 +233,7 @@ interface PlaceRow {
   readonly right: SerpResult | null
 }
 
-/** One row for each place; what a place shows twice, or what has none, gets rows of its own. */
+/** One row per position; duplicate results, or those without a position, get separate rows. */
 function placesOf(early: NightAnswer, late: NightAnswer): readonly PlaceRow[] {
   const rows = new Map<
     string,
@@ -255,7 +255,9 @@ function placesOf(early: NightAnswer, late: NightAnswer): readonly PlaceRow[] {
   return [...rows.values()].toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
 }
 
-/** A result with what became of it: at the left what went, at the right what came, moved, was retitled. */
+/**
+ * A result with its change: on the left, those that left; on the right, those that entered, moved or got a new title.
+ */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],
@@ -290,7 +292,7 @@ function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Ht
   return kind === 'went' ? moved(1, null) : null
 }
 
-/** Entities, groups, related searches and blocks that came and went. */
+/** Entities, groups, related searches and blocks that were added or removed. */
 function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const names = (answer: NightAnswer) =>
     new Set(
@@ -323,16 +325,16 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   </dl>`
 }
 
-/** A page of either answer, or of both. */
+/** A page in one or both of the answers. */
 interface SerpChange {
   readonly before: SerpResult | null
   readonly now: SerpResult | null
   readonly kind: 'came' | 'went' | 'moved' | 'stayed' | 'unsure'
-  /** True: it had another title before. */
+  /** True if its title was different before. */
   readonly retitled: boolean
 }
 
-/** Results that came, went, moved or changed their title between two answers to a query. */
+/** Results that entered, left, moved or changed their title between two answers. */
 function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
   const [old, fresh] = [firstOfEach(before.results), firstOfEach(now.results)]
   const there = [...fresh].map(([key, result]) => {
@@ -345,7 +347,7 @@ function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
   return [...there, ...gone]
 }
 
-/** A page may be shown twice: its best place counts. What has no address is known by its title. */
+/** If a page occurs twice, its best position counts. A result without an address is identified by its title. */
 function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
   const found = new Map<string, SerpResult>()
   const best = results.toSorted(
@@ -358,7 +360,7 @@ function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpRe
   return found
 }
 
-/** Came and went are known only where the other answer was deep enough to have shown the place. */
+/** Whether a result entered or left is known only if the other answer was deep enough to show the position. */
 function judge(
   { before, now }: Pick<SerpChange, 'before' | 'now'>,
   otherDepth: number,
@@ -393,13 +395,13 @@ export function resultTable(results: readonly SerpResult[], place: PagePlace): H
   )
 }
 
-/** A title that leads to its address, when that is one of the web; any other address is text. */
+/** A title linking to its address if that is a web address; otherwise the address is shown as text. */
 function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   const text = title === null || title.trim() === '' ? (url ?? '(without a title)') : title
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
 }
 
-/** Parts of an answer besides its results; null: none. */
+/** Parts of an answer other than its results; null if there are none. */
 export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
   if (words.length === 0) return null
   const kinds = [

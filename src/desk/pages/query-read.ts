@@ -1,4 +1,4 @@
-// Reads the data of the page of a query.
+// Reads the data for the page of a query.
 
 import type { Database } from '../../base/database/database.ts'
 import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
@@ -27,7 +27,7 @@ import { NotThere } from '../address.ts'
 interface QueryAsked {
   readonly id: string
   readonly span: AskedSpan
-  /** Domains that somebody wants to see besides those that are shown anyway. */
+  /** Requested domains, in addition to the default ones. */
   readonly domains: readonly string[]
 }
 
@@ -84,7 +84,7 @@ export async function expectQuery(db: Database, id: string): Promise<QueryFacts>
   return query
 }
 
-/** The answer of a day; null: there is none that is shown. */
+/** Answer of a day; null if none is shown. */
 export async function readNightAnswer(
   db: Database,
   query: string,
@@ -99,7 +99,7 @@ export async function readNightAnswer(
   }
 }
 
-/** Those that were asked for first, then ours, then the highest ones. */
+/** Chooses requested domains first, then our own, then the highest-ranking ones. */
 function choose(
   asked: readonly string[],
   interesting: readonly DrawnDomain[],

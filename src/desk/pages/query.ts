@@ -1,4 +1,4 @@
-// The page of a query: what happened to it.
+// The page of a query and its history.
 
 import { siteName } from '../../base/address.ts'
 import type { QueryDay } from '../../features/analysis/query-facts.ts'
@@ -32,7 +32,7 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   unaffordable: 'warn',
 }
 
-/** Every run that asked the query: what became of it, and what it cost. */
+/** All runs that included the query: outcome and cost. */
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
   const before = (day: QueryDay) =>

@@ -1,4 +1,4 @@
-// Places day by day: the rank chart of a query.
+// Draws the rank chart of a query: positions by day.
 
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
@@ -14,16 +14,16 @@ import { nightPath, toDomain } from './ways.ts'
 interface ChartDay {
   readonly at: Date
   readonly runDate: string
-  /** Null: no answer of the day is shown. */
+  /** Null if no answer is shown for the day. */
   readonly evidence: string | null
-  /** Why none is shown; null where one is. */
+  /** Why none is shown; null if one is. */
   readonly silence: string | null
   readonly depth: number | null
 }
 
 const size = { width: 1040, height: 340, left: 52, right: 12, top: 16, bottom: 28 }
 
-/** The days of a query, one each, the oldest first: of several runs the one with an answer counts. */
+/** Days of a query, one entry each, oldest first; of several runs, the one with an answer is used. */
 function daysOf({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
   const found = new Map<string, ChartDay>()
   for (const { runDate, evidence, silence, depth } of days) {
@@ -51,7 +51,7 @@ interface Spot {
   readonly position: number | null
 }
 
-/** Places over time: the first at the top, "not in it" below the last, gaps where nothing was answered. */
+/** Draws positions over time: the first at the top, "not in it" below the last, gaps for days without an answer. */
 function rankChart(found: QueryFound, title: string): Html {
   const days = daysOf(found)
   const deepest = Math.max(10, ...found.ranks.map(({ position }) => position))
@@ -119,7 +119,7 @@ function drawLine(
     .defined(({ day }) => day.evidence !== null)
     .x(({ day }) => round(x(day.at)))
     .y((spot) => round(y(spot)))
-  // Shown by the script under the pointer.
+  // Shown by a script on hover.
   const told = spots
     .filter(({ day }) => day.evidence !== null)
     .map((spot) => [
@@ -174,7 +174,7 @@ function gridLine(at: number, text: string): Html {
 const edge = (at: number) => round(Math.max(24, Math.min(at, size.width - 30)))
 const round = (value: number) => Math.round(value * 10) / 10
 
-/** Places day by day, as a picture and in numbers, with what chooses the days. */
+/** Positions by day, as chart and numbers, with a form for the days. */
 export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
   const days = daysOf(found)
   const title = `Places for ${found.query.q}, day by day`
@@ -209,7 +209,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
   )
 }
 
-/** As in the picture; what the answer of a day was tells a domain that is not in it from a day without one. */
+/** Same data as in the chart; the answer's state distinguishes a domain that is not in it from a day without one. */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
   return [

@@ -1,10 +1,10 @@
-// Links to queries, days, domains, pages and lists, and how each is named.
+// Links to queries, days, domains, pages and lists, with their names.
 
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Days that are looked at; null: those that the page chooses. */
+/** Selected days; null: the page's default. */
 interface Days {
   readonly since?: string | null
   readonly until?: string | null
@@ -14,7 +14,7 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
 
-/** The answer to a query of a day, beside that of another day where one is named. */
+/** Address of a query's answer on a day, next to that of another day if one is given. */
 export function nightPath(query: string, day: string): string {
   return `/queries/${query}/nights/${day}`
 }
@@ -22,7 +22,7 @@ export function nightPath(query: string, day: string): string {
 export function toDomain(
   place: PagePlace,
   domain: string | null,
-  // Of a span that was read its days alone: the rest of it belongs to no address.
+  // Only the days of a span are part of the address.
   { since = null, until = null }: Days = {},
 ): Html {
   if (domain === null) return unknown
@@ -38,7 +38,7 @@ export function toList(place: PagePlace, id: number, name: string): Html {
   return to(place.href(`/lists/${id}`), given(name))
 }
 
-/** Parameters of a query in words; null: nothing but its text. */
+/** Describes the parameters of a query; null if it only has a text. */
 export function askedAs(query: {
   readonly device: string | null
   readonly location: string | null
@@ -56,7 +56,7 @@ export function askedAs(query: {
   return told.filter((word) => word !== null).join(', ')
 }
 
-/** The moves of a place in words and colour: up is green, and says so. */
+/** Position change as colored text: up is green, and the text says so. */
 export function moved(previous: number | null, now: number | null): Html {
   if (previous === null && now === null) return unknown
   if (previous === null) return html`<span class="good">new</span>`

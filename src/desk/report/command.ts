@@ -1,4 +1,4 @@
-// The command `npm run report`: writes one file with the state of the domains and lists.
+// The report command: writes the state of the domains and lists to one file.
 
 import { siteName } from '../../base/address.ts'
 import { type Call, say } from '../../base/cli/command.ts'
@@ -61,7 +61,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   )
   await writeTarget(target, [renderPage(found, new Date())])
   say(`the page is ${path}`)
-  // A mistyped label must not look like a label that nobody ranks for.
+  // A mistyped label must not look like one that nobody ranks for.
   const labels = await hintLabels(mill.db, slice)
   if (labels !== null) say(labels)
   const hint = await hintOrigins(mill.db, origins)
@@ -80,7 +80,7 @@ async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env'
   return { path, target }
 }
 
-/** Writes the overview as one message into a file, or sends it to the webhook. */
+/** Writes the overview as a message to a file, or sends it to the webhook. */
 async function writeSummary({ options, env, closers }: Call<ReportOptions>): Promise<Exit> {
   const { to, send, desk = 'http://127.0.0.1:8750' } = options
   if (to === undefined && send !== true) {
@@ -111,7 +111,7 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
 
 const forecastMs = 10_000
 
-/** Too many domains are refused: one left out without a word would look like one that ranks for nothing. */
+/** Rejects too many domains, because a silently omitted one would look as if it ranked for nothing. */
 function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')
@@ -124,10 +124,10 @@ function readNames(typed: string, most: number): readonly string[] {
   )
 }
 
-/** The flags that the questions of the library have, read in the same way. */
+/** Reads the same flags as the library queries. */
 function sliceOf(options: ReportOptions): Slice {
   const given = new Map<string, readonly string[]>()
-  // All queries are what the page is about anyway.
+  // The page covers all queries by default.
   for (const flag of sliceFlags)
     given.set(
       flag,

@@ -1,4 +1,4 @@
-// Draws the report as one page without a server.
+// Draws the report as a single page that needs no server.
 
 import { hash } from 'node:crypto'
 import { groupBy } from '../../base/query.ts'
@@ -24,12 +24,12 @@ import { drawBalances, drawCosts } from '../pages/money.ts'
 import { drawCalendar } from '../pages/nights.ts'
 import type { ReportFound } from './read.ts'
 
-/** The whole page: one file, no script, nothing fetched; a policy in its head holds the browser to that. */
+/** Renders the page as one file without scripts or external resources, enforced by a policy in its head. */
 export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
-  // Written in one piece: a blank more would be another style than the one the policy allows.
+  // Must match the policy's hash exactly, so there must be no additional blanks.
   const styleElement = new Html(`<style>${style}</style>`)
   const place = stillPlace(found)
   const page = html`<!doctype html>
@@ -87,7 +87,7 @@ function dayWords({ day, narrowed }: Figures): Html {
   return html`No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
 }
 
-/** Warns that the figures cover some queries only. */
+/** Warns that the figures cover only some queries. */
 function narrowedTo({ narrowed }: Figures): Html | null {
   if (narrowed.length === 0) return null
   return html`<p class="banner">
@@ -122,7 +122,7 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
   )
 }
 
-/** All that the desk's page of a domain has, and the places of its heaviest queries. */
+/** Contents of the desk's page of a domain, and positions for its highest-weighted queries. */
 function drawDomain(
   { found: { figures }, held }: { found: ReportFound; held: DomainFound },
   index: number,
@@ -144,7 +144,7 @@ function drawDomain(
     }`
 }
 
-/** Where parts of the desk stand in a file: what it holds itself can be gone to, and nothing else. */
+/** Page context within a file: only targets in the same file are linked. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
   const anchors = new Map(
     figures.domains.map(({ domain }, index) => [
@@ -165,12 +165,12 @@ function stillPlace({ figures, zone }: ReportFound): PagePlace {
   }
 }
 
-/** A place within another: parts that come more than once have ids of their own. */
+/** Context for a part of a page, with unique element ids. */
 function insidePlace(place: PagePlace, name: string): PagePlace {
   return { ...place, id: (part) => `${name}-${part}` }
 }
 
-/** A line for each query, in the order in which they first come: by id, since two of them may have the same text. */
+/** One line per query in order of first occurrence; by id, because two may have the same text. */
 function linesOf(
   { ranks, variants }: Figures,
   domain: string,
@@ -183,7 +183,7 @@ function linesOf(
   }))
 }
 
-/** Places of one domain, a small chart for each query. */
+/** Positions of one domain, in a small chart per query. */
 function drawRanks(
   figures: Figures,
   { domain, label }: Figures['domains'][number],

@@ -19,10 +19,10 @@ import { mostEntries } from '../pages/nights.ts'
 
 export interface ReportFound {
   readonly figures: Figures
-  /** Data of the page of each domain that is followed. */
+  /** Data for the page of each selected domain. */
   readonly held: readonly DomainFound[]
   readonly lists: readonly CoverageFound[]
-  /** Credits and operations; null: the login may not read them. */
+  /** Credits and operations; null if the login may not read them. */
   readonly books: Books | null
   readonly zone: string
 }
@@ -38,7 +38,7 @@ export interface ReportOrder extends FigureOptions {
 
 const mostLists = 5
 
-/** Reads the report from one view of the tables, by the statements of the desk's pages. */
+/** Reads the report in one snapshot, with the statements of the desk's pages. */
 export async function readReport(
   trx: Database,
   { config, ...options }: ReportOrder,
@@ -55,7 +55,7 @@ export async function readReport(
   }
 }
 
-/** The domains with what moved on the newest full day, and the notes as the whole report numbers them. */
+/** Reads the domains with position changes on the newest full day, and notes numbered as in the whole report. */
 async function readHeld(
   trx: Database,
   { domains, span, day, previous, notes, suspect }: Figures,

@@ -1,4 +1,4 @@
-// The morning summary: the overview as one message, for a webhook and as a page that a mail program shows.
+// The morning summary: the overview as a message for a webhook or mail program.
 
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../base/config.ts'
@@ -8,7 +8,7 @@ import { html, numberText } from '../drawing/html.ts'
 import type { OverviewFound } from '../pages/overview-read.ts'
 import { creditsOf, groupAlerts, overviewLead, tasksOf } from '../pages/overview.ts'
 
-/** A line of the summary, and where it leads in the desk. */
+/** A line of the summary, with its link to the desk. */
 interface SummaryLine {
   readonly text: string
   readonly path: string
@@ -21,7 +21,7 @@ interface Summary {
 
 const most = { tasks: 8, gains: 4, alerts: 6 }
 
-/** Says the overview in lines, the most urgent first. */
+/** Summarizes the overview in lines, most urgent first. */
 export function summarise(
   found: OverviewFound,
   place: { readonly today: string; readonly zone: string },
@@ -78,7 +78,7 @@ function standingLines({ standing }: OverviewFound): readonly SummaryLine[] {
 
 const link = (desk: string, path: string) => `${desk.replace(/\/$/, '')}${path}`
 
-/** The summary as a page without style sheets or scripts, as mail programs show it. */
+/** Renders the summary without style sheets or scripts, as required by mail programs. */
 export function renderSummary({ subject, lines }: Summary, desk: string): string {
   return html`<!doctype html>
     <html lang="en">
@@ -97,7 +97,7 @@ export function renderSummary({ subject, lines }: Summary, desk: string): string
     </html> `.text
 }
 
-/** Sends the summary to the webhook of the settings, in its format. */
+/** Sends the summary to the configured webhook, in its format. */
 export async function sendSummary(
   { subject, lines }: Summary,
   { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },

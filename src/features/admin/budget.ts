@@ -25,17 +25,17 @@ export interface BudgetFlags {
   readonly json?: true
 }
 
-/** One budget: whose it is, from when on it counts, and how much of it is gone. */
+/** One budget: its owner, its start, and how much of it is used. */
 interface BudgetRow {
   readonly of: string
-  /** The day that it counts, or the first of its month; null: a run's, as long as it goes. */
+  /** Day it applies to, or first day of its month; null for a run's budget, which lasts as long as the run. */
   readonly since: string | null
   readonly budget: number
   readonly gone: number
   readonly left: number
 }
 
-/** Sets the budget of a list, or shows every budget and what is left of it. */
+/** Sets the budget of a list, or shows all budgets and what is left of them. */
 export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
   const change = changeOf(options)
   const config = readConfig(env)

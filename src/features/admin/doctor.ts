@@ -1,4 +1,4 @@
-// The doctor command: checks this machine, the settings and every server, spends nothing, and says what to do.
+// The doctor command: checks this machine, the settings and all servers without spending credits, and says what to do.
 
 import { statfsSync } from 'node:fs'
 import { type Call, print, printJson } from '../../base/cli/command.ts'
@@ -19,7 +19,7 @@ export interface DoctorFlags {
 interface Finding {
   readonly check: string
   readonly ok: boolean
-  /** Result of the check, and what to do where something is out of order. */
+  /** Result of the check, and what to do if it failed. */
   readonly said: string
 }
 
@@ -29,7 +29,7 @@ const leastFreeBytes = 1_000_000_000
 const mostClockMs = 5_000
 const answerWithinMs = 10_000
 
-/** Prints one line for each check; exit code 1 when one of them failed. */
+/** Prints one line per check; exit code 1 if any failed. */
 export async function runDoctor({ options, env, closers }: Call<DoctorFlags>): Promise<Exit> {
   const config = readConfig(env)
   const findings: Finding[] = []
@@ -89,7 +89,7 @@ function checkDisk(home: string): string {
   )
 }
 
-/** The address, the schema and the login were checked when the mill was opened. */
+/** URL, schema and login were checked when the mill was opened. */
 async function checkDatabase({ db, config }: Mill): Promise<string> {
   const sent = Date.now()
   const { rows } = await sql<{ version: number; encoding: string; now: Date; makes: boolean }>`
@@ -127,7 +127,7 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
   }
 }
 
-/** Asks without a key, which nobody is charged for. */
+/** Sends a request without a key, which is free. */
 async function checkApi({ api }: Config): Promise<string> {
   if (api === null) return 'none is set: the bundled service answers (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)

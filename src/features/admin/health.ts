@@ -1,4 +1,4 @@
-// The health command: asks a running worker or scheduler for its health, for container probes.
+// The health command: queries the health of a running worker or scheduler, for container probes.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
@@ -13,12 +13,12 @@ export interface HealthFlags {
   readonly json?: true
 }
 
-/** Longest wait for an answer: container probes come every few seconds. */
+/** Longest wait for a reply: container probes run every few seconds. */
 const patienceMs = 4_000
-/** Of what a sick process says, as much as a person reads. */
+/** Maximum length shown of an unhealthy process's reply. */
 const mostSaid = 500
 
-/** Asks a process of this host, or the tables; the exit code is the answer. */
+/** Checks a process on this host, or the database; the exit code is the result. */
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   const { options } = call
   const config = readConfig(call.env)
@@ -29,7 +29,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Null: the tables are to be asked. */
+/** Returns null if the database is to be checked. */
 function addressOf(
   { url, ready, tables }: HealthFlags,
   { metricsHost, metricsPort }: Config,
@@ -47,7 +47,7 @@ function addressOf(
   }
   if (tables === true) return null
   if (metricsPort !== null) {
-    // A process that listens on every address is asked on this machine's own.
+    // A process that listens on all addresses is reached on the loopback address.
     const host = metricsHost === '0.0.0.0' ? '127.0.0.1' : metricsHost
     return new URL(`http://${host}:${metricsPort}/${ready === true ? 'readyz' : 'livez'}`)
   }
@@ -81,7 +81,9 @@ async function reach(address: URL): Promise<{ ok: boolean; status: number; text:
   }
 }
 
-/** Opened as every command opens them: reached, and with the tables of this release. Nothing is started for a question. */
+/**
+ * Opens the database like any command, which checks that it is reachable and has this release's schema. Starts nothing.
+ */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([
     import('../../core/mill.ts'),

@@ -1,4 +1,4 @@
-// The init command: makes a folder ready to work in, and overwrites nothing.
+// The init command: prepares a working folder; overwrites nothing.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ export interface InitFlags {
   readonly json?: true
 }
 
-/** Says what was made, and what to type next. */
+/** Prints what was created, and what to type next. */
 export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
@@ -21,7 +21,7 @@ export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Makes what is not there yet: settings, a file for Git, a first list and schedules; gives the names. */
+/** Creates missing files: settings, a file for Git, a first list and schedules; returns their names. */
 export function prepareFolder(folder: string): readonly string[] {
   const files = {
     '.env': readFileSync(join(root, '.env.example'), 'utf8'),

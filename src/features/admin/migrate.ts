@@ -1,4 +1,4 @@
-// The migrate command: brings the tables, views and the queue up to date.
+// The migrate command: migrates the tables, views and queue.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
@@ -15,14 +15,14 @@ export interface MigrateFlags {
   readonly json?: true
 }
 
-/** Brings every table and view up to date, and makes a login for an analyst when one is asked for. */
+/** Migrates all tables and views, and creates an analyst's login on request. */
 export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })
   closers.add('the database', pool, (open) => letGo(() => open.end()))
   const applied = await migrateAll(pool, url)
-  // Made here and not where it is needed: commands that read may not make roles.
+  // Created here rather than on use, because commands that only read may not create roles.
   await ensureReader(pool)
   const analyst = options.analyst === undefined ? null : await ensureAnalyst(pool, options.analyst)
   if (options.json === true) {
@@ -34,7 +34,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
   return exits.done
 }
 
-/** The password is shown once: nobody keeps it. */
+/** The password is shown only once, because it is not stored. */
 function analystLine({ name, password }: Analyst, url: string): string {
   if (password === null) return `${name} was an analyst already: rights renewed, password as before`
   const address = new URL(url)

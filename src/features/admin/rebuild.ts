@@ -1,4 +1,4 @@
-// The rebuild command: makes jobs and finished days again from the tables.
+// The rebuild command: recreates jobs and the sums of finished days from the database.
 
 import { once } from 'node:events'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
@@ -23,7 +23,7 @@ export interface RebuildFlags {
   readonly json?: true
 }
 
-/** Makes the queue again from the tables, or adds up the days that are over, and says how much that was. */
+/** Recreates the queue's jobs, or adds up finished days, and prints how many. */
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
@@ -41,7 +41,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Each day whole by itself: whatever ends the command, the next one goes on from there. */
+/** Each day is stored atomically, so an interrupted command can be continued by running it again. */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const days = await addUpDays(db, options.since, signal)
   if (days > 0) await analyzeFinished(db)
@@ -55,7 +55,10 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   return exits.interrupted
 }
 
-/** Attempts without a finished day before it gives up: other transactions may hold a day for longer than a second. */
+/**
+ * Number of attempts without a finished day before giving up: other transactions may block a day for more than a
+ * second.
+ */
 const patience = 30
 
 async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {

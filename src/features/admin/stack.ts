@@ -10,7 +10,7 @@ export interface StackOptions {
   readonly json?: true
 }
 
-/** Shows or ends what this machine runs for itself: the database and the search service. */
+/** Shows or stops the services that this machine runs for itself: the database and the search service. */
 export async function runStack({ options, args, env }: Call<StackOptions>): Promise<Exit> {
   const action = args[0] ?? ''
   const { home, databaseUrl } = readConfig(env)
@@ -25,7 +25,7 @@ export async function runStack({ options, args, env }: Call<StackOptions>): Prom
 }
 
 async function stop(home: string, json: boolean): Promise<void> {
-  // The service first: it would lose its database in mid-answer.
+  // Stop the service first: otherwise it would lose its database while answering.
   const service = await stopService(home)
   const postgres = await stopPostgres(home)
   if (json) printJson({ stopped: { postgres, service } })

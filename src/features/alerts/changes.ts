@@ -1,4 +1,4 @@
-// Decides which changes raise or end an alert, and puts each into words.
+// Decides which changes raise or end an alert, and describes each in a sentence.
 
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -19,20 +19,20 @@ type Direction = 'up' | 'down'
 /** The change that a rule looks for, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
-/** One answer as seen for a subject, or one day of its share; null: of no concern to the rule. */
+/** An answer as seen for a subject, or one day of its share; null for values that the rule does not use. */
 export interface Measurement {
-  /** Best place of the domain; null: not in the answer. */
+  /** Best position of the domain; null: not in the answer. */
   readonly position: number | null
-  /** Greatest place that the answer shows, 0 for an empty one; for a day the mean. */
+  /** Highest position in the answer, 0 if it is empty; for a day, the mean. */
   readonly depth: number
   readonly rival: number | null
-  /** Whether the feature is there, or whether a wrong page ranks; null: the answer cannot tell. */
+  /** True if the feature is present, or if a wrong page ranks; null if the answer can't tell. */
   readonly flag: boolean | null
   readonly share: number | null
   readonly queries: number
 }
 
-/** An alert that stands: the answer before the change, and the one that confirmed it. */
+/** An active alert: the answer before the change, and the one that confirmed it. */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -41,21 +41,21 @@ export interface StandingAlert {
 
 type AlertStep =
   | { readonly kind: 'none' }
-  /** `base` is the place of the answer before the change in the series. */
+  /** `base` is the index of the answer before the change in the series. */
   | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
   | { readonly kind: 'recover' }
 
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
-  /** The answer that shows the change: what another one would have to be as deep as, to deny it. */
+  /** The answer that shows the change; only an answer at least as deep can refute it. */
   readonly mark: Measurement
 }
 
 /**
- * Decides the alert of a subject after its newest answer, the last of the series. An alert is raised when as many
- * consecutive answers as the rule wants show a change against the one before them. It recovers with the first answer
- * that no longer shows it. An answer that cannot tell is passed over.
+ * Decides the state of a subject's alert after its newest answer, the last of the series. An alert is raised when the
+ * number of consecutive answers required by the rule show a change compared with the answer before them. It recovers
+ * with the first answer that no longer shows it. Answers that can't tell are skipped.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -81,7 +81,9 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
   return direction === null ? ['down', 'up'] : [direction]
 }
 
-/** The answer before a change that exactly as many answers confirm as are wanted, the last one just now. */
+/**
+ * Finds the answer before a change that is confirmed by exactly the required number of answers, including the newest.
+ */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
@@ -90,13 +92,13 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // More of them were told before, or were there before the rule was.
+    // With more of them, the change was reported before, or is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
 }
 
-/** Whether an answer shows the change that a rule looks for against an earlier one; null: it cannot tell. */
+/** True if an answer shows the rule's change compared with an earlier one; null if it can't tell. */
 function shows(
   { what, threshold, direction }: WatchedFor,
   measurements: Measurements,
@@ -128,7 +130,7 @@ function shows(
   }
 }
 
-/** An answer is deep enough to show the place that a domain has in another one. */
+/** True if an answer is deep enough to show the position that a domain has in another one. */
 function reaches({ depth }: Measurement, { position }: Measurement): boolean {
   return position !== null && depth >= position
 }
@@ -139,7 +141,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/** A domain that is not shown stands below the last place shown: so far at least it has come or gone. */
+/** A domain that is not shown ranks below the last position shown, so it has moved at least that far. */
 function fell(places: number, { base, now }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return now.position - base.position >= places
   if (base.position !== null) return now.depth + 1 - base.position >= places || null
@@ -164,13 +166,13 @@ function cameIn(top: number, { base, now, mark }: Measurements): boolean | null 
   return base.position !== null || reaches(base, now) || null
 }
 
-/** Whether the domain stands behind its rival; null: neither is there. */
+/** True if the domain ranks behind its rival; null if neither is present. */
 function isBehind({ position, rival }: Measurement): boolean | null {
   if (position === null) return rival === null ? null : true
   return rival !== null && rival < position
 }
 
-// Shares of days on which much else was asked, or less deeply, say nothing about each other.
+// Shares are not comparable between days if the queries differ a lot, or the depth does.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -180,7 +182,7 @@ function shrank(percent: number, { base, now }: Measurements): boolean | null {
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
 }
 
-/** A change that was found, before anybody is named who took the place. */
+/** A detected change, before the domain that took the position is looked up. */
 export interface FoundChange {
   readonly rule: AlertRule
   readonly query: AskedQuery
@@ -192,7 +194,7 @@ export interface FoundChange {
   readonly measurements: { readonly base: Measurement; readonly now: Measurement }
 }
 
-/** Finds out who took each place, or whose it was, and puts everything into words. */
+/** Looks up who took or lost each position, and describes each change in a sentence. */
 export async function putIntoWords(
   trx: Database,
   { run, places }: { readonly run: UnlookedRun; readonly places: SeenPlaces },
@@ -226,7 +228,7 @@ export async function putIntoWords(
   })
 }
 
-/** For a loss the old place in the newer answer, for a gain the new place in the older one. */
+/** For a loss, the old position in the newer answer; for a gain, the new position in the older one. */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
@@ -254,13 +256,13 @@ export function placesBySearch(places: readonly Place[]): SeenPlaces {
   return found
 }
 
-/** A rule is for the queries of its list and of its label. */
+/** True if the query has the rule's list and label. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
-/** Domains whose places rules want to know, beside those that queries want; null: all. */
+/** Domains whose positions the rules need, in addition to those the queries need; null: all. */
 export function domainsOf(
   rules: readonly AlertRule[],
   ours: readonly string[],
@@ -277,7 +279,7 @@ interface Around {
   readonly places: SeenPlaces
 }
 
-/** Whom or what a rule watches in the answers to a query, those among them about whom it has spoken before. */
+/** Subjects that a rule watches in the answers to a query, including those it has reported before. */
 export function subjectsOf(
   rule: AlertRule,
   around: Around,
@@ -332,7 +334,7 @@ function watched(rule: AlertRule, around: Around): readonly AlertSubject[] {
   }
 }
 
-/** The domain that a rule names; those that are ours where it names none. */
+/** Domain of a rule; if it has none, our own domains. */
 export function domainsFor({ domain }: AlertRule, ours: readonly string[]): readonly string[] {
   return domain === null ? ours : [domain]
 }
@@ -344,7 +346,7 @@ function seenAround({ answers, places }: Around): readonly string[] {
   return [...new Set(domains)]
 }
 
-/** Reads from an answer what a rule needs about a subject. */
+/** Extracts from an answer what a rule needs about a subject. */
 export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
@@ -368,7 +370,7 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** An answer without a result has nothing else either: it cannot tell. */
+/** An answer without results has no features either, so it can't tell. */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }
@@ -380,7 +382,7 @@ interface ToldChange {
   readonly way: Direction | null
   readonly base: Measurement
   readonly now: Measurement
-  /** Domain that took the place, or lost it. */
+  /** Domain that took or lost the position. */
   readonly other: string | null
   readonly page: string | null
   readonly origin: string
@@ -388,13 +390,13 @@ interface ToldChange {
   readonly date: string
 }
 
-/** The line of an alert, with the days of both answers. */
+/** Sentence of an alert, with the days of both answers. */
 function alertSentence(told: ToldChange): string {
   const { origin, baseDate, date } = told
   return `${marked(origin)}${changeOf(told)}, on ${date} against ${baseDate}`
 }
 
-/** Nothing else than a live answer may pass for one. */
+/** Marks answers that are not live, so that they are not mistaken for live ones. */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
@@ -430,7 +432,7 @@ function shownQuery({ q, variant }: ToldChange['query']): string {
   return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
 }
 
-/** A domain that is not shown stands below the last place that the answer shows, or below where it was. */
+/** A domain that is not shown ranks below the last position shown, or below its previous position. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -452,7 +454,7 @@ function tookFrom(other: string | null): string {
   return other === null ? '' : ` (the place of ${other})`
 }
 
-/** The question of the library that shows both answers, as one would type it. */
+/** Library query that shows both answers, as a user would type it. */
 function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): string {
   if (rule.what === 'wrong_page')
     return questionLine(origin, ['pages', '--show', 'wrong', '--day', date])
@@ -464,7 +466,7 @@ function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): str
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-/** Figures in the sentence of an alert of a share. */
+/** Figures in the sentence of a share alert. */
 interface ShareTold {
   readonly domain: string
   readonly tag: string

@@ -35,7 +35,7 @@ export interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows what rules have raised, or puts rules in force. */
+/** Shows raised alerts, or activates rules. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -86,7 +86,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Rules that stand in the file alone raise nothing. */
+/** Rules in the file have no effect until they are loaded. */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
@@ -111,7 +111,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** The lists that lines name: by the name under which they were enqueued, or by the path of their file. */
+/** Resolves lists named in lines, by their enqueued name or by the path of their file. */
 async function findLists(
   db: Database,
   rows: readonly TableRow[],
@@ -128,7 +128,7 @@ async function findLists(
   return found
 }
 
-/** Alerts for people, the newest first. */
+/** Formats alerts, newest first. */
 export function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
     return 'No alert so far; npm run alerts -- rules shows what is looked for.'

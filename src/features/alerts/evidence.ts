@@ -1,9 +1,9 @@
-// Reads the answers and positions that alerts are decided from.
+// Reads the answers and positions on which alerts are based.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-// Blocks that the specification does not name, unless they are empty.
+// Non-empty blocks not named in the specification.
 const featuresOf = sql<string[]>`array(
   select key
   from jsonb_each(case when jsonb_typeof(searches.extra) = 'object' then searches.extra else '{}' end)
@@ -11,20 +11,20 @@ const featuresOf = sql<string[]>`array(
   order by key
 )`
 
-/** A query of a run, with what its lists say about it. */
+/** A query of a run, with the attributes from its lists. */
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
-  /** Parameters besides its text. */
+  /** Parameters other than its text. */
   readonly variant: string
-  /** Its labels on that day, with list=, device= and the like. */
+  /** Its labels on that day, including list=, device= and the like. */
   readonly labels: readonly string[]
-  /** The page that the list of the run wants, and its domain. */
+  /** Target page for the run's list, and its domain. */
   readonly target_page: string | null
   readonly target_domain: string | null
 }
 
-/** The next queries of a run that have an answer, in the order of their ids. */
+/** Next queries of a run that have an answer, ordered by id. */
 export async function readAsked(
   trx: Database,
   { run, date }: { readonly run: number; readonly date: string },
@@ -66,7 +66,7 @@ export async function readAsked(
   return rows
 }
 
-/** An answer that may be evidence: that of a run that was judged and is not suspect. */
+/** An answer usable as evidence: its run has been judged and is not suspect. */
 export interface RankAnswer {
   readonly query_id: string
   readonly search_id: number
@@ -79,8 +79,8 @@ export interface RankAnswer {
 }
 
 /**
- * The newest answers to some queries, at most so many of each, the oldest first and one for each day: those bought for a
- * day up to the given one, and for later ones that were looked at before.
+ * Newest answers to some queries, up to a limit per query, oldest first, one per day: those for days up to the given
+ * one, and for later days that have already been checked.
  */
 export async function readEvidence(
   trx: Database,
@@ -119,10 +119,10 @@ export async function readEvidence(
   return rows
 }
 
-/** An answer by its number, whatever has become of its run since. */
+/** An answer by id, even if its run is no longer trusted. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
-/** The answers that alerts rest on. */
+/** Answers that alerts are based on. */
 export async function readAnswersById(
   trx: Database,
   searches: readonly number[],
@@ -134,7 +134,7 @@ export async function readAnswersById(
   return rows
 }
 
-/** The best place of a domain in an answer, and its page there. */
+/** Best position of a domain in an answer, and its page there. */
 export interface Place {
   readonly search_id: number
   readonly domain: string
@@ -142,7 +142,7 @@ export interface Place {
   readonly page: string | null
 }
 
-/** The best places of some domains in some answers; null: of all domains. */
+/** Best positions of some domains in some answers; null: of all domains. */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],
@@ -172,13 +172,13 @@ export async function readPlaces(
   return rows
 }
 
-/** A place in an answer of which the holder is sought. */
+/** A position whose domain is to be looked up. */
 interface SoughtPlace {
   readonly search_id: number
   readonly position: number
 }
 
-/** Reads the domains at some positions, where the answer names one. */
+/** Looks up the domains at some positions, where the answer has one. */
 export async function readHolders(
   trx: Database,
   sought: readonly SoughtPlace[],

@@ -1,4 +1,4 @@
-// After runs end: closes, judges, and looks for alerts.
+// Closes and judges finished runs, and checks them for alerts.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -25,14 +25,14 @@ import {
 
 type Tell = (line: string) => void
 
-/** Closes and judges runs that ended, and looks through them for rank alerts. */
+/** Closes and judges finished runs, and checks them for rank alerts. */
 export const endNights: AfterRuns = async (mill, tell) => {
   await endRuns(mill.db, tell)
   if ((await nextUnlooked(mill.db)) === null) return
   await besideWork(mill, (db) => lookForAlerts(db, tell))
 }
 
-/** Looks at each run that ended, in the order of their days; leaves it to another process that is already doing so. */
+/** Checks each finished run, in order of days; does nothing if another process is already doing so. */
 async function lookForAlerts(db: Database, tell: Tell): Promise<void> {
   for (;;) {
     const run = await nextUnlooked(db)
@@ -48,7 +48,7 @@ async function tryLook(db: Database, run: UnlookedRun): Promise<readonly string[
     return await db.transaction().execute((trx) => look(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // An error in one night stops neither work nor later nights.
+    // An error in one night must stop neither work nor later nights.
     await markLooked(db, run, null)
     return [`no rank alerts of run ${run.id}: ${scrubbedReason(error)}`]
   }
@@ -57,7 +57,7 @@ async function tryLook(db: Database, run: UnlookedRun): Promise<readonly string[
 async function look(trx: Database, run: UnlookedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
   const next = await nextUnlooked(trx)
-  // Another process was first: the next one is asked for.
+  // Another process was faster, so continue with the next run.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
@@ -67,7 +67,7 @@ async function look(trx: Database, run: UnlookedRun): Promise<readonly string[] 
   return [...taken, ...lines]
 }
 
-/** Lines to print after a look, and the alerts of the night in one sentence. */
+/** Lines to print after a check, and a sentence about all alerts of the night. */
 interface LookResult {
   readonly lines: readonly string[]
   readonly summary: Headline | null
@@ -98,10 +98,10 @@ async function lookAt(trx: Database, run: UnlookedRun): Promise<LookResult> {
   return { lines: [...told, ...ended], summary }
 }
 
-/** Of so many queries that dropped in one night, the night is to be looked at before the queries are. */
+/** If this many queries dropped in one night, the night should be checked before the individual queries. */
 const badNight = { queries: 5, share: 0.25 }
 
-/** All alerts of a night in one sentence, and how much they matter. */
+/** Summarizes all alerts of a night in a sentence, with their severity. */
 function summarise(
   raised: readonly NewAlert[],
   { run, answered }: { readonly run: UnlookedRun; readonly answered: number },
@@ -128,7 +128,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** One line for each rule: its first alert, and how many more there are. */
+/** One line per rule: its first alert, and how many more there are. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   const rules = new Set(raised.map(({ rule }) => rule))
   return [...rules].map((rule) => {

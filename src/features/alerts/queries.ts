@@ -1,4 +1,4 @@
-// Looks through the answers of a run for changes that rules watch.
+// Checks the answers of a run for changes watched by rules.
 
 import type { Database } from '../../base/database/database.ts'
 import { readOursOn } from '../analysis/domains.ts'
@@ -33,7 +33,7 @@ import {
 } from './statements.ts'
 
 const chunkSize = 200
-/** So many answers that cannot tell may lie between those that confirm a change and the one before it. */
+/** Maximum number of skipped answers between those that confirm a change and the one before it. */
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
@@ -62,7 +62,7 @@ interface Some extends AlertOrder {
 interface Facts extends Some {
   readonly evidence: ReadonlyMap<string, readonly RankAnswer[]>
   readonly known: readonly KnownAlert[]
-  /** Answers that standing alerts rest on. */
+  /** Answers that active alerts are based on. */
   readonly kept: ReadonlyMap<number, ShownAnswer>
   readonly places: SeenPlaces
 }
@@ -116,12 +116,12 @@ function judge(
   const all = facts.evidence.get(query.query_id) ?? []
   const now = all.at(-1)
   if (now === undefined) return
-  // Answers of another API, or of the sandbox, are no past of this one.
+  // Answers of a different API, or of the sandbox, are not comparable.
   const series = all.filter(({ origin, api }) => origin === now.origin && api === now.api)
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
     const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
-    // Only a later answer ends an alert or begins the next one: a night may have lost its answers since.
+    // Only a later answer may end an alert or start the next one, because a night may have lost its answers since.
     if (known !== undefined && now.run_date < known.run_date) continue
     const since = known?.recovered_run_date ?? ''
     const fresh = series.filter((one) => one.run_date >= since)
@@ -150,7 +150,7 @@ function standingOf(
   if (known === undefined || known.recovered_run_date !== null) return null
   const base = kept.get(known.base_search_id ?? 0)
   const raised = kept.get(known.search_id ?? 0)
-  // Answers go nowhere while an alert rests on them.
+  // Answers are not deleted while an alert is based on them.
   if (base === undefined || raised === undefined) return null
   return { base: see(base), raised: see(raised), way: known.direction }
 }

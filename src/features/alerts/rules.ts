@@ -1,4 +1,4 @@
-// Reads the file of alert rules and reports every problem in it.
+// Parses the file of alert rules and reports all of its problems.
 
 import { isDomain, siteName } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -23,7 +23,7 @@ const alertColumns = [
 type Column = (typeof alertColumns)[number]
 type Kind = AlertRule['what']
 
-/** Expected threshold of each kind that has one, and its limit. */
+/** Description and limit of the threshold, for kinds that have one. */
 const thresholds: Partial<
   Record<Kind, { readonly expected: string; readonly most: number; readonly whole: boolean }>
 > = {
@@ -36,7 +36,7 @@ const thresholds: Partial<
   },
 }
 
-/** Other columns that a kind may have; any other is refused. */
+/** Other columns allowed for each kind; all others are rejected. */
 const extras: Record<Kind, readonly Column[]> = {
   entered: ['domain'],
   left: ['domain'],
@@ -48,18 +48,18 @@ const extras: Record<Kind, readonly Column[]> = {
   wrong_page: ['domain'],
 }
 
-/** Kinds that may be about any domain. */
+/** Kinds that may apply to any domain. */
 const forAnybody: readonly Kind[] = ['entered', 'left', 'moved', 'crossed']
 
-/** Names that lines may use because the tables know them. */
+/** Names known to the database, which lines may use. */
 interface KnownNames {
-  /** The name of a list that a line means; null: nobody knows such a list. */
+  /** Name of the list meant by a line; null if there is none. */
   readonly listOf: (typed: string) => string | null
-  /** Folders of hosts, and hosts put together, that lines of ours or of rivals name: only those are counted apart. */
+  /** Sites of own and rival domain lines that are a folder or a group of hosts: only these are counted separately. */
   readonly sites: ReadonlySet<string>
 }
 
-/** Reads one line, and keeps everything that is wrong with it. */
+/** Parses one line and collects all of its problems. */
 class RuleReader {
   readonly problems: string[] = []
   readonly #fields: ReadonlyMap<string, string>
@@ -194,7 +194,7 @@ interface AlertFile extends KnownNames {
   readonly shown: string
 }
 
-/** The rules of a file, those that are off left out; every problem is told at once, and then there is no rule at all. */
+/** Parses the rules of a file, except disabled ones. Reports all problems at once and then returns no rules. */
 export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
   const problems: string[] = []
   const complain = (line: number, problem: string) => problems.push(`${shown}:${line}: ${problem}`)

@@ -1,4 +1,4 @@
-// Looks at shares of voice after a run for changes that rules watch.
+// Checks shares of voice after a run for changes watched by rules.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -22,14 +22,14 @@ import {
 
 const passedOver = 6
 
-/** Looks at the shares of the label that a rule names, of its list, or of every query. */
+/** Checks the shares for the rule's label, for its list, or for all queries. */
 export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return { raised, recovered }
-  // Makes this transaction see the shares of one kind of answers.
+  // Restricts this transaction to answers of one origin.
   await sql`select set_config('querymill.origins', ${origin}, true)`.execute(trx)
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
@@ -65,7 +65,7 @@ async function lookAtRule(trx: Database, watch: Watch): Promise<AlertLook> {
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
   const shares = new Map<string, readonly ShareDay[]>()
-  // Day by day: a date that is known keeps the view to that day.
+  // Queries each day separately, because a constant date restricts the view to that day's rows.
   for (const date of new Set([...days, ...rests])) {
     shares.set(date, await readSharesOn(trx, { tag, date }, domains))
   }
@@ -96,7 +96,7 @@ interface ShareSeries {
   readonly until: string
 }
 
-/** Judges one share: `before` is the day that it fell from, null where an alert is over. */
+/** Evaluates one share. `before` is the day it changed from; null if an alert has ended. */
 function judgeShare(
   rule: AlertRule,
   { days, dayOf, last, until }: ShareSeries,
@@ -107,7 +107,7 @@ function judgeShare(
     .map(dayOf)
     .filter((day) => day !== undefined)
   const now = series.at(-1)
-  // The day is not complete yet, or nothing of the label was asked: whoever comes last looks.
+  // The day is not complete yet, or no query of the label was answered: the last run of the day will be checked.
   if (now === undefined || now.run_date < until) return null
   if (last !== undefined && now.run_date < last.run_date) return null
   const stands = last !== undefined && last.recovered_run_date === null
@@ -156,7 +156,7 @@ async function describeShare(
   }
 }
 
-/** The share of voice of a domain on a day, and how much stands behind it. */
+/** Share of voice of a domain on a day, with the amount of data behind it. */
 interface ShareDay {
   readonly run_date: string
   readonly domain: string
@@ -166,8 +166,8 @@ interface ShareDay {
 }
 
 /**
- * The newest days on which a list, or any, was asked and of which every run is judged and none suspect, oldest first: up
- * to the given day, or to a later one that was looked at before.
+ * Newest days with runs of a list, or of any list, on which all runs have been judged and none is suspect, oldest
+ * first; up to the given day, or a later one that has already been checked.
  */
 async function readShareDays(
   trx: Database,
@@ -199,7 +199,10 @@ async function readShareDays(
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 
-/** Shares of a label that some domains have on one day, as analysis.share_of_voice has them; none: nothing of it was asked. */
+/**
+ * Shares of some domains for a label on one day, as in analysis.share_of_voice; empty if no query of the label was
+ * answered.
+ */
 export async function readSharesOn(
   trx: Database,
   { tag, date }: { readonly tag: string; readonly date: string },
@@ -230,7 +233,7 @@ export async function readSharesOn(
   return rows
 }
 
-/** The domain whose share of a label grew most from one day to another; null: none did. */
+/** Domain whose share of a label grew most between two days; null if none grew. */
 async function readGainer(
   trx: Database,
   { tag, before, date }: { readonly tag: string; readonly before: string; readonly date: string },
@@ -250,7 +253,7 @@ async function readGainer(
   return rows[0]?.domain ?? null
 }
 
-/** Where the answers of a run come from; null: it has none. */
+/** Origin of a run's answers; null if it has none. */
 async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
   const newest = await trx
     .selectFrom('tasks')

@@ -1,20 +1,20 @@
-// Stores alerts and rules, and reads them back.
+// Stores and reads alerts and rules.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 
-/** A run that was judged and after which nobody has looked for alerts yet. */
+/** A judged run that has not been checked for alerts. */
 export interface UnlookedRun {
   readonly id: number
   readonly list: string
   readonly run_date: string
   readonly suspect: boolean
-  /** To the microsecond, which a Date would lose. */
+  /** As text to keep microseconds, which a Date would lose. */
   readonly judged_at: string
 }
 
-/** The next run to look at, by its day; only those judged since there are rules. */
+/** Next run to check, by day; only those judged since rules exist. */
 export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
   const next = await db
     .selectFrom('night_health as health')
@@ -45,14 +45,14 @@ export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
   return next ?? null
 }
 
-/** Makes this transaction the one that looks for alerts; false: another one does. */
+/** Makes this transaction the only one checking for alerts; false if another one is. */
 export async function claimAlerts(trx: Database): Promise<boolean> {
   const { rows } = await sql<{ mine: boolean }>`
     select pg_try_advisory_xact_lock(hashtext('querymill alerts')) as mine`.execute(trx)
   return rows[0]?.mine === true
 }
 
-/** How much the alerts of a night matter together. */
+/** Combined severity of the alerts of a night. */
 type Severity = 'low' | 'medium' | 'high'
 
 export interface Headline {
@@ -60,7 +60,7 @@ export interface Headline {
   readonly headline: string
 }
 
-/** Notes that a run was looked at as it was judged; when it is judged again, it is looked at again. */
+/** Records that a run was checked; if it is judged again, it is checked again. */
 export async function markLooked(
   db: Database,
   { id, judged_at: judged }: UnlookedRun,
@@ -77,7 +77,7 @@ export async function markLooked(
     .execute()
 }
 
-/** Names of the rules that were in force when a run was judged. */
+/** Names of the rules that were active when a run was judged. */
 export async function rulesInForce(
   db: Database,
   { judged_at: judged }: UnlookedRun,
@@ -91,8 +91,8 @@ export async function rulesInForce(
 }
 
 /**
- * Takes back what stands on answers of a run that are not trusted, or on a share of a day that has such a run; gives how
- * many. What recovered by such answers stands again.
+ * Withdraws alerts based on untrusted answers of a run, or on shares of a day with such a run; returns their number.
+ * Alerts that recovered because of such answers become active again.
  */
 export async function withdrawAlerts(
   trx: Database,
@@ -128,7 +128,7 @@ export async function withdrawAlerts(
   return withdrawn.length
 }
 
-/** Reopens alerts that recovered by answers of a suspect run, unless the rule has raised them again. */
+/** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised them again. */
 async function reviveAlerts(
   trx: Database,
   { id: run, suspect }: Pick<UnlookedRun, 'id' | 'suspect'>,
@@ -161,7 +161,7 @@ async function reviveAlerts(
     .execute()
 }
 
-/** The newest alert of a rule about a subject that was not taken back. */
+/** Newest alert of a rule about a subject that has not been withdrawn. */
 export interface KnownAlert {
   readonly id: number
   readonly rule: string
@@ -178,7 +178,7 @@ export interface KnownAlert {
   readonly recovered_run_date: string | null
 }
 
-/** Newest alert of each subject about some queries, or about shares. */
+/** Newest alert per subject, about some queries or about shares. */
 export async function readKnownAlerts(
   trx: Database,
   about: readonly string[] | 'shares',
@@ -213,7 +213,7 @@ export async function readKnownAlerts(
     .execute()
 }
 
-/** Queries of a run that were answered, bought or reused. */
+/** Counts the queries of a run that were answered, bought or reused. */
 export async function countAnswered(trx: Database, run: number): Promise<number> {
   const { answered } = await trx
     .selectFrom('tasks')
@@ -224,7 +224,7 @@ export async function countAnswered(trx: Database, run: number): Promise<number>
   return answered
 }
 
-/** Nights with alerts and what these say in one sentence, the newest first. */
+/** Nights with alerts and their summary sentence, newest first. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
@@ -269,9 +269,9 @@ export interface NewAlert {
 
 const insertedAtOnce = 1000
 
-/** Writes alerts down; one that stands already, or that the same run raised before, is left as it is. */
+/** Inserts alerts; skips those that are already active or were raised before by the same run. */
 export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): Promise<void> {
-  // A statement takes 65,535 values.
+  // A statement can have at most 65,535 parameters.
   for (let from = 0; from < alerts.length; from += insertedAtOnce) {
     await trx
       .insertInto('alerts')
@@ -281,7 +281,7 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The answer, or the day, that shows an alert to be over. */
+/** Answer or day that shows that an alert is over. */
 export interface Recovery {
   readonly id: number
   readonly run: number
@@ -291,7 +291,7 @@ export interface Recovery {
   readonly share: number | null
 }
 
-/** Ends an alert by the answer that shows it no more; one that has ended stays as it is. */
+/** Ends an alert with the answer that no longer shows it; an ended alert remains unchanged. */
 export async function recoverAlert(
   trx: Database,
   { id, run, run_date: date, search_id: search, position, share }: Recovery,
@@ -311,7 +311,7 @@ export async function recoverAlert(
     .execute()
 }
 
-/** An alert with its evidence, as it stands. */
+/** An alert with its evidence and current state. */
 export interface AlertRow extends ToldAlert {
   readonly alert: string
   readonly what: string
@@ -327,7 +327,7 @@ export interface AlertRow extends ToldAlert {
   readonly withdrawn_because: string | null
 }
 
-/** Which alerts are wanted; null: whichever. */
+/** Filter for alerts; null: any. */
 interface AlertFilter {
   readonly id: number | null
   readonly rule: string | null
@@ -401,7 +401,7 @@ export async function listAlerts(
     .execute()
 }
 
-/** An alert as it is told, with both answers. */
+/** An alert as reported, with both answers. */
 interface ToldAlert {
   readonly id: number
   readonly text: string
@@ -426,7 +426,7 @@ interface ToldAlert {
   readonly run_date: string
 }
 
-/** The end of an alert, with the answer that shows it. */
+/** End of an alert, with the answer that shows it. */
 export interface ToldRecovery extends Pick<
   ToldAlert,
   'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
@@ -434,7 +434,7 @@ export interface ToldRecovery extends Pick<
   readonly run_date: string | null
 }
 
-/** Something that happened and that no webhook has been sent for. */
+/** An event for which no webhook has been sent. */
 export type News =
   | {
       readonly kind: 'run_finished'
@@ -481,9 +481,9 @@ export type News =
       readonly at: string
       readonly alert: string
       readonly what: string
-      /** How many it found in one look; the first twenty are told. */
+      /** Total number found in one check; the first twenty are reported. */
       readonly found: number
-      /** How much all alerts of the night matter together, and what they say in one sentence. */
+      /** Combined severity of the night's alerts, and their summary sentence. */
       readonly severity?: Severity
       readonly headline?: string
       readonly alerts: readonly ToldAlert[]
@@ -495,14 +495,14 @@ export type News =
       readonly alert: string
       readonly what: string
       readonly found: number
-      /** Why they were taken back; null: answers show that they are over. */
+      /** Why they were withdrawn; null if answers show that they are over. */
       readonly because: string | null
       readonly alerts: readonly ToldRecovery[]
     }
 
 /**
- * Notes what happened since a time and was not noted yet, oldest first: of several processes that ask, each piece goes to
- * one. What is not of these kinds is left alone.
+ * Claims events since a time that have not been recorded yet, oldest first. Each event goes to only one of several
+ * processes. Ignores events of other kinds.
  */
 export async function takeNews(
   db: Database,
@@ -513,7 +513,7 @@ export async function takeNews(
   return rows.map(({ fields }) => fields)
 }
 
-/** Notes one piece of news that does not come from the tables; false when it was noted before. */
+/** Records an event that does not come from the database; false if it was recorded before. */
 export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
   const taken = await db
     .insertInto('notices')
@@ -540,18 +540,18 @@ export interface AlertRule {
   readonly what: (typeof alertKinds)[number]
   readonly threshold: number | null
   readonly direction: 'up' | 'down' | null
-  /** Name of the list; null: all. */
+  /** Name of the list; null for all. */
   readonly list: string | null
   readonly tag: string | null
-  /** `*` is any; null: ours, or whatever the rule is about. */
+  /** `*` means any; null means our own, or the subject of the rule. */
   readonly domain: string | null
   readonly rival: string | null
   readonly feature: string | null
-  /** Answers running that have to show the change. */
+  /** Number of consecutive answers that must show the change. */
   readonly confirm: number
 }
 
-/** The rules in force, in the order of their file. */
+/** Active rules, in file order. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
   return db
     .selectFrom('alert_rules')
@@ -577,10 +577,7 @@ interface RuleChange {
   readonly name: string
 }
 
-/**
- * Puts rules in force in place of those before, all of them or none. One that stays as it was goes on; what one that went
- * or changed has raised is taken back.
- */
+/** Replaces all active rules atomically. Unchanged rules continue; alerts of removed or changed rules are withdrawn. */
 export async function replaceAlertRules(
   db: Database,
   rules: readonly AlertRule[],

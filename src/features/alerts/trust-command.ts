@@ -1,4 +1,5 @@
-// The trust command: shows the quarantine, and lets a person trust a night, a run or single answers, or not, and undo that.
+// The trust command: shows the quarantine, and lets a person trust or distrust a night, a run or single answers, and
+// undo such decisions.
 
 import { userInfo } from 'node:os'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -29,7 +30,7 @@ export interface TrustFlags {
 
 type TrustCall = Call<TrustFlags>
 
-/** Shows what is quarantined, or stores a person's decision and lets alerts follow it. */
+/** Shows quarantined answers, or stores a person's decision and updates the alerts. */
 export async function runTrust(call: TrustCall): Promise<Exit> {
   const [action = 'show', subject] = call.args
   const config = readConfig(call.env)
@@ -47,7 +48,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
   return show(db, call, runs)
 }
 
-/** Stores the decision that was typed; gives the runs that it is about. */
+/** Stores the typed decision; returns its runs. */
 async function decide(
   db: Database,
   { options }: TrustCall,
@@ -79,7 +80,7 @@ async function decide(
 
 type Target = Pick<TrustDecision, 'run' | 'answer'>
 
-/** The answers, the run, or the runs of a date that were typed. */
+/** Resolves the typed answers, run or date. */
 async function findTargets(db: Database, options: TrustFlags): Promise<readonly Target[]> {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)
@@ -111,8 +112,8 @@ async function findTargets(db: Database, options: TrustFlags): Promise<readonly 
 }
 
 /**
- * Judges these runs again, and what was condemned beside them since; later runs are looked at again for alerts, since
- * their answers are compared with others now.
+ * Judges these runs again, and runs that were rejected by comparison with them; later runs are checked for alerts
+ * again, because the answers they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
@@ -154,7 +155,7 @@ async function show(
   return exits.done
 }
 
-/** Runs with answers in quarantine, the newest first. */
+/** Runs with quarantined answers, newest first. */
 async function readQuarantine(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('quarantine')
@@ -177,7 +178,7 @@ async function readQuarantine(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-/** Single answers in quarantine, those with the greatest score first. */
+/** Individually quarantined answers, highest score first. */
 async function readQuarantined(db: Database, runs: readonly number[]) {
   return db
     .selectFrom('quarantine')
@@ -198,7 +199,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Decisions of people that stand, the newest first. */
+/** Current decisions of people, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

@@ -1,4 +1,4 @@
-// Asks a question in a transaction that only reads.
+// Runs a query in a read-only transaction.
 
 import pg, { type Pool, type PoolClient } from 'pg'
 import { openPool, type Pool as MillPool } from '../../base/database/database.ts'
@@ -8,30 +8,33 @@ import { only } from '../../base/database/sql-file.ts'
 import { onlyList, readingSettings, setSettings, type Slice } from '../../base/database/views.ts'
 import { Misuse } from '../../base/errors.ts'
 
-/** A question, and how it is to be asked. */
+/** A query with its options. */
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Which of the values is a day that may be "newest": it becomes a date before the question is asked. */
+  /** Index of a value that is a day and may be "newest"; it is replaced by a date before the query runs. */
   readonly day?: number
   readonly timeoutMs: number
-  /** Kinds of answers that the views show; undefined: as the database says, live by default. */
+  /** Origins of answers to show; undefined: the database default, normally live. */
   readonly origins?: string | undefined
-  /** True: answers of suspect nights as well. */
+  /** If true, includes answers of suspect nights. */
   readonly suspects?: boolean
-  /** Queries and days that the views are narrowed to. */
+  /** Queries and days to restrict the views to. */
   readonly slice?: Slice | undefined
-  /** Aborted when nobody waits for the answer any more: the statement is ended. */
+  /** Aborted when the result is no longer needed; the statement is then cancelled. */
   readonly signal?: AbortSignal
-  /** Characters of a cell that are read, and an ellipsis where it has more; undefined: all. Such answers come in small pieces. */
+  /**
+   * Maximum characters read per cell; longer ones end in an ellipsis. Undefined: unlimited. With a limit, results come
+   * in small batches.
+   */
   readonly cell?: number
-  /** Done on the connection before the question is asked; the connection ends with the answer. */
+  /** Called with the connection before the query runs; the connection is closed after the result. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
-  /** Called once when there is no role that may only read. */
+  /** Called once if there is no read-only role. */
   readonly warn: (line: string) => void
 }
 
-/** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
+/** Runs a query in a read-only role with a time limit; only one batch of rows is in memory at a time. */
 export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   const kind = kindOf(inquiry.text)
   const reader = await findReader(pool)
@@ -58,19 +61,19 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } catch (error) {
     throw explain(error)
   } finally {
-    // What ends a statement must not hit the next one on the same connection.
+    // A pending cancellation must not hit the next statement on this connection.
     await settle()
     await leave(client, inquiry.before !== undefined)
   }
 }
 
-/** Ends the transaction, and its settings with it; it changed nothing. */
+/** Ends the transaction with its settings; nothing was changed. */
 async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')
     client.release(ends)
   } catch {
-    // The connection is gone: the pool forgets it, and the first error is the one to report.
+    // The connection is broken, so the pool drops it; the first error is the one to report.
     client.release(true)
   }
 }
@@ -92,16 +95,19 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Where nobody asks for suspect nights, the database's own word holds.
+    // Unless suspect nights are requested, the database default applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
-    // Everything is read, so the plan for the first rows alone would be the wrong one.
+    // All rows are read, so the planner must not optimize for the first ones.
     cursor_tuple_fraction: '1',
   }
   await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 
-/** A date that is known when the question is planned keeps it to the rows of that day; one that is worked out does not. */
+/**
+ * Resolves the day in advance: a constant date lets the planner restrict the query to that day's rows; an expression
+ * does not.
+ */
 async function nameDay(
   client: PoolClient,
   { values = [], day, slice, warn }: Inquiry,
@@ -132,7 +138,7 @@ interface EmptyDay {
   readonly weight: number | null
 }
 
-/** Tells why an answer about a day has no rows, where the day is the reason. */
+/** Explains an empty result if the requested day is the reason. */
 async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void> {
   const { values = [], day: index, slice, warn } = inquiry
   const day = index === undefined ? (slice?.until ?? slice?.since) : values[index]
@@ -178,8 +184,8 @@ function emptyReason(day: string, found: EmptyDay): string | null {
 }
 
 /**
- * Ends what a connection is asked as soon as nobody waits for it. What it gives is to be awaited before the connection
- * serves others.
+ * Cancels the connection's statement when the result is no longer needed. Await the returned function before reusing
+ * the connection.
  */
 async function cancelOn(
   pool: Pool,
@@ -191,7 +197,7 @@ async function cancelOn(
   const pid = rows[0]?.pid ?? 0
   let ended: Promise<unknown> = Promise.resolve()
   const end = () => {
-    // A statement that cannot be ended has its time limit.
+    // If a statement can't be cancelled, its time limit applies.
     ended = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined)
   }
   signal.addEventListener('abort', end, { once: true })
@@ -204,7 +210,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/** Turns a database error into one line with the server's hint: a mistake in an analyst's SQL is no bug of ours. */
+/** Converts a database error to one line with the server's hint: a mistake in an analyst's SQL is not a bug of ours. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -223,7 +229,7 @@ function explain(error: unknown): unknown {
 }
 
 function refuse(error: pg.DatabaseError): Misuse {
-  // The server's words are in its own language, the name is in ours.
+  // The server's message may be in another language, but it contains the table name.
   const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
   const got =
     kept === undefined
@@ -236,19 +242,19 @@ function refuse(error: pg.DatabaseError): Misuse {
 }
 
 /**
- * Functions by which a text that only reads could change who it reads as, how long it may take, or what others may do:
- * those that change settings, those that run a text as SQL, which hides anything, and locks that outlive a transaction.
+ * Functions with which read-only SQL could change its role or time limit, or affect others: those that change settings,
+ * those that execute a string as SQL, which could hide anything, and locks that outlive a transaction.
  */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
 
-/** Identifiers that are spelled in numbers: any name could hide in one. */
+/** Unicode-escaped identifiers, which could hide any name. */
 const spelled = /u&\s*["']/i
 
-/** The schema of analysts' own tables, which may hold anything. */
+/** Schema of analysts' own tables, which may contain anything. */
 const theirs = /\bscratch\b/i
 
-/** Refuses SQL of strangers that could do more than read. */
+/** Rejects untrusted SQL that could do more than read. */
 export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return
@@ -257,17 +263,17 @@ export function expectHarmless(text: string): void {
   )
 }
 
-/** Where an analyst's login leads, and who opens it. */
+/** Connection of an analyst's login, and its purpose. */
 interface LoginOrder {
   readonly url: string
-  /** Shown in `pg_stat_activity`. */
+  /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** The database that it has to be one of. */
+  /** Id of the database it must connect to. */
   readonly installation: string
 }
 
-/** A pool of an analyst's login: whatever is asked over it can do no more than that login, whoever it makes itself. */
+/** Opens a pool for an analyst's login: queries can't exceed its rights, whatever role they switch to. */
 export async function openAnalyst({
   url,
   installation,
@@ -294,7 +300,7 @@ function refused(expected: string, got: string): Misuse {
 interface Login {
   readonly login: string
   readonly database: string
-  /** True: it may read or change what is the mill's alone, or become somebody who may. */
+  /** True if it may read or change internal tables, or switch to a role that may. */
   readonly more: boolean
 }
 

@@ -1,4 +1,4 @@
-// `npm run domains`: lists, adds, changes and removes domains of ours and of rivals, from flags or a file.
+// The domains command: lists, adds, changes and removes our own domains and rivals' domains, from flags or a file.
 import { join } from 'node:path'
 import { isSite, siteName } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -36,13 +36,13 @@ export interface DomainFlags {
 
 const shipped = 'inputs/config/domains.csv'
 
-/** Shows or changes which domains are ours, and which are rivals'; nothing else writes these tables. */
+/** Shows or changes the tables of own and rival domains; no other command writes them. */
 export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const { options, args, env, closers } = call
   const [action = 'list', subject] = args
   const config = readConfig(env)
   const today = localDate(config.zone, new Date())
-  // Read and judged before anything is opened: a mistake changes nothing.
+  // Parsed and validated before anything is opened, so that a mistake changes nothing.
   const work = await prepare(call, today)
   const open = { config, closers, say, name: 'domains', connections: 1 }
   const mill = await openMill(work === null ? { ...open, reading: true } : open)
@@ -57,7 +57,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** Prepares an action on the table; null for one that only reads. */
+/** Prepares an action on the table; null for a read-only one. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
@@ -91,7 +91,7 @@ async function prepare(
   }
 }
 
-/** Reads typed flags by the same rules as a line of a file. */
+/** Parses typed flags by the same rules as a line of a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -125,7 +125,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Makes the domains of a file ours where none is: for a demonstration. */
+/** Loads the domains of a file as our own if there are none yet; for a demonstration. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
@@ -136,13 +136,13 @@ export async function loadFirstDomains(
   await changeDomains(db, 'demo', (trx) => loadDomains(trx, loading))
 }
 
-/** A row of a small CSV file: its line, its cells by the names of the header. */
+/** A row of a small CSV file, by column name. */
 interface NamedRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Finds the columns of a file: a value without a column stays as it is. */
+/** Detects the columns of a file: values without a column remain unchanged. */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }
@@ -176,7 +176,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
   const rival = readSwitch(fields.get('rival') || 'no')
   if (rival === null)
     complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
-  // Without a label, people read the domain as they wrote it.
+  // Without a label, the domain is displayed as typed.
   const written = domain.includes('/') ? domain : typed.toLowerCase().replace(/^www\./, '')
   return {
     domain,
@@ -188,7 +188,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
   }
 }
 
-/** Our domains and those of rivals from the rows of `inputs/config/domains.csv`; every problem is told at once. */
+/** Parses `inputs/config/domains.csv` and reports all problems at once. */
 export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
   const problems: string[] = []
   const domains = rows.map(({ line, fields }) =>

@@ -1,28 +1,28 @@
-// Domains of ours and of rivals, and what changed in that list.
+// Own and rival domains, and changes of that list.
 
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import type { ReadSpan } from './span.ts'
 
-/** A domain of ours or of a rival, under a label, for a span of days; empty dates are null. */
+/** A domain of ours or of a rival, with its label and period; empty dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** Null: the label names the brand. */
+  /** Null if the label is the brand. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
   readonly rival: boolean
 }
 
-/** Optional columns that a file of domains has. */
+/** Optional columns present in a file of domains. */
 export interface FileColumns {
   readonly brands: boolean
   readonly rivals: boolean
 }
 
-/** The table of a line. */
+/** Table for a line. */
 function tableOf({ rival }: Pick<OwnDomain, 'rival'>): RawBuilder<unknown> {
   return sql.table(rival ? 'rival_domains' : 'own_domains')
 }
@@ -33,8 +33,8 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Makes the tables of our domains and of rivals' say what some lines say, without rewriting the past: a line that changed
- * or went away ends yesterday, its successor begins today. Dates that the lines name are taken at their word.
+ * Updates the tables of own and rival domains to match these lines, without rewriting the past: a changed or removed
+ * line ends yesterday, and its successor starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -53,7 +53,7 @@ async function loadTable(
     from jsonb_to_recordset(${JSON.stringify(own)}::jsonb)
       as lines (domain text, label text, brand text, since date, until date)
   ) as given`
-  // A line without a first day means the row that is in force, or the one that ended on the day it names.
+  // A line without a start date refers to the current row, or to the one that ended on the given day.
   const same = sql`given.domain = there.domain
     and given.label = there.label
     and (not ${brands}::boolean or given.brand is not distinct from there.brand)
@@ -93,7 +93,7 @@ interface Ending {
 }
 
 async function endMissing(trx: Transaction<DB>, { table, given, same, today }: Ending) {
-  // What began today has no yesterday to end on.
+  // A row that started today can't end yesterday, so delete it.
   await sql`
     delete from ${table} as there
     where there.since >= ${today}::date
@@ -105,7 +105,7 @@ async function endMissing(trx: Transaction<DB>, { table, given, same, today }: E
       and not exists (select from ${given} where ${same})`.execute(trx)
 }
 
-/** Domains that are ours on a day. */
+/** Our own domains on a day. */
 export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
   const { rows } = await sql<{ domain: string }>`
     select distinct domain
@@ -114,12 +114,12 @@ export async function readOursOn(db: Database, date: string): Promise<readonly s
   return rows.map(({ domain }) => domain)
 }
 
-/** A line that a command took away or put there. */
+/** A line removed or added by a command. */
 interface DomainChange extends OwnDomain {
   readonly change: 'removed' | 'added'
 }
 
-/** Our domains and then those of rivals as the tables have them, oldest line of each first. */
+/** Own domains, then rival domains, oldest line first. */
 export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]> {
   const { rows } = await sql<OwnDomain>`
     select domain, label, brand, since, until, rival
@@ -133,7 +133,7 @@ export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]
   return rows
 }
 
-/** Does some work on the tables of our domains and of rivals', alone, and writes down what it changed; gives that. */
+/** Changes the domain tables under a lock, and records and returns what changed. */
 export async function changeDomains(
   db: Database,
   command: string,
@@ -163,7 +163,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Makes a domain ours, or a rival's, under a label and for a span: what was said about the same first day is replaced. */
+/** Adds an own or rival domain with its label and period; replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   await sql`
     insert into ${tableOf(line)} (domain, label, brand, since, until)
@@ -177,7 +177,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
 
 const tables = [{ rival: false }, { rival: true }] as const
 
-/** Ends every line of a domain that lasts beyond a day, on that day; a line that begins later goes away. */
+/** Ends all lines of a domain on a day; deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -194,7 +194,7 @@ export async function endDomain(
   }
 }
 
-/** Takes back what the last command did; a second time, it does it again. */
+/** Undoes the last command; called again, it redoes it. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = sql`
     select *
@@ -220,12 +220,12 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   }
 }
 
-/** Whose days are read. */
+/** Domain and days to read. */
 interface DomainSpan extends Pick<ReadSpan, 'since' | 'until'> {
   readonly domain: string
 }
 
-/** Sums of a domain on one day. */
+/** Sums for a domain on one day. */
 export interface DomainDay {
   readonly runDate: string
   readonly queries: number
@@ -235,18 +235,18 @@ export interface DomainDay {
   readonly top20: number
   /** Share of voice; null on a day without weights. */
   readonly share: number | null
-  /** True: too few answers to stand beside the other days. */
+  /** True if there are too few answers for a comparison with other days. */
   readonly thin: boolean
 }
 
-/** Columns over `days` and `held`: the sums of a domain or page on a day. */
+/** Columns over `days` and `held`: sums for a domain or page on a day. */
 export const heldColumns = sql`
   days.run_date as "runDate", days.queries, coalesce(held.ranked, 0) as ranked, coalesce(held.top_3, 0) as top3,
   coalesce(held.top_10, 0) as top10, coalesce(held.top_20, 0) as top20,
   coalesce(held.clicks, 0) / nullif(days.weight, 0) as share,
   days.queries * 2 < max(days.queries) over () as thin`
 
-/** Reads the sums of a domain, day by day, over all queries. */
+/** Reads the sums for a domain, day by day, over all queries. */
 export function readDomainDays(
   db: Database,
   { domain, ...span }: DomainSpan,
@@ -254,20 +254,20 @@ export function readDomainDays(
   return readHeldDays(db, { domains: [domain], tag: '*', ...span })
 }
 
-/** Sums of one of several domains on one day. */
+/** Sums for one of several domains on one day. */
 export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** Whose days are read, over queries with which label; `*`: over all. */
+/** Domains and days to read, and the label of the queries; `*` for all. */
 interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
   readonly domains: readonly string[]
   readonly tag: string
 }
 
 /**
- * Reads the sums of some domains, day by day, one after the other. The numbers of analysis.share_of_voice and position_buckets,
- * of these domains alone; one that has no row on a day held nothing.
+ * Reads the sums for some domains, day by day. Same numbers as analysis.share_of_voice and position_buckets, but only
+ * for these domains; a domain without a row had no results that day.
  */
 export async function readHeldDays(
   db: Database,
@@ -292,14 +292,14 @@ export async function readHeldDays(
   return rows
 }
 
-/** A domain that there is: of some result, ours, or a rival's. */
+/** A known domain: from a result, or an own or rival domain. */
 export interface KnownDomain {
   readonly domain: string
-  /** Our name for it where it is ours, or was. */
+  /** Our label if it is or was our own. */
   readonly label: string | null
 }
 
-/** A domain by its name, or a site of our lines or of rivals'; null: no answer ever showed it, and no line names it. */
+/** Finds a domain by name, or an own or rival site; null if it is in no answer and no domain line. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const { rows } = await sql<KnownDomain>`
     select named.domain, (
@@ -316,18 +316,18 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
   return rows[0] ?? null
 }
 
-/** A domain between two days. */
+/** Changes of a domain between two days. */
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks of all queries with a known answer on the later day, and on the earlier one. */
+  /** Share of the clicks of all queries with a known answer, on the later and the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
   readonly top3: number
 }
 
-/** Domains by their share in the last known answers on a day, beside those on an earlier one: ours first. */
+/** Domains by their share in the last known answers on a day, compared with an earlier day; own domains first. */
 export async function readDomainTable(
   db: Database,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,
@@ -378,7 +378,7 @@ export async function readDomainTable(
   return rows
 }
 
-/** A move for one query, between the last known answers on two days. */
+/** Position change for one query between the last known answers on two days. */
 export interface PlaceMove {
   readonly queryId: string
   readonly q: string
@@ -391,7 +391,7 @@ export interface PlaceMove {
   readonly clicks: number
 }
 
-/** Moves of a domain between two days, those that won or lost most first. */
+/** Position changes of a domain between two days, largest gains and losses first. */
 export async function readDomainMoves(
   db: Database,
   { domain, since, until }: DomainSpan,
@@ -414,7 +414,7 @@ export async function readDomainMoves(
   return rows
 }
 
-/** Clicks that another domain took from one, or lost to it, between two days. */
+/** Clicks that another domain won from a domain, or lost to it, between two days. */
 export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
@@ -422,7 +422,7 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/** Reads who took the clicks that a domain lost, and from whom it won: the greatest first. */
+/** Reads which domains won a domain's lost clicks, and from which it won clicks; largest first. */
 export async function readDomainFlows(
   db: Database,
   { domain, since, until }: DomainSpan,
@@ -452,7 +452,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers on a day, those of most queries first. */
+/** Pages of a domain in the last known answers on a day, those for most queries first. */
 export async function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
@@ -475,16 +475,16 @@ export async function readDomainPages(
   return rows
 }
 
-/** A domain that stands in the same answers. */
+/** A domain in the same answers. */
 export interface Rival {
   readonly domain: string
   readonly shared: number
-  /** For how many of these it stands higher. */
+  /** Number of these answers in which it ranks higher. */
   readonly ahead: number
   readonly best: number
 }
 
-/** Domains in the last known answers on a day that show a domain, those of most answers first. */
+/** Domains in the last known answers that show a given domain, most frequent first. */
 export async function readRivals(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,

@@ -1,4 +1,4 @@
-// The export command: writes a relation or an answer into a file.
+// The export command: writes a relation or a query result to a file.
 
 import { pipeline } from 'node:stream/promises'
 import { type Call, say } from '../../base/cli/command.ts'
@@ -36,7 +36,7 @@ export interface ExportOptions {
   readonly archive?: string
 }
 
-/** Writes a relation or an answer into a file or to stdout, row by row; what can be refused is refused before it asks. */
+/** Writes a relation or result to a file or stdout, row by row; validates all input before running the query. */
 export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { options, args, env, closers } = call
   const { to, question, where, raw = false, bom = false } = options
@@ -75,7 +75,10 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** Chooses the typed format, or that of the file's extension: another format in it would mislead its readers. */
+/**
+ * Chooses the typed format, or that of the file extension; a file whose format contradicts its extension would mislead
+ * readers.
+ */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -112,24 +115,24 @@ async function write(
     case 'ndjson':
       return writeRows(batches, format, { raw, bom })
     case 'parquet':
-      // Loaded by those who want such a file.
+      // Loaded only when needed.
       return (await import('./parquet.ts')).writeParquet(batches)
     default:
       throw unhandled('format', format)
   }
 }
 
-/** A relation or question to export, as it was typed. */
+/** A relation or query to export, as typed. */
 interface TypedChoice {
   readonly question: string | undefined
   readonly where: string | undefined
   readonly args: readonly string[]
 }
 
-/** A statement whose rows are exported, with the name of its file. */
+/** A statement whose rows are exported, with a file name. */
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
-/** Finds what was typed; what can be refused without the tables is refused before they are opened. */
+/** Finds what was typed; rejects invalid input before the database is opened, where possible. */
 export function readChoice({
   question,
   where,
@@ -170,7 +173,7 @@ function nameOf(question: string): string {
   return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
-/** Finds a table or view by the name that a person typed; gives it as SQL needs it. */
+/** Finds a table or view by its typed name; returns it quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
   const { rows } = await sql<{ name: string; quoted: string }>`
     select
@@ -183,7 +186,7 @@ async function findRelation(db: Database, typed: string): Promise<string> {
     order by nspname, relname
   `.execute(db)
   const wanted = typed.trim().toLowerCase()
-  // Views of analysts first: no table of ours has the name of one.
+  // Analysts' views first; none of our tables has the same name as one.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
   if (found !== undefined) return found.quoted
   const near = rows
@@ -197,22 +200,22 @@ async function findRelation(db: Database, typed: string): Promise<string> {
   )
 }
 
-/** Columns that say when a row is of, the one that is asked for first. */
+/** Columns that contain a row's time, in order of preference. */
 const times = [
   ...['run_date', 'date', 'day', 'fetched_at', 'at', 'due_at', 'sent_at', 'received_at'],
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
 ]
 
-/** Which rows of a relation are wanted. */
+/** Filter for the rows of a relation. */
 interface RowChoice {
-  /** Days as they were typed, both included. */
+  /** Days as typed, both inclusive. */
   readonly since: string | undefined
   readonly until: string | undefined
-  /** A condition in SQL. */
+  /** SQL condition. */
   readonly where: string | undefined
 }
 
-/** The rows of a relation that are wanted, as a question. */
+/** Query for the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,
@@ -221,7 +224,7 @@ async function selectRows(
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
-    // A comment at its end must not swallow the bracket.
+    // A trailing comment must not swallow the parenthesis.
     ...(where === undefined ? [] : [`(${where}\n)`]),
     ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
     ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
@@ -248,9 +251,9 @@ async function findTime(db: Database, relation: string): Promise<string> {
   )
 }
 
-/** Each row of a question as one line of JSON. */
+/** Wraps a query so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes every digit of numbers and times, and each value in the kind of its column: read here and
-  // written again, both would be lost. `line.*`, since a column may be called line.
+  // The server writes all digits of numbers and times, and each value in the type of its column; parsing and
+  // reformatting here would lose both. `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

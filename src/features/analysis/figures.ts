@@ -1,4 +1,4 @@
-// What a report says.
+// Reads the data of a report.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -17,16 +17,16 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** Data of the report besides the parts of the desk's pages. */
+/** Data of the report, in addition to parts of the desk's pages. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
-  /** Which queries it is about, in words that must all hold; none: all queries. */
+  /** Conditions on the queries, which must all hold; empty: all queries. */
   readonly narrowed: readonly string[]
-  /** The days that are shown. */
+  /** Days shown. */
   readonly span: ReadSpan
-  /** Runs of these days that are left out since they cannot be believed. */
+  /** Suspect runs of these days, which are excluded. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
-  /** Sums of the chosen and the greatest domains, day by day. */
+  /** Sums for the selected and the largest domains, day by day. */
   readonly shares: readonly HeldDay[]
   readonly ranks: readonly RankPoint[]
   readonly variants: readonly Variant[]
@@ -34,20 +34,20 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
 }
 
 export interface FigureOptions {
-  /** Which queries and days: the views are narrowed to them already. */
+  /** Queries and days that the views are already restricted to. */
   readonly slice: Slice
-  /** Empty: ours, or the greatest ones where we have none. */
+  /** Empty: own domains, or the largest ones if we have none. */
   readonly domains: readonly string[]
-  /** The day that decides which domains are ours. */
+  /** Day that determines which domains are our own. */
   readonly today: string
 }
 
-// More points than that would stand closer than they can be seen.
+// More points would be too close together to distinguish.
 const days = { days: 90, most: 400 } as const
 const mostShares = 8
 const greatestShown = 6
 
-/** Reads the figures of the report from one view of the tables: numbers on one page must fit together. */
+/** Reads all figures in one snapshot, because numbers on one page must be consistent. */
 export async function readFigures(trx: Database, options: FigureOptions): Promise<Figures> {
   const { slice } = options
   const { newest, ...summary } = await readReportSummary(trx, slice)
@@ -77,10 +77,10 @@ export async function readFigures(trx: Database, options: FigureOptions): Promis
   }
 }
 
-/** How many domains the page has room for: as many as there are colours of lines. */
+/** Maximum number of domains on the page: the number of line colors. */
 export const mostDomains = 8
 
-/** Where nobody is ours and nobody was asked for, so many of the greatest stand for all. */
+/** If there are no own domains and none are requested, show this many of the largest. */
 const strangers = 3
 
 async function chooseDomains(
@@ -95,7 +95,7 @@ async function chooseDomains(
     from own_domains
     order by domain, ours desc, since desc nulls last
   `.execute(trx)
-  // A domain that is asked for has its label even after its last day.
+  // A requested domain keeps its label even after its last day.
   const labels = new Map(rows.map(({ domain, label }) => [domain, label]))
   const ours = rows.filter((row) => row.ours).map(({ domain }) => domain)
   const named = [asked, ours, greatest.slice(0, strangers)].find((names) => names.length > 0) ?? []
@@ -104,21 +104,21 @@ async function chooseDomains(
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
-/** The queries and days that a report is about. */
+/** Queries and days covered by a report. */
 interface ReportSummary {
   readonly origins: readonly string[]
-  /** The newest full day. */
+  /** Newest full day. */
   readonly day: string | null
-  /** The day that it is compared with; null: there is none. */
+  /** Day it is compared with; null if there is none. */
   readonly previous: string | null
-  /** The newest day that was to be asked. */
+  /** Newest day with planned queries. */
   readonly newest: string | null
   readonly queries: number
   readonly answers: number
   readonly credits: number
 }
 
-// Of some queries only: their own days decide which are full, by the rule of analysis.days.
+// For a subset of queries, their own days determine which are full, by the rule of analysis.days.
 const slicedDays = sql`(
   select
     run_date,
@@ -128,7 +128,7 @@ const slicedDays = sql`(
   where tag = '*'
 )`
 
-/** Reads it from views that are narrowed to the slice already. */
+/** Reads the summary from views already restricted to the slice. */
 async function readReportSummary(
   trx: Database,
   { conditions, ...span }: Slice,
@@ -172,7 +172,7 @@ async function readReportSummary(
   return only(rows)
 }
 
-/** The newest full day of a span; where none is full, the newest with any answer. */
+/** Newest full day of a period; if none is full, the newest with any answer. */
 function newestWithin(since: string | null, until: string | null) {
   const within = sql`run_date between coalesce(${since}::date, '-infinity') and coalesce(${until}::date, 'infinity')`
   return sql`coalesce(
@@ -183,7 +183,7 @@ function newestWithin(since: string | null, until: string | null) {
 
 const lastBefore = sql`(select max(run_date) from full_days where run_date < chosen.day)`
 
-/** The first day that was asked for, or the first one after it with something to compare. */
+/** First requested day, or the first later one with data to compare. */
 function sinceThen(since: string) {
   return sql`coalesce(
     (select ${since}::date where exists (select from full_days where run_date <= ${since}::date)),
@@ -194,8 +194,8 @@ function sinceThen(since: string) {
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True: who reads may read the mill's own bookkeeping, which an analyst's login is kept from. To be asked before reading:
- * a refused read would end the transaction, and the page with it.
+ * True if the reader may read the internal tables, which analysts' logins may not. Check before reading, because a
+ * denied read would abort the transaction and the page with it.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`

@@ -1,4 +1,4 @@
-// The library of questions: reads sql/queries, and binds what a person typed to the parameters of one question.
+// The query library: reads sql/queries, and binds typed values to a query's parameters.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,30 +10,30 @@ import type { Inquiry } from './ask.ts'
 
 const domains: readonly string[] = ['domain', 'rival']
 
-/** A value that a question takes. */
+/** A parameter of a query. */
 interface Parameter {
   readonly name: string
   readonly meaning: string
-  /** Undefined: it must be given. Null: nothing, which the question understands. */
+  /** Undefined if it is required. Null if it may be empty. */
   readonly fallback: string | null | undefined
-  /** The only values that it takes; undefined: any. */
+  /** Allowed values; undefined: any. */
   readonly choices?: readonly string[]
 }
 
-/** One question of the library. */
+/** A query of the library. */
 export interface Question {
-  /** Name of its file, with what it shows behind a dash: `keyword-history`. */
+  /** Name of its file, followed by a dash and the variant if any: `keyword-history`. */
   readonly name: string
-  /** Its first line: the question in words. */
+  /** Its first line: the question it answers. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
-  /** Flags that narrow the views it reads: to queries, to days. */
+  /** Flags that restrict the views it reads, by queries or days. */
   readonly narrows: readonly string[]
-  /** With $1, $2 … for the parameters, in their order. */
+  /** With $1, $2 … for the parameters, in order. */
   readonly sql: string
 }
 
-/** Reads the whole library, by name. */
+/** Reads the whole library, sorted by name. */
 export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -43,7 +43,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
     )
 }
 
-/** Divides a file into its questions: the first has the name of the file, the others say `-- show NAME:` before they ask. */
+/** Splits a file into its queries: the first has the name of the file, the others start with `-- show NAME:`. */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
   return [
@@ -55,13 +55,13 @@ function parseFile(file: string, text: string): readonly Question[] {
   ]
 }
 
-/** Reads one question: a line that asks, a line for each parameter, the statement. */
+/** Parses a query: a line with its question, a line per parameter, then the statement. */
 export function parseQuestion(name: string, text: string): Question {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // Says why it is about no query in particular, where it is not.
+  // States why the query can't be restricted to some queries, if so.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -75,7 +75,7 @@ export function parseQuestion(name: string, text: string): Question {
     })
   }
   const statement = lines.slice(begin + parameters.length).join('\n')
-  // A colon before a name is a parameter; two of them are a cast.
+  // A name after a single colon is a parameter; two colons are a cast.
   const sql = statement.replace(/(?<!:):([a-z_]\w*)/g, (_, used: string) => {
     const index = parameters.findIndex((parameter) => parameter.name === used)
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
@@ -88,19 +88,19 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-/** Values and slice of a question. */
+/** Values and slice of a query. */
 interface Told {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
 }
 
-/** The values of a question's parameters, and what it is narrowed to, from flags such as `--domain example.com`. */
+/** Values of a query's parameters, and its slice, from flags such as `--domain example.com`. */
 export function bindParameters(question: Question, flags: readonly string[]): Told {
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // The later one of two days that are named is the day of the question.
+  // The later of two given days is the day of the query.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -111,7 +111,7 @@ export function bindParameters(question: Question, flags: readonly string[]): To
         `expected --${parameter} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
       )
     }
-    // The views know domains as they are counted, in one spelling.
+    // The views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
@@ -133,7 +133,7 @@ function refuseOthers({ name, parameters, narrows }: Question, given: Given): vo
 
 type Given = Map<string, readonly string[]>
 
-/** Flags with all values of each, in their order. */
+/** Flags with all values of each, in order. */
 export function readFlags(flags: readonly string[]): Given {
   const given: Given = new Map()
   for (let index = 0; index < flags.length; index++) {
@@ -154,7 +154,7 @@ export function readFlags(flags: readonly string[]): Given {
 /** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
-/** A question of the library with the values that flags give to it. */
+/** A query of the library with the values from flags. */
 export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
   const day = question.parameters.findIndex(
     ({ name, fallback }) => name === 'day' && fallback === 'newest',
@@ -163,9 +163,9 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** A question of the library by name, or a text that is SQL itself. */
+/** A query of the library by name, or a text that is SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // A name has no blanks, and no SQL that asks anything does without.
+  // Names have no blanks, and every SQL query does.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)

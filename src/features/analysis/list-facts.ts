@@ -1,16 +1,16 @@
-// What is known of a list, and its members.
+// Reads facts about a list and its members.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
 
-/** A list with what its newest run came to. */
+/** A list with the result of its newest run. */
 export interface ListFacts {
   readonly id: number
   readonly name: string
   readonly source: string
   readonly budget: number | null
-  /** How a person said that it is read. */
+  /** Reading options specified by a user. */
   readonly reading: Readonly<Record<string, unknown>> | null
   readonly members: number
   readonly run: number | null
@@ -20,11 +20,11 @@ export interface ListFacts {
   readonly duplicates: number | null
   readonly rejected: number | null
   readonly state: string | null
-  /** Credits of its runs of the last thirty days. */
+  /** Credits of its runs in the last thirty days. */
   readonly credits: number
 }
 
-/** Every list, or one, with its newest run. */
+/** Reads all lists, or one, each with its newest run. */
 export async function readListFacts(
   db: Database,
   only: number | null,
@@ -68,9 +68,9 @@ export async function readListFacts(
   return rows
 }
 
-/** Counts of a list on one day. */
+/** Counts for a list on one day. */
 export interface ListDay {
-  /** Its newest run. */
+  /** Newest run of the list on that day. */
   readonly run: number | null
   readonly runDate: string
   readonly planned: number
@@ -81,12 +81,12 @@ export interface ListDay {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /** Unreadable, suspect, or of a kind that is not shown; too dear; cancelled. */
+  /** Unreadable, suspect, of a hidden origin, unaffordable, or cancelled. */
   readonly others: number
   readonly credits: number
 }
 
-/** Coverage and cost of a list, day by day, the newest first. */
+/** Coverage and cost of a list, day by day, newest first. */
 export async function readListDays(
   db: Database,
   { name, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly name: string },
@@ -130,7 +130,7 @@ export async function readListDays(
   return rows
 }
 
-/** A query as a list holds it. */
+/** A query on a list. */
 export interface ListMember {
   readonly id: string
   readonly q: string
@@ -139,23 +139,23 @@ export interface ListMember {
   readonly priority: number
   readonly tags: readonly string[]
   readonly target: string | null
-  /** Its line, where it was read as something else. */
+  /** Its line, if the query differs from it. */
   readonly given: string | null
   readonly current: boolean
 }
 
-/** Which members are read. */
+/** Selects the members to read. */
 interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** True: only those whose line was read as something else. */
+  /** If true, only those whose line differs from the query. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number
 }
 
-/** Members of a list, the heaviest first, and after them those that it holds no more. */
+/** Members of a list, highest weight first, followed by those no longer on it. */
 export async function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,
@@ -179,14 +179,14 @@ export async function readListMembers(
   return rows
 }
 
-/** A line of a list that could not be used. */
+/** An invalid line of a list. */
 export interface RejectedLine {
   readonly line: number
   readonly reason: string
   readonly content: string
 }
 
-/** Lines that a run rejected, in their order. */
+/** Lines rejected by a run, in order. */
 export async function readRejectedLines(
   db: Database,
   run: number,

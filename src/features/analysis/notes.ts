@@ -1,4 +1,4 @@
-// Notes of analysts about days.
+// Analysts' notes about days.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
@@ -10,7 +10,7 @@ export interface Note {
   readonly tag: string
 }
 
-/** The notes that concern some labels, the oldest first; those about every query concern each. */
+/** Notes that apply to some labels, oldest first; notes about all queries apply to each. */
 export async function readNotes(db: Database, tags: readonly string[]): Promise<readonly Note[]> {
   const { rows } = await sql<Note>`
     select date, text, tag
@@ -21,7 +21,7 @@ export async function readNotes(db: Database, tags: readonly string[]): Promise<
   return rows
 }
 
-/** The notes about every query that fall into a span, the oldest first: what its pictures are drawn with. */
+/** Notes about all queries within a period, oldest first; shown in charts. */
 export async function readNotesBetween(
   db: Database,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,

@@ -1,11 +1,11 @@
-// The origins of answers that the analysis counts.
+// Origins of answers included in the analysis.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
 
-/** Checks the kinds of answers that a person asked for; gives them as the setting wants them. */
+/** Validates typed origins; returns them in the format of the setting. */
 export function readOrigins(typed: string): string {
   const named = typed
     .split(',')
@@ -18,7 +18,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Kinds of answers that the tables hold while they hold none of a kind that the views show; null: there are such. */
+/** Origins of stored answers if none of them has an origin that the views show; otherwise null. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const { rows } = await sql<{ shown: boolean; there: string | null }>`
     select
@@ -32,7 +32,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
   return found === undefined || found.shown ? null : found.there
 }
 
-/** A hint for the reader when the tables hold answers, but none of a kind that the views show; else null. */
+/** Hint if the database has answers, but none with a shown origin; otherwise null. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
@@ -40,8 +40,8 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 }
 
 /**
- * The kinds of answers that a reader is shown who asked for none: on a machine with nothing, those that are there, as long
- * as there is no live one. Who has a database of their own says it themselves.
+ * Default origins for a reader: in an embedded database without live answers, those that exist. For a configured
+ * database, the user specifies them.
  */
 export async function firstOrigins(
   db: Database,
@@ -58,7 +58,7 @@ export async function firstOrigins(
   return there
 }
 
-/** Makes the views of this database show more kinds of answers by themselves: for demonstrations. */
+/** Changes the default origins shown by this database's views; for demonstrations. */
 export async function setOrigins(db: Database, shown: string): Promise<void> {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
   const name = rows[0]?.name ?? ''

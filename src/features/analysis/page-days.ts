@@ -1,20 +1,20 @@
-// What a page held, day by day, and what moved.
+// Reads the positions of a page, day by day, and their changes.
 
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { type DomainDay, heldColumns, type PlaceMove } from './domains.ts'
 import type { ReadSpan } from './span.ts'
 
-/** A page by its id. */
+/** A page by id. */
 export interface PageFacts {
   readonly id: string
   readonly url: string
-  /** Without scheme, fragment, tracking parameters and closing slash: the same for all its spellings. */
+  /** Without scheme, fragment, tracking parameters and trailing slash, so that all spellings have the same key. */
   readonly key: string
   readonly domain: string | null
 }
 
-/** A page by its id; null: there is none. */
+/** Finds a page by id; null if there is none. */
 export async function readPageFacts(db: Database, id: string): Promise<PageFacts | null> {
   const { rows } = await sql<PageFacts>`
     select pages.id, pages.url, pages.url_key as key, (
@@ -27,7 +27,7 @@ export async function readPageFacts(db: Database, id: string): Promise<PageFacts
   return rows[0] ?? null
 }
 
-/** Where a page stood for a query on a day. */
+/** Position of a page for a query on a day. */
 export interface PageDay {
   readonly runDate: string
   readonly queryId: string
@@ -38,7 +38,7 @@ export interface PageDay {
   readonly search: number
 }
 
-/** How many places of a page are read at most. */
+/** Maximum number of positions read per page. */
 export const mostPageDays = 20_000
 
 /** All spellings of a page. */
@@ -46,7 +46,7 @@ function pagesOf(key: string): RawBuilder<unknown> {
   return sql`select id from pages where url_key = ${key}`
 }
 
-/** Queries whose answers may show a page: those that are kept, and those that days say of which nothing is kept. */
+/** Queries whose answers may show a page: from stored sums, and from days without stored sums. */
 function queriesThatShow(
   key: string,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,
@@ -69,7 +69,7 @@ function queriesThatShow(
     where unfinished_days.run_date between ${since}::date and ${until}::date`
 }
 
-/** Every place of a page, in all its spellings, the newest first. */
+/** Reads all positions of a page, in all spellings, newest first. */
 export async function readPageDays(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -98,17 +98,17 @@ export async function readPageDays(
   return rows
 }
 
-/** For each query that asks again after a page stood there: its newest answer of the time. */
+/** Newest answer in the period for a query asked again after the page ranked for it. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
   readonly search: number
   readonly depth: number
-  /** Domain at the place that the page had last. */
+  /** Domain at the page's last position. */
   readonly taker: string | null
 }
 
-/** The newest answers to some queries, and who stands in each at the place that the page had last. */
+/** Newest answers to some queries, each with the domain at the page's last position. */
 export async function readNewestAnswers(
   db: Database,
   places: readonly { readonly queryId: string; readonly position: number }[],
@@ -136,7 +136,7 @@ export async function readNewestAnswers(
   return rows
 }
 
-/** Reads the sums of a page, in all spellings of its address, day by day, counted as the days of a domain are. */
+/** Reads the sums for a page in all spellings, day by day, counted like those of a domain. */
 export async function readPageHoldings(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -180,13 +180,13 @@ export async function readPageHoldings(
   return rows
 }
 
-/** A move of a page for one query, between the last known answers on two days. */
+/** Position change of a page for one query, between the last known answers on two days. */
 export interface PageMove extends PlaceMove {
-  /** Domain that now has the page's place before; null: none is known, or the page had no place. */
+  /** Domain now at the page's previous position; null if unknown, or if the page had none. */
   readonly taker: string | null
 }
 
-/** Moves of a page, in all spellings of its address, between two days, those that won or lost most first. */
+/** Position changes of a page in all spellings between two days, largest gains and losses first. */
 export async function readPageMoves(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },

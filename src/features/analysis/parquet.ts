@@ -2,12 +2,12 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// What a reader can skip as a whole, and what is in memory at once.
+// Rows per row group: the unit that readers can skip, and that must fit in memory.
 const groupRows = 20_000
-// Bodies are long: their group is full earlier.
+// Bodies are long, so their groups are limited by size.
 const groupCharacters = 8_000_000
 
-/** Rows as one Parquet file, row group by row group: memory stays the same however many there are. */
+/** Writes rows as one Parquet file, one row group at a time, so that memory use is constant. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
   let file: ParquetDraft | null = null
   for await (const { columns, rows } of batches) {
@@ -20,7 +20,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield file.takeEnd()
 }
 
-/** A Parquet file in the making: it holds one row group at a time, and gives its bytes away. */
+/** A Parquet file being written: holds one row group at a time, and hands out its bytes. */
 export class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
@@ -43,7 +43,7 @@ export class ParquetDraft {
     return this.#data[0]?.length ?? 0
   }
 
-  /** True: the group is to be taken. */
+  /** True if the group is ready to be written. */
   get full(): boolean {
     return this.rows >= groupRows || this.#characters >= groupCharacters
   }
@@ -64,7 +64,7 @@ export class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // It gives a promise only where what it writes to does.
+    // Returns a promise only if its output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -77,7 +77,7 @@ export class ParquetDraft {
     return this.#take()
   }
 
-  /** Takes the bytes written since the last time; offsets in the file go on. */
+  /** Takes the bytes written since the last call; file offsets continue. */
   #take(): Uint8Array {
     const bytes = this.#bytes.getBytes().slice()
     this.#bytes.index = 0
@@ -87,13 +87,13 @@ export class ParquetDraft {
 
 type SchemaElement = ParquetWriter['schema'][number]
 
-/** A column of a Parquet file, and how its values are read from what the server writes. */
+/** A column of a Parquet file, and how to convert its values from the server's format. */
 interface ParquetColumn {
   readonly name: string
   readonly schema: readonly SchemaElement[]
   /**
-   * The same as the file is to declare it. JSON is written as the text that it is: the library would parse it and write it
-   * again, and long numbers would lose digits.
+   * Its schema elements. JSON is written as text, because the library would parse and reformat it, and long numbers
+   * would lose digits.
    */
   readonly said: readonly SchemaElement[]
   readonly read: (text: string) => unknown
@@ -103,7 +103,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** Logical type in the file's footer. */
+  /** Logical type for the file's footer. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -114,15 +114,15 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric has as many digits as it likes and no scale of its own: readers want a number to reckon with.
+// A numeric may have any number of digits and no fixed scale; readers need a number they can calculate with.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {
   type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // The library would take it apart digit by digit.
+  // The library would process it digit by digit.
   read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
 }
-// The server writes bytes as \\x and two digits each.
+// The server writes bytea as \\x and two digits per byte.
 const bytesKind: Kind = {
   type: { type: 'BYTE_ARRAY' },
   read: (given) => Buffer.from(given.slice(2), 'hex'),
@@ -154,7 +154,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   3802: json,
 }
 
-/** Kinds of the elements of arrays, by the type of the array. */
+/** Element types of arrays, by array type. */
 const things: Readonly<Record<number, Kind>> = {
   1000: { ...boolean, read: (given) => given === 'true' },
   1005: integer,
@@ -168,7 +168,7 @@ const things: Readonly<Record<number, Kind>> = {
   2951: textKind,
 }
 
-/** How a column of an answer stands in a Parquet file; whatever has no type of its own there is text. */
+/** Parquet representation of a result column; types without one are text. */
 function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   const thing = things[type]
   if (thing === undefined) {
@@ -186,13 +186,13 @@ function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   return { name, schema, said: schema, read }
 }
 
-/** Days since 1970; null for an end of time, which no calendar has. */
+/** Days since 1970; null for infinity. */
 function readDate(given: string): number | null {
   const time = Date.parse(`${given}T00:00:00Z`)
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Microseconds since 1970, as many as the server counts. */
+/** Microseconds since 1970, the server's resolution. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

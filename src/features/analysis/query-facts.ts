@@ -1,10 +1,10 @@
-// What is known of a query.
+// Reads facts about a query.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
 
-/** A query as it is asked. */
+/** A query with its parameters. */
 export interface QueryFacts {
   readonly id: string
   readonly q: string
@@ -15,7 +15,7 @@ export interface QueryFacts {
   readonly device: string | null
 }
 
-/** A query by its id; null: there is none. */
+/** Finds a query by id; null if there is none. */
 export async function readQueryFacts(db: Database, id: string): Promise<QueryFacts | null> {
   const { rows } = await sql<QueryFacts>`
     select id, q, location, hl, gl, num, device
@@ -24,7 +24,7 @@ export async function readQueryFacts(db: Database, id: string): Promise<QueryFac
   return rows[0] ?? null
 }
 
-/** A list's labels and settings for a query. */
+/** Labels and settings of a query on one list. */
 export interface SaidOfQuery {
   readonly listId: number
   readonly list: string
@@ -32,13 +32,13 @@ export interface SaidOfQuery {
   readonly priority: number
   readonly tags: readonly string[]
   readonly target: string | null
-  /** The line as it stood in the list, where it was read as something else. */
+  /** The line as on the list, if the query differs from it. */
   readonly given: string | null
-  /** False: the last reading of the list did not find it. */
+  /** False if it was missing when the list was last read. */
   readonly current: boolean
 }
 
-/** Reads what lists say about a query, those that still hold it first. */
+/** Reads the settings of a query on all lists; lists that still contain it come first. */
 export async function readSaidOf(db: Database, query: string): Promise<readonly SaidOfQuery[]> {
   const { rows } = await sql<SaidOfQuery>`
     select
@@ -55,7 +55,7 @@ export async function readSaidOf(db: Database, query: string): Promise<readonly 
   return rows
 }
 
-/** Whose days are read. */
+/** Query and days to read. */
 interface QuerySpan extends Pick<ReadSpan, 'since' | 'until'> {
   readonly query: string
 }
@@ -68,9 +68,9 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** The readable answer of the day; null: there is none that is shown. */
+  /** Readable answer of the day; null if none is shown. */
   readonly search: number | null
-  /** Why there is none: `suspect`, `unreadable`, `archived`, `hidden` (of a kind that is not shown), or the state of the task. */
+  /** Why there is none: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of the task. */
   readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
@@ -79,7 +79,7 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** Every run that asked a query, the newest first, with the answer of its day and what it cost. */
+/** All runs that included a query, newest first, with the answer of the day and its cost. */
 export async function readQueryDays(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -121,14 +121,14 @@ export async function readQueryDays(
   return rows
 }
 
-/** The best place of a domain on a day. A day without a row had an answer without the domain, or no answer. */
+/** Best position of a domain on a day. A day without a row has no answer, or one without the domain. */
 export interface DayRank {
   readonly runDate: string
   readonly domain: string
   readonly position: number
 }
 
-/** Where some domains stood for a query, day by day. */
+/** Positions of some domains for a query, day by day. */
 export async function readDayRanks(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -151,7 +151,7 @@ export async function readDayRanks(
   return rows
 }
 
-/** Domains that are ours on a day, and after them those that stand highest in an answer. */
+/** Own domains on a day, followed by the highest-ranking ones in an answer. */
 export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
@@ -174,7 +174,7 @@ export async function readInteresting(
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
-/** One answer to a query, as of a day. */
+/** An answer to a query as of a day. */
 export interface Serp {
   readonly runDate: string
   readonly search: number
@@ -186,7 +186,7 @@ export interface Serp {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly credits: number | null
-  /** Bytes of the body as it came; null: it is not kept any more. */
+  /** Size of the body as received; null if it is no longer stored. */
   readonly bytes: number | null
 }
 
@@ -202,18 +202,18 @@ export interface SerpResult {
   readonly domain: string | null
 }
 
-/** A part of an answer besides its results. */
+/** A part of an answer other than its results. */
 export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
   readonly text: string
-  /** The type of an entity, the kind of a block. */
+  /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** A query of ours that a related search is. */
+  /** Our own query with the text of a related search. */
   readonly query: string | null
 }
 
-/** The answer to a query of a day; null: there is none that is shown. */
+/** Answer to a query on a day; null if none is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
   const { rows } = await sql<Serp>`
     select
@@ -228,7 +228,7 @@ export async function readSerp(db: Database, query: string, day: string): Promis
   return rows[0] ?? null
 }
 
-/** The results of an answer in their order. */
+/** Results of an answer in order. */
 export async function readSerpResults(
   db: Database,
   search: number,
@@ -277,7 +277,7 @@ export async function readSerpWords(db: Database, search: number): Promise<reado
   return rows
 }
 
-/** Days near one on which a query has an answer: the one before it, the one after it. */
+/** The nearest days before and after a day on which a query has an answer. */
 export async function readNeighbours(
   db: Database,
   query: string,
@@ -292,13 +292,13 @@ export async function readNeighbours(
   return rows[0] ?? { before: null, after: null }
 }
 
-/** A kept body as it came. */
+/** A stored body as received. */
 interface BodyAsItCame {
   readonly body: Buffer
   readonly truncated: boolean
 }
 
-/** The body of a call that asked this query; null: there is none, or it is not kept. */
+/** Body of a call for this query; null if there is none or it is no longer stored. */
 export async function readKeptBody(
   db: Database,
   query: string,
@@ -323,7 +323,7 @@ export interface RankPoint {
   readonly depth: number
 }
 
-/** A query with all that tells it from others of the same text. */
+/** A query with all parameters that distinguish it from others with the same text. */
 export interface Variant {
   readonly queryId: string
   readonly q: string
@@ -334,14 +334,14 @@ export interface Variant {
   readonly num: number
 }
 
-/** A run whose answers are in no line. */
+/** A run whose answers are excluded from all charts. */
 export interface SuspectRun {
   readonly runDate: string
   readonly list: string
   readonly reasons: readonly string[]
 }
 
-/** The newest runs of some days that are suspect. */
+/** Newest suspect runs within some days. */
 export async function readSuspects(
   trx: Database,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,
@@ -356,7 +356,7 @@ export async function readSuspects(
   return rows
 }
 
-/** The domains with the greatest shares of voice on a day; null: there is no day. */
+/** Domains with the largest shares of voice on a day; null: no day. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
@@ -373,7 +373,7 @@ export async function readGreatest(
   return rows.map(({ domain }) => domain)
 }
 
-/** Places of some domains for their heaviest queries, day by day. */
+/** Positions of some domains for their highest-weighted queries, day by day. */
 export async function readRanks(
   trx: Database,
   {
@@ -411,7 +411,7 @@ export async function readRanks(
   return rows
 }
 
-/** All queries of some texts, those that were asked with another device or for another place among them. */
+/** All queries with some texts, including those for other devices or places. */
 export async function readVariants(
   trx: Database,
   texts: readonly string[],

@@ -6,20 +6,20 @@ import { unhandled } from '../../base/errors.ts'
 type RowFormat = 'csv' | 'ndjson'
 
 interface RowOptions {
-  /** True: cells as they are, also where a spreadsheet would compute them. */
+  /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
   readonly raw?: boolean
-  /** True: a byte order mark first. */
+  /** If true, starts with a byte order mark. */
   readonly bom?: boolean
 }
 
-/** Rows as a file wants them, batch by batch: memory stays the same however many there are. Lines of JSON are the database's own. */
+/** Formats rows for a file batch by batch, so that memory use is constant. JSON lines are formatted by the database. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: RowFormat,
   { raw = false, bom = false }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
-  // Without it Excel takes the bytes for those of its own code page.
+  // Without it, Excel decodes the file in its own code page.
   if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
     switch (format) {
@@ -31,7 +31,7 @@ export async function* writeRows(
         )
         break
       case 'ndjson':
-        // A document keeps the breaks between its parts; within a text none is left.
+        // Line breaks in a document are only between its parts; strings contain none.
         yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
         break
       default:
@@ -41,7 +41,7 @@ export async function* writeRows(
   }
 }
 
-/** One row with its columns by name. */
+/** Converts a row to an object by column name. */
 export function object(
   row: readonly (string | null)[],
   columns: readonly CellColumn[],
@@ -53,9 +53,9 @@ export function object(
 
 function cell(value: string | null, column: CellColumn | undefined): Cell {
   if (value === null) return null
-  // The database's own "t" is a word to pandas and to spreadsheets.
+  // Pandas and spreadsheets would read the database's "t" as a string.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // Digits as the database has them, and no formula: a minus sign is no danger before a number.
+  // Keep the database's digits, unescaped: a minus sign before a number does not start a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

@@ -1,15 +1,15 @@
-// Reads many statements in one snapshot, in the role of a reader.
+// Runs several statements in one snapshot, in a reader's role.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
-/** How one view of the tables is to be had. */
+/** Settings of a snapshot. */
 interface Snapshot extends ViewReading {
-  /** Role that reads; null: the user of DATABASE_URL. */
+  /** Role used for reading; null: the user of DATABASE_URL. */
   readonly role: string | null
 }
 
-/** One view of the tables for all statements of a page, in a transaction that cannot write. */
+/** Runs all statements of a page in one snapshot, in a read-only transaction. */
 export function readSnapshot<T>(
   db: Database,
   { role, ...reading }: Snapshot,
@@ -26,7 +26,7 @@ export function readSnapshot<T>(
     })
 }
 
-/** Kinds of answers that the views of this database show to who asks for none. */
+/** Default origins shown by this database's views. */
 export async function readShownOrigins(db: Database): Promise<string> {
   const { rows } = await sql<{ origins: string }>`
     select array_to_string(analysis.origins(), ',') as origins

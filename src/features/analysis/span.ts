@@ -1,27 +1,27 @@
-// The span of days that a page or report is about.
+// Period covered by a page or report.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 
-/** Days from one to another, as they are read. */
+/** Period that is read. */
 export interface ReadSpan {
   readonly since: string
   readonly until: string
-  /** True: more days were asked for than are read at once. */
+  /** True if more days were requested than are read at once. */
   readonly cut: boolean
 }
 
-/** Days as they were asked for; null: not said. */
+/** Requested period; null: not specified. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** How many days are read where nobody says since when. */
+  /** Number of days if no start is specified. */
   readonly days: number
-  /** How many days are read at most. */
+  /** Maximum number of days. */
   readonly most: number
 }
 
-/** The days that are read: up to the newest full one unless somebody says otherwise, and never more than there may be. */
+/** Determines the period: it ends at the newest full day by default, and never exceeds the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -43,7 +43,7 @@ export async function readSpan(
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
 
-/** The days with the earlier one moved to the first answers, where none is known on it: something to compare. */
+/** Moves the earlier day to the first answers if there are none on it, so that there is something to compare. */
 export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,

@@ -1,4 +1,4 @@
-// The sql command: asks a question of the library, or one's own.
+// The sql command: runs a query of the library, or a typed one.
 
 import { pipeline } from 'node:stream/promises'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -28,10 +28,10 @@ export interface SqlOptions {
   readonly archive?: string
 }
 
-// What Postgres counts a time limit to.
+// Maximum time limit in Postgres.
 const mostMs = 2 ** 31 - 1
 
-/** Lists the library, or asks the tables one question and prints the answer as it comes. */
+/** Lists the library, or runs a query and prints the result as it arrives. */
 export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const { options, args } = call
   const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
@@ -55,7 +55,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     suspects: options.suspects === true,
     archive: archiveFlags(options, call.env),
   }
-  // The library is listed, and a mistyped question refused, without loading what opens the tables.
+  // Listing the library and rejecting a mistyped query do not load the database code.
   await printAnswer(asked, call)
   return exits.done
 }
@@ -64,16 +64,16 @@ interface SqlRequest {
   readonly question: SqlQuestion
   readonly timeoutMs: number
   readonly format: AnswerFormat
-  /** Most rows of a table. */
+  /** Maximum number of rows in a table. */
   readonly most: number
-  /** Kinds of answers to show, as they were typed. */
+  /** Origins of answers to show, as typed. */
   readonly origins: string | undefined
   readonly suspects: boolean
-  /** Which part of the archive is read as well; undefined: nothing. */
+  /** Part of the archive to include; undefined: none. */
   readonly archive: AskedArchive | undefined
 }
 
-/** Opens the tables, asks them, and prints the answer as it comes. */
+/** Opens the database, runs the query, and prints the result as it arrives. */
 async function printAnswer(
   { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
   { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
@@ -87,7 +87,7 @@ async function printAnswer(
     reading: true,
     behind: archive === undefined,
   })
-  // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
+  // A query that uses no views needs no hint about them, unless that may explain an empty result.
   let views = /\banalysis\./i.test(question.text)
   let found = true
   const empty = () => {
@@ -100,7 +100,7 @@ async function printAnswer(
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
-  // Only who owns the tables may add to them, if only for one question.
+  // Adding archived rows, even for one query, requires the owner of the tables.
   const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null
@@ -122,7 +122,7 @@ async function printAnswer(
 const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
 type AnswerFormat = (typeof answerFormats)[number]
 
-/** The library, one line a question, its parameters below. */
+/** Lists the library: one line per query, with its parameters below. */
 export function describeLibrary(): string {
   const questions = readQuestions()
   const width = Math.max(...questions.map(({ name }) => name.length))
@@ -142,14 +142,14 @@ export function describeLibrary(): string {
 
 interface AnswerOptions {
   readonly format: AnswerFormat
-  /** Most rows of a table. */
+  /** Maximum number of rows in a table. */
   readonly most: number
   readonly say: (line: string) => void
-  /** Called at the end when there was no row. */
+  /** Called at the end if there were no rows. */
   readonly empty: () => void
 }
 
-/** Asks and gives the answer piece by piece, as it is to be printed. */
+/** Runs a query and yields the formatted result piece by piece. */
 export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,
@@ -167,7 +167,7 @@ export async function* answerQuestion(
       yield* answerJson(batches)
       return
     case 'parquet':
-      // Loaded by those who want such a file.
+      // Loaded only when needed.
       yield* (await import('./parquet.ts')).writeParquet(batches)
       return
     default:

@@ -1,4 +1,4 @@
-// The file that an export goes to, replaced only when it is whole.
+// Output file of an export, replaced only once it is complete.
 import { rmSync } from 'node:fs'
 import {
   constants,
@@ -13,19 +13,19 @@ import { dirname, extname, resolve } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** Where a command writes to. */
+/** Output of a command. */
 export interface Target {
-  /** The path as the person typed it. */
+  /** Path as typed. */
   readonly shown: string
-  /** Of a file, the end of all links that lead to it. */
+  /** For a file, the path after following all links. */
   readonly path: string
-  /** Only a file is replaced: nobody who names a pipe or a device wants a file in its place. */
+  /** Only a regular file is replaced; a pipe or device must remain one. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
 type Pieces = Iterable<string> | AsyncIterable<string | Uint8Array>
 
-/** Formats by the extensions that promise them, also those that nobody here writes. */
+/** Formats by file extension, including unsupported ones. */
 const promised: Readonly<Record<string, string>> = {
   '.csv': 'csv',
   '.ndjson': 'ndjson',
@@ -59,26 +59,26 @@ const reasons: Readonly<Record<string, string>> = {
   EPIPE: 'a reader that left before the end; start it again, then this command',
 }
 
-/** The format that the name of a file promises, or of the file that a link leads to; null: none that is known. */
+/** Format indicated by the extension of a file or of its link target; null if unknown. */
 export function promisedFormat({ shown, path }: Target): string | null {
   const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
   return typed ?? end ?? null
 }
 
-/** Finds out what a path leads to; a folder is refused. */
+/** Finds out what a path refers to; rejects folders. */
 export async function findTarget(path: string, shown: string): Promise<Target> {
   try {
     const there = await stat(path).catch(nullIfAbsent)
     if (there?.isDirectory() === true) throw unwritable(shown, { code: 'EISDIR' })
     if (there === null || there.isFile()) return { shown, path: await endOf(path), kind: 'file' }
-    // No pipe has a path at the end of links such as /dev/stdout.
+    // A pipe can't be resolved through links such as /dev/stdout.
     return { shown, path, kind: there.isFIFO() ? 'pipe' : 'device' }
   } catch (cause) {
     throw unwritable(shown, cause)
   }
 }
 
-/** Resolves a path, also when it leads to a file yet to be made. */
+/** Resolves a path, even if the file does not exist yet. */
 async function endOf(path: string): Promise<string> {
   const end = await realpath(path).catch(nullIfAbsent)
   if (end !== null) return end
@@ -86,21 +86,21 @@ async function endOf(path: string): Promise<string> {
   return link === null ? path : endOf(resolve(await realpath(dirname(path)), link))
 }
 
-/** A file is there whole or not at all; a pipe or a device takes the pieces as they come. */
+/** A file is replaced atomically; a pipe or device receives pieces as they arrive. */
 export async function writeTarget(target: Target, pieces: Pieces): Promise<void> {
   if (target.kind === 'file') await replace(target, pieces)
   else await fill(target, openAsItIs(target), pieces)
 }
 
 async function replace(target: Target, pieces: Pieces): Promise<void> {
-  // A name of its own: two commands that write the same file must not write into one draft.
+  // A unique name, because two commands writing the same file must not share a draft.
   const part = `${target.path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
-  // Ctrl-C ends the process without another word.
+  // Ctrl-C ends the process without running any other cleanup.
   process.once('exit', drop)
   try {
     drop()
-    // Only a new file: what has taken that name meanwhile may be a link.
+    // Create a new file only, because an existing one under this name may be a link.
     await fill(target, open(part, 'wx'), pieces)
     await rename(part, target.path).catch((cause: unknown) => {
       throw unwritable(target.shown, cause)
@@ -113,7 +113,7 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
 
 const pauseMs = 2
 
-/** Waits for the reader of a pipe here: one who waits in the system cannot be ended by Ctrl-C. */
+/** Polls for the reader of a pipe: a blocking open could not be interrupted by Ctrl-C. */
 async function openAsItIs({ path, kind }: Target): Promise<FileHandle> {
   for (;;) {
     try {
@@ -135,7 +135,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only what writing meets is the target's fault: the pieces may come from a server that goes away.
+    // Only write errors are caused by the target; pieces may come from a failing server.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()
@@ -151,7 +151,7 @@ async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
     try {
       done += (await handle.write(bytes, done)).bytesWritten
     } catch (error) {
-      // A full pipe: its reader is slower than we are.
+      // The pipe is full because its reader is slower than the writer.
       if (codeOf(error) !== 'EAGAIN') throw error
       await pause(pauseMs)
     }

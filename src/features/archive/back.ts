@@ -1,4 +1,4 @@
-// Brings days back from an archive, and checks its files.
+// Restores days from an archive, and checks its files.
 
 import { basename, join } from 'node:path'
 import { dictionaryTables } from '../../base/database/facts.ts'
@@ -17,7 +17,7 @@ import {
 } from './files.ts'
 import type { ArchivePlace } from './place.ts'
 
-/** The place and tools that a day is restored with. */
+/** Location and tools for restoring a day. */
 interface Return {
   readonly client: Archivist
   readonly engine: ParquetEngine
@@ -25,7 +25,7 @@ interface Return {
   readonly installation: string
 }
 
-/** Brings a day back into the tables, all of it or nothing; gives how many rows, and its files, which nobody needs now. */
+/** Restores a day atomically; returns the number of rows, and the files that are no longer needed. */
 export async function bringBack(
   { client, engine, place, installation }: Return,
   day: ArchivedDay,
@@ -73,7 +73,7 @@ async function enterDay(
   return rows
 }
 
-/** The table is as it was when the day left; gives the columns that it does not make itself. */
+/** Checks that the table has not changed since the day was archived; returns its columns that are not generated. */
 async function heldColumns(client: Archivist, { table, columns }: ManifestTable) {
   const there = await readColumns(client, { name: table })
   return columns.filter(({ name, type }) => {
@@ -103,19 +103,19 @@ interface CheckedArchive {
   readonly files: number
   readonly rows: number
   readonly problems: readonly string[]
-  /** Manifests that the database knows nothing of. */
+  /** Manifests unknown to the database. */
   readonly unknown: readonly string[]
 }
 
 interface CheckOptions {
-  /** Current place of the archive; undefined: the place where each day was written. */
+  /** Current location of the archive; undefined: where each day was written. */
   readonly folder: string | undefined
   readonly places: (address: string) => ArchivePlace
   readonly installation: string
   readonly tell: (line: string) => void
 }
 
-/** Reads every manifest and every file, and holds them to what was written down; changes nothing. */
+/** Reads every manifest and file, and compares them with the recorded values; changes nothing. */
 export async function checkArchive(
   days: readonly ArchivedDay[],
   options: CheckOptions,
@@ -142,7 +142,7 @@ async function checkDays(
       files += read.files
       rows += read.rows
     } catch (error) {
-      // A bucket out of reach says nothing of what lies in it.
+      // If a bucket is unreachable, nothing is known about its contents.
       if (!(error instanceof MillError) || error instanceof Unreachable) throw error
       problems.push(`${day.run_date}: ${error.message}`)
       options.tell(problems.at(-1) ?? '')

@@ -1,4 +1,4 @@
-// An archive in a bucket.
+// Archive in a bucket.
 
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -14,8 +14,8 @@ import type { ArchivePlace, BucketAddress, FetchedFile } from './place.ts'
 import { isOfDisk, makeScratch, unwritable } from './scratch.ts'
 
 /**
- * An archive in a bucket: an object is there whole or not at all, and large files pass through one at a time. Not `Bucket`:
- * inside of a class of that name TypeScript 7.0 compiles the field `Bucket` of a request to another one.
+ * Archive in a bucket. Objects are written atomically, and large files are processed one at a time. The class is not
+ * named `Bucket`, because TypeScript 7.0 miscompiles a request field `Bucket` inside such a class.
  */
 export class BucketPlace implements ArchivePlace {
   readonly address: string
@@ -42,7 +42,7 @@ export class BucketPlace implements ArchivePlace {
   async list(folder: string): Promise<readonly string[]> {
     const prefix = `${this.#to.prefix}${folder}/`
     const names: string[] = []
-    // Page by page, each going on behind a name: of the ways to list, the one that all makers have in common.
+    // Paginates by the last name, which is the listing method supported by all vendors.
     for (let last: string | undefined; ;) {
       const after = last === undefined ? {} : { Marker: last }
       const page = await this.#asking(`list ${this.where(folder)}`, ({ sdk, client }) =>
@@ -58,7 +58,7 @@ export class BucketPlace implements ArchivePlace {
     return names
   }
 
-  /** Brings an object to a folder of its own, which goes with it. */
+  /** Downloads an object to a temporary folder, which is deleted with it. */
   async fetch(name: string): Promise<FetchedFile> {
     const folder = await makeScratch()
     const done = () => rm(folder, { recursive: true, force: true })
@@ -74,7 +74,7 @@ export class BucketPlace implements ArchivePlace {
     }
   }
 
-  /** SHA-256 of an object as fetched. */
+  /** SHA-256 of an object as downloaded. */
   async hash(name: string): Promise<string> {
     const hash = createHash('sha256')
     await this.#getting(name, async (found) => {
@@ -83,9 +83,9 @@ export class BucketPlace implements ArchivePlace {
     return hash.digest('hex')
   }
 
-  /** Puts a file into the bucket; what was there under its name is replaced. */
+  /** Uploads a file; replaces an object of the same name. */
   async put(name: string, path: string): Promise<void> {
-    // Not as a stream: the client sends again only what it still has.
+    // Not as a stream, because the client can only resend data that it still has.
     const body = await readFile(path)
     const to = { Bucket: this.#to.bucket, Key: `${this.#to.prefix}${name}` }
     await this.#asking(`write ${this.where(name)}`, ({ sdk, client }) =>
@@ -101,14 +101,17 @@ export class BucketPlace implements ArchivePlace {
   }
 
   #bodyOf(found: GetObjectCommandOutput | null, name: string): Readable {
-    // On this platform a body is one of its own streams.
+    // On Node, the body is a Readable.
     if (found?.Body !== undefined) return found.Body as Readable
     throw new Misuse(
       `expected the file ${this.where(name)} of the archive, got nothing there; put it back, nothing was changed`,
     )
   }
 
-  /** Reads an object; null for one that is not there. A line that breaks while it is read is a refusal too. */
+  /**
+   * Reads an object; null if it does not exist. A connection that breaks while reading is reported like a refused
+   * request.
+   */
   async #getting<T>(
     name: string,
     read: (found: GetObjectCommandOutput | null) => Promise<T>,
@@ -140,23 +143,23 @@ interface BucketClient {
   readonly client: S3.S3Client
 }
 
-/** Nothing that hangs: a line that is silent for so long has broken. */
+/** Nothing may hang: a connection silent for this long is considered broken. */
 const silenceMs = 60_000
 const connectMs = 10_000
 
-/** Opens the client; what the settings do not say, it looks for where programs of AWS do. */
+/** Opens the client; unset options are resolved as in other AWS tools. */
 async function openClient(access: BucketAccess): Promise<BucketClient> {
   const { region } = access
   const endpoint = readEndpoint(access)
   const credentials = readKey(access)
   const sdk = await loadSdk()
   const client = new sdk.S3Client({
-    // Others than AWS mostly have no regions, and their endpoint says where.
+    // Most other vendors have no regions, and their endpoint determines the location.
     ...(region === null ? (endpoint === null ? {} : { region: 'us-east-1' }) : { region }),
-    // Their buckets need not have names of hosts.
+    // Their bucket names need not be valid host names.
     ...(endpoint === null ? {} : { endpoint: endpoint.href, forcePathStyle: true }),
     ...(credentials === null ? {} : { credentials }),
-    // Not all know the newer checksums; whatever was put is read back and hashed.
+    // Not all vendors support the newer checksums; uploads are read back and hashed instead.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
@@ -207,12 +210,12 @@ interface Answered {
   readonly status: number | undefined
 }
 
-/** True: the bucket is there, and holds nothing of that name. */
+/** True if the bucket exists but has no such object. */
 function isAbsent(cause: unknown): boolean {
   return answered(cause)?.name === 'NoSuchKey'
 }
 
-/** Turns an error of the bucket client into one that says what to do. */
+/** Converts an error of the bucket client to one that says what to do. */
 function refusal(what: string, cause: unknown): unknown {
   const got = answered(cause)
   if (cause instanceof MillError || got === null) return cause
@@ -224,7 +227,7 @@ function refusal(what: string, cause: unknown): unknown {
   )
 }
 
-/** Reads an error of the bucket client; null for other errors. */
+/** Extracts the details from an error of the bucket client; null for other errors. */
 function answered(cause: unknown): Answered | null {
   if (!(cause instanceof Error)) return null
   const metadata = '$metadata' in cause ? Object(cause.$metadata) : null

@@ -1,4 +1,4 @@
-// The archive command: moves old days into files, brings them back, checks them.
+// The archive command: moves old days to files, restores them, and checks the files.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
@@ -32,7 +32,7 @@ export interface ArchiveOptions {
   readonly json?: true
 }
 
-/** Moves old days into files, brings them back, or reads the files; one of the three. */
+/** Moves old days to files, restores them, or checks the files, depending on the flag. */
 export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
   const { options, env, closers } = call
   const wish = readWish(options)
@@ -57,7 +57,7 @@ type Wish =
   | { readonly kind: 'back'; readonly since: string; readonly until: string }
   | { readonly kind: 'leave'; readonly olderMs: number }
 
-/** Reads the flags, and refuses contradictions before anything is opened. */
+/** Reads the flags, and rejects contradictions before anything is opened. */
 function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
@@ -79,7 +79,7 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   return { kind: 'leave', olderMs }
 }
 
-/** The lock on the archive, and the engine that reads and writes its files. */
+/** The archive lock, and the engine that reads and writes its files. */
 interface Movers {
   readonly mill: Mill
   readonly client: Archivist
@@ -127,7 +127,9 @@ async function moveDays(
   }
 }
 
-/** Trends go on over days that have left, by sums that nothing in the tables could make afterwards. */
+/**
+ * Stores the sums of archived days first: trends need them, and they can't be computed from the database afterwards.
+ */
 async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
   const last = days.at(-1)
   if (last === undefined) return
@@ -147,7 +149,7 @@ async function returnDays(
   const targetAt = openTargets(mill)
   const days = await readArchivedDays(mill.db, asked)
   const done: { run_date: string; part: number; rows: number }[] = []
-  // The newest first: what stays in the archive is always older than all that is here.
+  // Newest first, so that archived days are always older than all days in the database.
   for (const day of days.toReversed()) {
     const folder = targetAt(asked.folder ?? day.folder)
     const { run_date, part } = day
@@ -159,7 +161,7 @@ async function returnDays(
     const { rows, files } = await bringBack(from, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
-    // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
+    // The rows are restored whatever happens to the files; archiving the day again would delete them.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })
@@ -203,12 +205,12 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
     : `${day}${later}: ${what} left, ${megabytes(bytes)} of files`
 }
 
-/** Why days that are old enough stay. */
+/** Explains why days that are old enough remain. */
 function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
   return `${day} and what follows it stay: run ${run} of that day is not over; npm run cancel -- --run ${run} ends it`
 }
 
-/** Describes the sum of all days. */
+/** Summary of all days. */
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
   if (days.length === 0) return 'no day is old enough that is not in the archive yet'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)

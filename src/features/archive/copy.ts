@@ -1,4 +1,4 @@
-// Rows as the server copies them out and in.
+// Copies rows from and to the server with COPY.
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -7,15 +7,15 @@ import { giveCode } from '../../base/database/database.ts'
 import { asError, WrongDatabase } from '../../base/errors.ts'
 import type { ArchivedDay } from './days.ts'
 
-/** Whole rows as the server copies them out; the bytes are gone when the next are asked for. */
+/** Whole rows as copied out by the server; the bytes are only valid until the next batch is requested. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
-  /** Bytes of the longest of them. */
+  /** Size of the longest row in bytes. */
   readonly longest: number
 }
 
-/** Connection methods that the driver uses for COPY and its types leave out. */
+/** Connection methods that the driver uses for COPY but that are missing in its types. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -23,10 +23,10 @@ interface Wire {
   readonly sendCopyFail: (reason: string) => void
 }
 
-/** Batches that wait before the server has to. */
+/** Maximum number of waiting batches before the server is paused. */
 const mostWaiting = 8
 
-/** Reads `copy (…) to stdout` in batches of whole rows; a slow reader slows the server. */
+/** Reads `copy (…) to stdout` in batches of whole rows; a slow reader slows down the server. */
 export async function* copyOut(client: PoolClient, text: string): AsyncGenerator<CopiedRows> {
   const copying = new CopyOut(text)
   client.query(copying)
@@ -38,7 +38,7 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   }
 }
 
-/** Sends pieces of text to `copy … from stdin`; gives how many rows they were. */
+/** Sends text to `copy … from stdin`; returns the number of rows. */
 async function copyIn(
   client: PoolClient,
   text: string,
@@ -49,14 +49,14 @@ async function copyIn(
   try {
     return await copying.done
   } catch (error) {
-    // The server says that it was told to stop; why is known here.
+    // The server only reports that the copy was aborted; the actual cause is known here.
     throw copying.cause ?? error
   } finally {
     copying.over = true
   }
 }
 
-/** A statement of the driver with a promise for how many rows it copied. */
+/** A driver query with a promise for the number of copied rows. */
 class Copying extends pg.Query {
   readonly done: Promise<number>
 
@@ -97,7 +97,7 @@ class CopyOut extends Copying {
     )
   }
 
-  /** The driver's word for a row. */
+  /** Driver callback for copied rows. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.#filled + chunk.length > this.#filling.length) {
       this.#seal()
@@ -137,7 +137,7 @@ class CopyOut extends Copying {
       this.#ready.length = 0
       await this.next().catch(() => null)
     }
-    // The last words may have come with rows that made it pause.
+    // The last message may have arrived together with rows that paused the stream.
     this.#wire?.stream.resume()
   }
 
@@ -154,7 +154,7 @@ class CopyOut extends Copying {
 
 class CopyIn extends Copying {
   readonly #source: AsyncIterable<Buffer>
-  /** True: the server has said its last word, whatever there is left to send. */
+  /** True once the server has ended the copy, even if there is more to send. */
   over = false
   cause: unknown = null
 
@@ -163,7 +163,7 @@ class CopyIn extends Copying {
     this.#source = source
   }
 
-  /** The driver's word for: begin. */
+  /** Driver callback for the start of the copy. */
   handleCopyInResponse(wire: Wire): void {
     void this.#send(wire)
   }
@@ -183,7 +183,7 @@ class CopyIn extends Copying {
   }
 }
 
-/** A column as a file of the archive names it. */
+/** A column as recorded in an archive file. */
 export interface FiledColumn {
   readonly name: string
   readonly type: string
@@ -191,17 +191,17 @@ export interface FiledColumn {
 
 /** Target table of rows. */
 export interface RowEntry {
-  /** With its schema. */
+  /** Table name with its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
-  /** True: nobody else has seen the table since this transaction began. */
+  /** True if the table was created in this transaction. */
   readonly fresh?: true
 }
 
 /** Rows as the server copied them out. */
 type Copied = AsyncIterable<Buffer>
 
-/** Puts rows of the archive into a table; gives how many. */
+/** Copies archived rows into a table; returns their number. */
 export function enterRows(
   client: PoolClient,
   { table, columns, fresh }: RowEntry,
@@ -220,7 +220,7 @@ function stagedTable(name: string): string {
   return `pg_temp.staged_${name}`
 }
 
-/** Puts rows of a table where they wait, whatever of them is there already. */
+/** Stages rows of a table, including those that already exist. */
 export async function stageRows(
   client: PoolClient,
   { table: name, columns }: RowEntry,
@@ -234,7 +234,7 @@ export async function stageRows(
   await enterRows(client, { table, columns }, rows)
 }
 
-/** Puts rows that wait into their table, if they are not there. */
+/** Inserts staged rows that do not exist yet. */
 export async function enterStaged(
   client: PoolClient,
   { table: name, columns }: RowEntry,
@@ -247,7 +247,7 @@ export async function enterStaged(
   )
 }
 
-/** A manifest is a file that somebody may have written into. */
+/** Validated because a manifest is a file that may have been edited. */
 function checkedType(type: string): string {
   if (/^[a-z][a-z ]*$/.test(type)) return type
   throw new WrongDatabase(
@@ -255,7 +255,7 @@ function checkedType(type: string): string {
   )
 }
 
-/** Takes the mark from answers that wait; gives how many had it. */
+/** Unmarks staged answers as archived; returns the number of those marked. */
 export async function unmarkAnswers(client: PoolClient): Promise<number> {
   const { rowCount } = await client.query(
     `update public.searches set archived = false
@@ -264,7 +264,7 @@ export async function unmarkAnswers(client: PoolClient): Promise<number> {
   return rowCount ?? 0
 }
 
-/** True: some of the answers that wait are none of those that leave. */
+/** True if some staged answers do not belong to the archived ones. */
 export async function areStrange(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query(
     `select from ${stagedTable('searches')}
@@ -274,7 +274,7 @@ export async function areStrange(client: PoolClient): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The day is not in the archive any more. Sums that were made without it are made again. */
+/** Marks the day as no longer archived. Sums computed without it are computed again. */
 export async function crossOut(client: PoolClient, { run_date: day, part }: ArchivedDay) {
   const { rowCount } = await client.query(
     `with back as (
@@ -294,20 +294,20 @@ export async function crossOut(client: PoolClient, { run_date: day, part }: Arch
   return rowCount === 1
 }
 
-/** Bytes that are handed on at once. */
+/** Buffer size in bytes. */
 const bufferBytes = 256 * 1024
 
-// More are never in use at once, but for those who read several things side by side.
+// More are hardly ever in use at once, except when several things are read concurrently.
 const mostKept = 12
 const kept: Buffer[] = []
 
-/** A buffer of the usual size, or of more: new ones each time would have all of memory gone over, again and again. */
+/** Returns a buffer of the usual size or larger. Reusing buffers avoids allocating new memory over and over. */
 export function takeBuffer(bytes = bufferBytes): Buffer {
   const found = bytes <= bufferBytes ? kept.pop() : undefined
   return found ?? Buffer.allocUnsafeSlow(Math.max(bufferBytes, bytes))
 }
 
-/** Returns a buffer, or the buffer of a slice, to the pool; the caller must not read it any more. */
+/** Returns a buffer, or the buffer of a slice, to the pool; the caller must no longer use it. */
 export function giveBuffer({ buffer }: Buffer): void {
   if (buffer.byteLength === bufferBytes && kept.length < mostKept) kept.push(Buffer.from(buffer))
 }

@@ -1,4 +1,4 @@
-// Moves a day into files.
+// Moves a day to files.
 
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
@@ -34,13 +34,13 @@ import {
 } from './files.ts'
 import type { ArchiveTarget } from './targets.ts'
 
-/** Source and target of an archived day. */
+/** Source and target of a day being archived. */
 interface Passage {
   readonly client: Archivist
   readonly folder: ArchiveTarget
   readonly engine: ParquetEngine
   readonly installation: string
-  /** Called after each step, which a test may be the last thing to see. */
+  /** Called after each step; tests use it to interrupt there. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
@@ -64,11 +64,11 @@ export interface Archived {
   readonly bytes: number
 }
 
-// As text, which is many times as long as the file that is made of it, and lies in a temporary folder meanwhile.
+// Limit on the text of a file, which is many times as long as the resulting file and is stored in a temporary folder.
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day into the archive; null: nothing of it was left to be moved. */
+/** Moves a day to the archive; returns null if nothing of it was left. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -77,13 +77,13 @@ export async function archiveDay(passage: Passage, day: string): Promise<Archive
       return archived
     } catch (error) {
       await passage.folder.abandon()
-      // A night, a reparse or a prune changed something of the day: looked at anew, it is as it is now.
+      // A nightly run, a reparse or a prune changed the day, so try again with the current rows.
       if (!changedMeanwhile(error) || attempt === tries) throw error
     }
   }
 }
 
-/** Everything that could fail comes before the first row goes. */
+/** Performs all steps that can fail before the first row is deleted. */
 async function moveDay(passage: Passage, day: string): Promise<Archived | null> {
   const { client, folder, step } = passage
   const leaving = await gatherLeaving(client, day)
@@ -165,7 +165,7 @@ async function writeTable(
   }
 }
 
-/** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
+/** Reads all files back from disk and checks hashes, row counts and sums against what was read from the database. */
 async function readBack({ folder, engine }: Passage, tables: readonly ManifestTable[]) {
   const drafts = { engine, place: folder.drafts }
   for (const table of tables) {
@@ -181,7 +181,7 @@ async function readBack({ folder, engine }: Passage, tables: readonly ManifestTa
   }
 }
 
-/** Refuses a difference between removed and written rows; gives their number. */
+/** Throws if the numbers of deleted and written rows differ; returns the number. */
 function holdAgainst(
   tables: readonly ManifestTable[],
   gone: ReadonlyMap<string, number>,
@@ -206,7 +206,7 @@ interface Maker {
   readonly engine: ParquetEngine
 }
 
-/** One Parquet file on its way into the archive. */
+/** A Parquet file being written to the archive. */
 class Piece {
   readonly #maker: Maker
   readonly #name: string
@@ -227,7 +227,7 @@ class Piece {
     this.#spool.add(rows)
   }
 
-  /** The whole file is on the disk, under the name of a draft. */
+  /** Writes the complete file to disk under a draft name. */
   async end(columns: readonly FiledColumn[]): Promise<ArchivedFile> {
     const { engine, folder } = this.#maker
     const handle = await folder.draft(this.#name)
@@ -242,7 +242,7 @@ class Piece {
     }
   }
 
-  /** Lets go of a file that will not be finished. */
+  /** Discards an unfinished file. */
   drop(): void {
     this.#spool.drop()
   }
@@ -258,8 +258,8 @@ interface Way {
 type Part = { readonly run_date: string; readonly part: number }
 
 /**
- * Removes what an archive left that was cut short: files of a day that the database knows nothing of. Answers that the
- * database does not have are no leftovers: then the database is an older copy, and nothing of them is touched.
+ * Deletes leftovers of an interrupted archive command: files of a day unknown to the database. If they contain answers
+ * missing from the database, the database is an older copy, and the files are kept.
  */
 async function clearWay(way: Way, of: Part, tables: readonly ManifestTable[]): Promise<void> {
   const { folder, installation } = way

@@ -1,4 +1,4 @@
-// Which days and rows leave for the archive, and what the database keeps of them.
+// Selects the days and rows to archive, and what the database keeps of them.
 
 import pg, { type PoolClient } from 'pg'
 import type { Database, Pool } from '../../base/database/database.ts'
@@ -8,10 +8,10 @@ import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
 
-/** A connection that holds the archive: whoever has it is the only one at it. */
+/** A connection that holds the archive lock exclusively. */
 export type Archivist = PoolClient
 
-/** Takes the archive for one command; the connection gives it back when it ends. */
+/** Locks the archive for one command; closing the connection releases it. */
 export async function holdArchive(pool: Pool): Promise<Archivist> {
   const client = await pool.connect()
   try {
@@ -25,8 +25,8 @@ export async function holdArchive(pool: Pool): Promise<Archivist> {
 }
 
 /**
- * Teaches a connection to write bytes as text where they are text, which is half as long as hex and is read back as it is.
- * Nothing but trying tells this server whether bytes are text.
+ * Sets up a connection to write bytea as text where possible, which is half as long as hex and is read back unchanged.
+ * The server can only find out by trying whether bytes are valid text.
  */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
@@ -41,7 +41,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 const lockNotAvailable = '55P03'
 
-/** Waits a moment, in which a connection that was killed is found gone, and not for an archive of hours. */
+/** Waits briefly, long enough for the server to notice a killed connection, but not for an archive command of hours. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -58,7 +58,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   }
 }
 
-/** A day in the archive, or a part of one. */
+/** An archived day, or a part of one. */
 export interface ArchivedDay {
   readonly run_date: string
   readonly part: number
@@ -69,7 +69,7 @@ export interface ArchivedDay {
   readonly bytes: number
 }
 
-/** The parts of archived days, the oldest first. */
+/** Parts of archived days, oldest first. */
 export async function readArchivedDays(
   db: Database,
   { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
@@ -84,16 +84,16 @@ export async function readArchivedDays(
     .execute()
 }
 
-/** Which days may leave, and what keeps the next one. */
+/** Days that can be archived, and what blocks the next one. */
 export interface LeavingDays {
   readonly days: readonly string[]
-  /** The first day that is old enough and not over; those behind it wait as well. */
+  /** First old enough day that is unfinished; later days wait as well. */
   readonly kept: { readonly day: string; readonly run: number } | null
 }
 
 /**
- * Days before a limit whose runs have ended, the oldest first. None behind one that has not: what is compared over time
- * never skips a day that is in the archive.
+ * Finds days before a limit whose runs have ended, oldest first. Stops at the first unfinished day, so that comparisons
+ * over time never skip an archived day.
  */
 export async function readLeavingDays(db: Database, olderMs: number): Promise<LeavingDays> {
   const { rows } = await sql<{ day: string; run: number | null }>`
@@ -119,20 +119,20 @@ export async function readLeavingDays(db: Database, olderMs: number): Promise<Le
   }
 }
 
-/** A table as the archive holds it: which rows of it belong to the answers that leave, and what becomes of them here. */
+/** A table as archived: which of its rows belong to the archived answers, and what happens to them in the database. */
 export interface ArchivedTable {
   readonly name: string
-  /** moved: they leave the table; copied: they stay, and make what has left readable by itself. */
+  /** moved: deleted from the table; copied: kept, and included so that the archive is readable on its own. */
   readonly kind: 'moved' | 'copied'
-  /** In this order they are written: the same rows give the same file. */
+  /** Sort order for writing, so that the same rows give the same file. */
   readonly key: readonly string[]
-  /** Columns that are not written. */
+  /** Columns not written. */
   readonly without?: readonly string[]
-  /** Which rows `t` are meant. */
+  /** SQL condition that selects rows `t`. */
   readonly where: string
 }
 
-// Between the first and the last: what left before them is not gone over.
+// The range between first and last skips rows archived before.
 const ofAnswers = `
   t.search_id in (select search_id from pg_temp.leaving)
   and t.search_id >= (select min(search_id) from pg_temp.leaving)
@@ -146,7 +146,7 @@ const named = (name: string, by: string): ArchivedTable => {
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
 
-/** Tables of the archive: first those whose rows leave, then copies of what they name. */
+/** Archived tables: first those whose rows are moved, then those whose rows are copied. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'raw_answers',
@@ -159,7 +159,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     name: 'searches',
     kind: 'copied',
     key: ['id'],
-    // Its word for being in the archive.
+    // Column that marks archived rows.
     without: ['archived'],
     where: 't.id in (select search_id from pg_temp.leaving)',
   },
@@ -169,7 +169,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     key: ['id'],
     where: 't.run_id in (select id from pg_temp.leaving_runs)',
   },
-  // The folder says the day.
+  // The day is part of the folder name.
   {
     name: 'runs',
     kind: 'copied',
@@ -193,12 +193,12 @@ export const archivedTables: readonly ArchivedTable[] = [
   named('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
 
-/** Pages and domains that answers name, looked up once: they are what most rows name. */
+/** Pages and domains referenced by answers, collected once, because most rows reference them. */
 const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
 
-/** Data that is never archived, listed in each manifest. */
+/** Data that is never archived; listed in each manifest. */
 export const leftOut: readonly string[] = [
   'calls, accounts, stops and every other table of the ledger: they stay',
   'lists and what they say about queries: they stay',
@@ -207,14 +207,14 @@ export const leftOut: readonly string[] = [
   'bodies whose rows the tables refused: npm run reparse needs them',
 ]
 
-/** A column, with the name of its type. */
+/** A column with its type name. */
 interface ArchivedColumn extends CellColumn {
   readonly typeName: string
-  /** Made of other columns by the table itself. */
+  /** True for a generated column. */
   readonly generated: boolean
 }
 
-/** The columns of a table as they are now. */
+/** Current columns of a table. */
 export async function readColumns(
   client: PoolClient,
   { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
@@ -237,12 +237,12 @@ export async function readColumns(
     .map((column) => ({ ...column, kind: kindOfCell(column.type) }))
 }
 
-/** Values are written as everybody reads them, whatever this server or this user is set to. */
+/** Output formats that do not depend on the settings of the server or user. */
 const plainly = `
   set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
   set local extra_float_digits = 1; set local querymill.archiving = 'on'`
 
-/** Does something in one transaction that sees the tables as they were when it began, and changes nothing that others changed. */
+/** Runs work in a repeatable-read transaction, which fails if another transaction changed the same rows. */
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
@@ -256,12 +256,12 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True: what was to leave was changed by somebody else meanwhile; the same may succeed at once. */
+/** True if the rows were changed concurrently; a retry may succeed at once. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
 
-/** Finds out once which answers days use that stay: they stay as well. */
+/** Collects the archivable answers that other, remaining days reuse; these are kept. */
 export async function gatherKept(client: PoolClient, days: readonly string[]): Promise<void> {
   await client.query('drop table if exists pg_temp.still_used')
   await client.query('create temporary table still_used (search_id bigint primary key)')
@@ -279,14 +279,14 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** Size of a day that leaves. */
+/** Size of a day to be archived. */
 export interface Leaving {
   readonly part: number
   readonly answers: number
   readonly bodies: number
 }
 
-/** Names what leaves with a day, until the transaction ends. */
+/** Collects the rows to archive for a day in temporary tables of the transaction. */
 export async function gatherLeaving(client: PoolClient, day: string): Promise<Leaving> {
   await client.query(`
     create temporary table leaving_runs (id bigint) on commit drop;
@@ -296,7 +296,7 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
     'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1::date',
     [day],
   )
-  // Each before the next one is looked for: otherwise all there is would be gone through for every day.
+  // Analyze each table before the next query; otherwise every day would scan everything.
   await client.query('analyze pg_temp.leaving_runs')
   await client.query(`
     insert into pg_temp.leaving
@@ -329,19 +329,19 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
   return only(rows)
 }
 
-/** Names the pages and domains that go along, until the transaction ends. */
+/** Collects the pages and domains to copy, in a temporary table of the transaction. */
 export async function gatherPlaces(client: PoolClient): Promise<void> {
   await client.query(`create temporary table leaving_places on commit drop as ${leavingPlaces}`)
   await client.query('analyze pg_temp.leaving_places')
 }
 
-/** SQL that copies a column of `t` out in a form that the server reads back. */
+/** SQL that copies a column of `t` out in a form the server can read back. */
 export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
   const cell = `t.${pg.escapeIdentifier(name)}`
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** COPY statement for the rows of a table that leave, in order. */
+/** COPY statement for a table's rows to archive, in order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
@@ -363,7 +363,7 @@ interface LeftDay {
   readonly bytes: number
 }
 
-/** Removes what has left and writes the day down; gives how many rows went, by table. */
+/** Deletes archived rows and records the day; returns the number of deleted rows per table. */
 export async function removeLeft(
   client: PoolClient,
   { day, part, folder, manifestSha256, bytes }: LeftDay,
@@ -386,7 +386,7 @@ export async function removeLeft(
   return gone
 }
 
-/** Counts what would leave with a day; writes nothing. */
+/** Counts the rows to archive for a day; writes nothing. */
 export async function countLeaving(client: PoolClient, day: string) {
   await client.query('begin isolation level repeatable read read write')
   try {

@@ -1,4 +1,4 @@
-// DuckDB, as the archive uses it.
+// Uses DuckDB to read and write the archive's files.
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,32 +8,32 @@ import type { FiledColumn } from './copy.ts'
 import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratch.ts'
 
 const settings = {
-  // One at a time, in the order in which the server gave the rows.
+  // A single thread keeps the order of rows from the server.
   threads: '1',
-  // A ceiling, for the longest bodies; nights take a small part of it, as nothing that was read is kept.
+  // Upper limit for the longest bodies; usual nights need a small part of it, because nothing is cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // Free memory goes back to the system at once: otherwise it grows from day to day.
+  // Returns free memory to the system at once; otherwise it would grow from day to day.
   allocator_flush_threshold: '8MB',
-  // Too much data is an error: nothing spills into a folder that nobody watches.
+  // Too much data is an error; nothing may spill into an unmonitored folder.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   allow_community_extensions: 'false',
 }
 
-// Size of a row group, which readers skip as a whole and which is in memory at once.
+// Size of a row group: the unit that readers can skip, and that is in memory at once.
 const groupBytes = 8_000_000
-/** The engine's own measure of rows: a group has no fewer. */
+/** DuckDB's vector size, the minimum for a row group. */
 const leastGroup = 2048
 const mostGroup = 122_880
 
-/** Turns what the server copies out into Parquet files, and such files into what the server copies in. */
+/** Converts the server's COPY output to Parquet files, and back to COPY input. */
 export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  /** Texts that were read, to be written over: file systems are slow to forget files. */
+  /** Text files to be overwritten, because file systems are slow to delete files. */
   readonly #free: string[] = []
   #texts = 0
 
@@ -58,19 +58,19 @@ export class ParquetEngine {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /** Begins a text that is to become a file. */
+  /** Starts a text file to be converted. */
   spool(): Spool {
     const path = this.#take()
     return new Spool(path, () => this.#free.push(path))
   }
 
-  /** Writes a whole text as a Parquet file, over whatever lies at its path. */
+  /** Writes a complete text as a Parquet file; overwrites an existing file. */
   async write(spool: Spool, columns: readonly FiledColumn[], path: string): Promise<void> {
     const shapes = columns.map((column, at) => `${literal(`c${at}`)}: ${literal(readAs(column))}`)
     const cells = columns.map((column, at) => `${filedCell(column, `c${at}`)} as ${quoted(column)}`)
     const perGroup = Math.floor((spool.rows * groupBytes) / spool.bytes)
     const group = Math.min(mostGroup, Math.max(leastGroup, perGroup))
-    // The longest row has to fit; more is memory that nobody uses.
+    // The buffer must fit the longest row; more would waste memory.
     const longest = spool.longest + 1024
     try {
       await this.#duck.run(`
@@ -88,13 +88,13 @@ export class ParquetEngine {
     }
   }
 
-  /** The rows of a file as `copy … to stdout (format csv, force_quote *)` would write them. */
+  /** Rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. */
   rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     return this.#text(path, cells.join(', '), 'force_quote *')
   }
 
-  /** The same rows for who only copies them in: a third of their text would be quotes. */
+  /** The same rows for copying in only, without the quotes, which would be a third of the text. */
   plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     return this.#text(path, cells.join(', '), "quote '\"'")
@@ -119,7 +119,7 @@ export class ParquetEngine {
   }
 }
 
-/** Opens the engine, does something with it, and closes it. */
+/** Opens the engine, runs the work, and closes it. */
 export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>): Promise<T> {
   const engine = await ParquetEngine.open()
   try {
@@ -140,7 +140,7 @@ async function loadDuck(): Promise<{ readonly DuckDBInstance: typeof DuckDBInsta
   }
 }
 
-/** A path to read: it names one file, whatever signs are in it. */
+/** Escapes a path so that it names exactly one file, whatever characters it contains. */
 function place(path: string): string {
   return literal(path.replaceAll(/[*?[]/g, '[$&]'))
 }
@@ -148,14 +148,14 @@ function place(path: string): string {
 /** Representation of a type in Parquet files, in DuckDB's terms. */
 interface Filing {
   readonly type: string
-  /** DuckDB type that reads the copied text, when it differs from the type itself. */
+  /** DuckDB type for parsing the copied text, if it differs from the type itself. */
   readonly read?: string
-  /** From what was read to what is filed, and from there to the text that the server would copy out. */
+  /** Conversions from the parsed value to the stored one, and from there to the server's COPY text. */
   readonly file?: (cell: string) => string
   readonly copy?: (cell: string) => string
 }
 
-/** A text with one sign for another; looking for it first is many times as fast as changing nothing. */
+/** Replaces a substring; checking for it first is many times faster if there is nothing to replace. */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
 }
@@ -167,14 +167,14 @@ const filings: Readonly<Record<string, Filing>> = {
   uuid: { type: 'UUID' },
   date: { type: 'DATE' },
   text: { type: 'VARCHAR' },
-  // Told to be JSON, and kept as the text that it is: long numbers keep their digits.
+  // Declared as JSON but stored as text, so that long numbers keep their digits.
   json: { type: 'JSON' },
   jsonb: { type: 'JSON' },
   boolean: {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // Text with each \ twice where they are text, \x and two digits each where they are not: the server reads both.
+  // Text with doubled backslashes if the bytes are text, otherwise \x and two digits per byte; the server reads both.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',
@@ -187,37 +187,37 @@ const filings: Readonly<Record<string, Filing>> = {
   },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
-    // By way of a type without zones, which is written many times as fast.
+    // Converted through a type without time zone, which is formatted many times faster.
     copy: (cell) =>
       `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
   },
 }
 
-/** Whatever has no type of its own in a file is the text that the server writes: no digit is lost. */
+/** Types without a Parquet equivalent are stored as the server's text, so that no digit is lost. */
 const textFiling: Filing = { type: 'VARCHAR' }
 
-/** SQL that reads a cell of copied text. */
+/** SQL type for parsing a cell of copied text. */
 function readAs({ type }: FiledColumn): string {
   const filing = filings[type] ?? textFiling
   return filing.read ?? filing.type
 }
 
-/** From what was read to what stands in the file. */
+/** Converts a parsed value to the stored one. */
 function filedCell({ type }: FiledColumn, cell: string): string {
   return filings[type]?.file?.(cell) ?? cell
 }
 
-/** From what stands in the file to the text that the server would copy out. */
+/** Converts a stored value to the server's COPY text. */
 function copiedCell({ type }: FiledColumn, cell: string): string {
   return filings[type]?.copy?.(cell) ?? cell
 }
 
-/** A name of a column as DuckDB reads it. */
+/** Quotes a column name for DuckDB. */
 function quoted({ name }: FiledColumn): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A text as DuckDB reads it. */
+/** Quotes a string for DuckDB. */
 function literal(value: string): string {
   return `'${value.replaceAll("'", "''")}'`
 }

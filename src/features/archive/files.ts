@@ -9,15 +9,15 @@ import type { ParquetEngine } from './engine.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
 import { chunksOf } from './scratch.ts'
 
-/** Place and engine for reading files. */
+/** Location and engine for reading files. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
   readonly place: ArchivePlace
 }
 
 /**
- * The rows of a table as the server copied them out, file by file, each file held to its hash before a row of it is given,
- * all of them to the sum.
+ * Reads a table's rows as copied out by the server, file by file. Checks each file's hash before returning its rows,
+ * and the sum over all rows.
  */
 export async function* readFiled(
   { engine, place }: FiledPlace,
@@ -43,7 +43,7 @@ export async function* readFiled(
   if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
 }
 
-/** Some columns alone of a table: each file is held to its hash. */
+/** Reads some columns of a table; checks each file's hash. */
 export async function* readFiledColumns(
   { engine, place }: FiledPlace,
   table: ManifestTable,
@@ -72,12 +72,12 @@ async function heldFile(place: ArchivePlace, { path, sha256 }: ArchivedFile): Pr
   }
 }
 
-/** Reads all of it, for what it throws when anything is not as it was written. */
+/** Reads everything, and throws if anything differs from what was recorded. */
 export async function holdFiled(place: FiledPlace, table: ManifestTable): Promise<void> {
   for await (const _ of readFiled(place, table));
 }
 
-/** Hex sha256 of a file as it lies on the disk. */
+/** SHA-256 of a file on disk, in hex. */
 export function hashFile(path: string, where: string): string {
   const hash = createHash('sha256')
   try {
@@ -98,7 +98,7 @@ function altered(what: string, expected: string, got: string): Misuse {
   )
 }
 
-/** The layout that is written and read: a program that finds another one says so. */
+/** Layout version written and read; other versions are reported as an error. */
 export const archiveVersion = 3
 
 const fileShape = z.strictObject({
@@ -113,8 +113,8 @@ const tableShape = z.strictObject({
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
   /**
-   * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them, bytes as text
-   * where they are text.
+   * SHA-256 in hex over all rows in order, in the format of `copy … to stdout (format csv, force_quote *)`, with bytea
+   * as text where possible.
    */
   sum: z.string(),
   key: z.array(z.string()),
@@ -139,12 +139,12 @@ export type Manifest = z.infer<typeof manifestShape>
 
 type Part = Pick<ArchivedDay, 'run_date' | 'part'>
 
-/** Path of the manifest of a day. */
+/** Path of a day's manifest. */
 export function manifestPath({ run_date: day, part }: Part): string {
   return `days/${day}.${part}.json`
 }
 
-/** Path of a file of a table, partitioned by day as Hive does. */
+/** Path of a table's file, partitioned by day in Hive style. */
 export function filePath(table: string, { run_date: day, part }: Part, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }
@@ -153,7 +153,7 @@ export function sha256Of(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Reads what a manifest says; one of another installation or layout is refused. */
+/** Parses a manifest; rejects one of a different installation or layout. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
@@ -181,7 +181,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The manifest of a day in the archive, held to what the database wrote down of it. */
+/** Reads a day's manifest and checks it against the database. */
 export async function readManifest(
   day: ArchivedDay,
   { place, installation }: { readonly place: ArchivePlace; readonly installation: string },

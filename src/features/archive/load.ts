@@ -1,4 +1,4 @@
-// Loads the part of an archive that a question needs.
+// Loads the part of an archive that a query needs.
 
 import type pg from 'pg'
 import type { PoolClient } from 'pg'
@@ -24,15 +24,15 @@ import {
 } from './files.ts'
 import { archiveAddress, type ArchivePlace } from './place.ts'
 
-/** Which part of the archive a question is asked over, and where it lies. */
+/** Part of the archive to include in a query, and its location. */
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
-  /** The question: what it cannot read is not loaded. */
+  /** Query text; only data it can read is loaded. */
   readonly text: string
-  /** Days of the archive; undefined: all of them. */
+  /** Archived days; undefined: all of them. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
-  /** Current place of the archive; undefined: the place where each day was written. */
+  /** Current location of the archive; undefined: where each day was written. */
   readonly folder?: string | undefined
   readonly places: (address: string) => ArchivePlace
   readonly tell: (line: string) => void
@@ -41,10 +41,10 @@ interface ArchiveReading {
 const keysOfTables = new Map(archivedTables.map(({ name, key }) => [name, key]))
 const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ name }) => name)
 
-/** Reads the archive into tables of this connection alone, which end with it; the views then read both. */
+/** Loads the archive into temporary tables of this connection, so that the views read both. */
 export async function loadArchive(client: ArchiveReader, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
-  // Days that leave or come back meanwhile would be missed, or seen twice.
+  // Locked, because days archived or restored concurrently would be missed, or read twice.
   await takeArchive(client, 'shared')
   const all = await readArchivedDays(reading.db)
   const { since = '', until = '9999-12-31' } = reading.span ?? {}
@@ -80,7 +80,7 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
 
 const idOf = { loaded_days: ['run_date'], loaded_answers: ['search_id'] } as const
 
-/** The columns of each table that a question may read; null: all of them. */
+/** Columns of each table that a query may read; null: all of them. */
 type ColumnsRead = ReadonlyMap<string, ReadonlySet<string> | null>
 
 async function readColumnsRead(
@@ -124,7 +124,7 @@ async function loadDay(
   return rows
 }
 
-/** Rows with the columns that are read; with all of them they are held to their sum as well. */
+/** Loads rows with the needed columns; if all columns are read, also checks the sum. */
 async function loadTable(
   client: ArchiveReader,
   filed: FiledPlace,
@@ -136,7 +136,7 @@ async function loadTable(
   return enterRows(client, { table: loadedTable(table.table), columns, fresh: true }, rows)
 }
 
-/** Which answers are there again. */
+/** Loads the archived answers. */
 async function loadAnswers(
   client: ArchiveReader,
   filed: FiledPlace,
@@ -154,8 +154,9 @@ async function loadAnswers(
 }
 
 /**
- * Which of some tables a question may read: those that it names, that a view or a function names which it names, and so
- * on. A table too many costs time, one too few would cost the answer: every word counts, also one in a comment.
+ * Determines which of some tables a query may read: those it names, those named by views or functions it names, and so
+ * on. An extra table costs only time, but a missing one would give a wrong result, so every word counts, even in
+ * comments.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
   const texts = new Map(readViews().files.map(({ name, text }) => [name, text]))
@@ -163,7 +164,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** The words of a text, and of the definitions of all that it names. */
+/** Words of a text, and of the definitions of everything it names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {
@@ -178,35 +179,35 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/** The columns of a table that a planned question reads, among other words; null: all of them may be. */
+/** Columns of a table that a planned query may read (the set also contains other words); null: all of them. */
 function columnsRead(
   { words, functions }: PlannedReading,
   table: string,
 ): ReadonlySet<string> | null {
   const read = words.get(`archived_${table}`) ?? new Set()
   const ours = new Map(readViews().files.map(({ name, text }) => [name, withoutWords(text)]))
-  // The plan shows the reads of a function only when the server has inlined it.
+  // The plan shows what a function reads only if the server inlined it.
   const hidden = functions.some((name) => !ours.has(name) || wordsBehind(name, ours).has(table))
-  // A row as a whole is all of its columns.
+  // A whole-row reference includes all columns.
   return hidden || read.has('.*') ? null : read
 }
 
-/** A definition without what is only said about it: that nearly each names results by the way would tell nothing. */
+/** Strips comments from a definition, because nearly all comments mention results in passing. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
 
-/** Which part of the archive is read beside the tables. */
+/** Part of the archive to read in addition to the database. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
-/** Gives a function that loads the archive into the connection of a question. */
+/** Returns a function that loads the archive into a query's connection. */
 export function readArchive(
   asked: AskedArchive,
   { db, installation, config }: Pick<Mill, 'db' | 'installation' | 'config'>,
   text: string,
 ): (client: ArchiveReader) => Promise<void> {
   return async (client) => {
-    // Loaded only for questions over the archive.
+    // Loaded only for queries that include the archive.
     const { openPlaces } = await import('./places.ts')
     await loadArchive(client, {
       ...asked,
@@ -225,7 +226,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Which part of the archive is to be read as well; undefined: nothing of it. */
+/** Part of the archive to include, according to the flags; undefined: none. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchive | undefined {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -238,7 +239,7 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   }
 }
 
-/** A day, or all from one to another, as a flag names them. */
+/** A day or a range of days, as given by a flag. */
 export function readDayRange(
   flag: string,
   typed: string,
@@ -250,24 +251,24 @@ export function readDayRange(
   )
 }
 
-/** A connection on which a question is asked over the tables and the archive. */
+/** Connection of a query that includes the archive. */
 type ArchiveReader = PoolClient
 
 const lockNotAvailable = '55P03'
 const busy =
   'expected the tables of answers to be free for a moment, got somebody who changes or cleans them; ask again'
 
-/** The table of this connection that holds the archived rows of a table. */
+/** Temporary table with the archived rows of a table. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
 /**
- * Adds tables of this connection alone to those of the database, by inheritance: whatever reads a table here, the views
- * first of all, reads the archived rows as well, and nobody else does.
+ * Adds temporary tables to those of the database by inheritance. On this connection only, everything that reads a
+ * table, including the views, reads the archived rows as well.
  */
 async function addTables(client: ArchiveReader, tables: readonly string[]): Promise<void> {
-  // Until the first table of it is there, a connection may still say how much of them it keeps in memory.
+  // Can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
   await client.query('begin read write')
   try {
@@ -284,22 +285,22 @@ async function addTables(client: ArchiveReader, tables: readonly string[]): Prom
   }
 }
 
-/** Does what fills these tables, whatever the connection is otherwise set to. */
+/** Fills these tables, independent of the connection's other settings. */
 async function filling(
   client: ArchiveReader,
   tables: readonly string[],
   fill: () => Promise<void>,
 ): Promise<void> {
   await client.query('begin read write')
-  // As the values were written.
+  // Values were written in UTC.
   await client.query("set local timezone = 'UTC'")
-  // Rows of tables that are new in a transaction need not be looked at again to know that they are there.
+  // Truncating makes the tables new in this transaction, so that visibility checks are avoided.
   await client.query(`truncate ${tables.map((name) => loadedTable(name)).join(', ')}`)
   await fill()
   await client.query('commit')
 }
 
-/** Says which days are there again. */
+/** Records which days are loaded. */
 async function enterDays(client: ArchiveReader, days: readonly string[]): Promise<void> {
   await client.query(
     `insert into ${loadedTable('loaded_days')} (run_date) select unnest($1::date[])`,
@@ -307,7 +308,7 @@ async function enterDays(client: ArchiveReader, days: readonly string[]): Promis
   )
 }
 
-/** Makes the rows as quick to find as those of the table itself. */
+/** Creates indexes like those of the original table. */
 async function settleTables(client: ArchiveReader, keys: ReadonlyMap<string, readonly string[]>) {
   await client.query('begin read write')
   for (const [name, key] of keys) {
@@ -317,7 +318,7 @@ async function settleTables(client: ArchiveReader, keys: ReadonlyMap<string, rea
   await client.query('commit')
 }
 
-/** Days in the archive that hold answers which other days use. */
+/** Archived days with answers reused on other days. */
 async function readLenders(
   client: ArchiveReader,
   days: readonly string[],
@@ -336,15 +337,15 @@ async function readLenders(
   return rows.map(({ day }) => day)
 }
 
-/** Tables, columns and functions in the plan of a question. */
+/** Tables, columns and functions in the plan of a query. */
 interface PlannedReading {
-  /** For each table of this connection, every word that the plan says of reading it: each column that is read is among them. */
+  /** For each temporary table, all words in its scan nodes, which include all columns read. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
-  /** Functions that it calls; what these read, the plan does not show. */
+  /** Functions it calls; what these read is not part of the plan. */
   readonly functions: readonly string[]
 }
 
-/** A step of a plan, with the steps below it. */
+/** A plan node with its children. */
 interface Step {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Step[]
@@ -355,20 +356,19 @@ interface Planned {
 }
 
 /**
- * Plans a question over tables that the archive was added to and not yet read into; null where that cannot be told. Tables
- * that inherit are read column by column, so that a plan names no column of theirs that nobody needs; and they have no
- * index, so that it names all that are.
+ * Plans a query over the added, still empty tables; null if that fails. Scans of inherited tables list only the needed
+ * columns, and since the tables have no indexes, every needed column is listed.
  */
 async function planQuestion(client: ArchiveReader, text: string): Promise<PlannedReading | null> {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // Whatever is asked for: a plan for one value may read less than one for another.
+    // Independent of the values, because a plan for one value may read less than one for another.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {
     const reader = await findReader(client)
-    // Planning may call functions that somebody else has made.
+    // Planning may call functions created by others, so use the read-only role.
     if (reader !== null) await client.query(`set local role ${reader}`)
     const plan: pg.QueryResult<Planned> = await client.query(explaining(question))
     const words = new Map<string, Set<string>>()
@@ -381,14 +381,14 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
     )
     return { words, functions: rows.map(({ name }) => name).filter((name) => called.has(name)) }
   } catch {
-    // Whatever is wrong with it is told when it is asked.
+    // Any error is reported when the query itself runs.
     return null
   } finally {
     await client.query('rollback')
   }
 }
 
-/** As one statement: what stands behind a second semicolon would be run. */
+/** As a single statement: anything after a semicolon would be executed. */
 function explaining(question: string): pg.QueryConfig {
   const asked = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
   return asked
@@ -403,13 +403,13 @@ function gatherWords(step: Step, words: Map<string, Set<string>>): void {
   for (const each of below) gatherWords(each, words)
 }
 
-/** The words of something, and the sign for a row as a whole. */
+/** Words in a value, and the marker for a whole row. */
 function wordsOf(said: unknown): ReadonlySet<string> {
   const found = JSON.stringify(said).toLowerCase()
   return new Set([...found.matchAll(/\w+|\.\*/g)].map(([word]) => word))
 }
 
-/** Columns of a table that no row may be without. */
+/** Columns of a table that are not nullable. */
 async function readRequired(client: ArchiveReader, table: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name

@@ -7,7 +7,7 @@ import type { BucketAccess } from '../../base/settings.ts'
 import { BucketPlace } from './bucket.ts'
 import { type ArchivePlace, type FetchedFile, readBucketAddress } from './place.ts'
 
-/** Finds places by their addresses; each is opened once. */
+/** Finds archives by address; opens each once. */
 export function openPlaces(access: BucketAccess): (address: string) => ArchivePlace {
   const places = new Map<string, ArchivePlace>()
   return (address) => {
@@ -22,7 +22,7 @@ function openPlace(address: string, access: BucketAccess): ArchivePlace {
   return bucket === null ? new FolderPlace(address) : new BucketPlace(bucket, access)
 }
 
-/** An archive in a folder of this machine. */
+/** Archive in a local folder. */
 export class FolderPlace implements ArchivePlace {
   readonly address: string
 
@@ -56,7 +56,7 @@ export class FolderPlace implements ArchivePlace {
     }
   }
 
-  // Read where it lies; whoever reads it finds out that it is gone.
+  // Read in place; the reader finds out if it is missing.
   async fetch(name: string): Promise<FetchedFile> {
     return { path: this.where(name), done: () => Promise.resolve() }
   }

@@ -1,4 +1,4 @@
-// Files on the way: a folder that nobody needs later, and what is written and read piece by piece.
+// Temporary files: a scratch folder, and files written and read piece by piece.
 
 import { createHash } from 'node:crypto'
 import { closeSync, ftruncateSync, openSync, readlinkSync, readSync, writeSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { type CopiedRows, giveBuffer, takeBuffer } from './copy.ts'
 
 const prefix = 'querymill-archive-'
 
-/** Makes a folder for files that nobody needs once they were read; its name tells whose it is. */
+/** Creates a folder for temporary files; its name identifies the process. */
 export async function makeScratch(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), `${prefix}${processes()}-${process.pid}-`))
@@ -19,19 +19,19 @@ export async function makeScratch(): Promise<string> {
   }
 }
 
-/** Clears away what commands left that were killed; whoever lives keeps what is his. */
+/** Deletes folders left by killed commands; those of live processes are kept. */
 export async function clearScratch(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
   for (const name of names.filter((each) => isLeft(each))) {
     const path = join(tmpdir(), name)
     const found = await lstat(path).catch(() => null)
     if (found === null || !found.isDirectory() || found.uid !== process.getuid?.()) continue
-    // Another archive may be clearing the same folder; what cannot be removed is in nobody's way.
+    // Another command may be deleting the same folder; one that can't be deleted does no harm.
     await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
-/** True: a folder of a process that was among those that this one sees, and is gone. */
+/** True for the folder of a dead process in the same pid namespace. */
 function isLeft(name: string): boolean {
   if (!name.startsWith(prefix)) return false
   const [among, pid] = name.slice(prefix.length).split('-')
@@ -43,18 +43,18 @@ function lives(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's lives as well.
+    // Another user's process is alive, too.
     return codeOf(error) !== 'ESRCH'
   }
 }
 
-/** Among which processes a number means one: containers that share a folder each count from 1. */
+/** Identifies the pid namespace, because containers that share a folder each count pids from 1. */
 function processes(): string {
   const space = process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid') : ''
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 12)
 }
 
-/** A text on its way into a file; a file of this machine, written as it comes. */
+/** A text on its way to becoming a file, written to a local file as it arrives. */
 export class Spool {
   readonly path: string
   #file: number | null
@@ -82,7 +82,7 @@ export class Spool {
     this.longest = Math.max(this.longest, longest)
   }
 
-  /** Whatever became of it, nobody needs it any more. */
+  /** Discards the file. */
   drop(): void {
     if (this.#file === null) return
     const file = this.#file
@@ -93,7 +93,7 @@ export class Spool {
   }
 }
 
-/** A file piece by piece. Each is gone with the next one: whoever needs it longer copies it. */
+/** Reads a file in chunks. Each is only valid until the next one; copy it to keep it longer. */
 export function* chunksOf(path: string): Generator<Buffer> {
   const file = openSync(path, 'r')
   const buffer = takeBuffer()
@@ -107,7 +107,7 @@ export function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-/** Problems of a place on a disk by error code, with a remedy. */
+/** Problems of a location on disk by error code, with a remedy. */
 const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = {
   EACCES: ['one that may not be written', 'change its permissions, or '],
   EPERM: ['one that may not be written', 'change its permissions, or '],
@@ -119,12 +119,12 @@ const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = 
   EEXIST: ['something else there', ''],
 }
 
-/** True: not a bucket, but a disk of this machine. */
+/** True if the error comes from a local disk, not a bucket. */
 export function isOfDisk(cause: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'ENOENT'].includes(codeOf(cause) ?? '')
 }
 
-/** Error for a place on a disk that cannot be written; `instead` names the way to choose another. */
+/** Error for a location on disk that can't be written; `instead` names the flag or setting to choose another. */
 export function unwritable(
   path: string,
   cause: unknown,
@@ -139,7 +139,7 @@ export function unwritable(
   )
 }
 
-/** DuckDB tells what the system said, in words alone. */
+/** DuckDB reports the system's error only as text. */
 function saidOf(cause: unknown): string | null {
   return /No space left|Disk quota/i.test(reasonOf(cause)) ? 'ENOSPC' : null
 }

@@ -14,9 +14,9 @@ import { unwritable } from './scratch.ts'
 export abstract class ArchiveTarget {
   /** Read access to published files. */
   abstract readonly place: ArchivePlace
-  /** The folder that drafts lie in. */
+  /** Folder of the drafts. */
   readonly path: string
-  /** That folder, for whoever reads drafts. */
+  /** The same folder, for reading drafts. */
   readonly drafts: ArchivePlace
   protected readonly drafted = new Map<string, string>()
   readonly #mark = `${process.pid}-${randomBytes(4).toString('hex')}`
@@ -26,21 +26,21 @@ export abstract class ArchiveTarget {
     this.drafts = new FolderPlace(path)
   }
 
-  /** Gives all drafts their names; what had a name before is replaced. */
+  /** Publishes all drafts under their names, replacing existing files. */
   abstract publish(): Promise<void>
 
-  /** Files with a name are what they were as drafts, wherever they have gone since. */
+  /** Checks that published files are identical to their drafts. */
   abstract confirm(
     files: readonly { readonly path: string; readonly sha256: string }[],
   ): Promise<void>
 
-  /** Takes files out of the archive, the first one first. */
+  /** Deletes files from the archive, in this order. */
   abstract remove(names: readonly string[]): Promise<void>
 
-  /** Leaves nothing behind on this machine but what is in the archive. */
+  /** Deletes all local files that are not part of the archive. */
   abstract close(): Promise<void>
 
-  /** Makes the place, or finds it: one that holds another installation's archive is refused. */
+  /** Creates or opens the location; rejects one that contains another installation's archive. */
   async claim(installation: string): Promise<void> {
     await this.doing(this.path, () => mkdir(this.path, { recursive: true }))
     const there = await this.place.readText('archive.json')
@@ -55,7 +55,7 @@ export abstract class ArchiveTarget {
     }
   }
 
-  /** Begins a file under a name that no reader looks for. */
+  /** Creates a file under a name that readers ignore. */
   async draft(name: string): Promise<FileHandle> {
     const path = join(this.path, this.draftName(name))
     this.drafted.set(name, path)
@@ -65,12 +65,12 @@ export abstract class ArchiveTarget {
     })
   }
 
-  /** Path of a draft below the folder. */
+  /** Path of a draft within the folder. */
   draftName(name: string): string {
     return `${name}.${this.#mark}.part`
   }
 
-  /** A small file as a draft. */
+  /** Writes a small file as a draft. */
   async write(name: string, text: string): Promise<void> {
     const handle = await this.draft(name)
     try {
@@ -83,7 +83,7 @@ export abstract class ArchiveTarget {
     }
   }
 
-  /** Throws away what has no name yet. */
+  /** Discards unpublished drafts. */
   async abandon(): Promise<void> {
     for (const draft of this.drafted.values()) await rm(draft, { force: true })
     this.drafted.clear()
@@ -98,7 +98,7 @@ export abstract class ArchiveTarget {
   }
 }
 
-/** Finds what an archive is written to by its address; each is opened once. */
+/** Finds archive targets by address; opens each once. */
 export function openTargets(mill: Pick<Mill, 'config' | 'installation'>) {
   const targets = new Map<string, ArchiveTarget>()
   return (address: string): ArchiveTarget => {
@@ -114,12 +114,12 @@ function openTarget(
 ): ArchiveTarget {
   const bucket = readBucketAddress(address)
   if (bucket === null) return new ArchiveFolder(address)
-  // The lock on the archive makes this command the only user of the folder.
+  // The archive lock makes this command the only user of the folder.
   const folder = join(config.home, 'archive', installation)
   return new ArchiveUpload(new BucketPlace(bucket, config.bucket), folder)
 }
 
-/** A folder of the archive, with the drafts that lie in it until they get their names. */
+/** Archive folder that also contains the drafts until they are published. */
 class ArchiveFolder extends ArchiveTarget {
   override readonly place = this.drafts
 
@@ -134,7 +134,7 @@ class ArchiveFolder extends ArchiveTarget {
     for (const folder of folders) await this.doing(folder, () => syncFolder(folder))
   }
 
-  /** The disk holds what was read back, under another name. */
+  /** Nothing to do: the files were read back before they were renamed. */
   override async confirm(): Promise<void> {}
 
   override async remove(names: readonly string[]): Promise<void> {
@@ -147,7 +147,7 @@ class ArchiveFolder extends ArchiveTarget {
   override async close(): Promise<void> {}
 }
 
-/** A new name is on the disk when its folder is. */
+/** A rename is durable once its folder is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
@@ -157,7 +157,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** A bucket of the archive; its drafts lie in a folder that nobody else uses meanwhile. */
+/** Archive in a bucket; its drafts are in a folder used only by this command. */
 class ArchiveUpload extends ArchiveTarget {
   override readonly place: BucketPlace
 
@@ -166,7 +166,7 @@ class ArchiveUpload extends ArchiveTarget {
     this.place = bucket
   }
 
-  /** Clears away what an archive left here that was killed. */
+  /** Deletes files left by a killed archive command. */
   override async claim(installation: string): Promise<void> {
     await this.close()
     await super.claim(installation)
@@ -180,7 +180,7 @@ class ArchiveUpload extends ArchiveTarget {
     }
   }
 
-  /** Fetched anew, since what a line or a bucket made of a file is not what was sent. */
+  /** Downloads the files again, because the connection or bucket may have altered them. */
   override async confirm(
     files: readonly { readonly path: string; readonly sha256: string }[],
   ): Promise<void> {

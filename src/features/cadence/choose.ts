@@ -1,4 +1,4 @@
-// Decides which queries of a list are asked on a night, and stores the decision.
+// Decides which queries of a list are bought on a night, and stores the decision.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -13,7 +13,7 @@ import { dateOf, unpackFirstTens } from './comparison.ts'
 
 interface DatedNight {
   readonly runDate: string
-  /** No query rests longer than so many days. */
+  /** Maximum rest of a query, in days. */
   readonly longestDays: number
 }
 
@@ -21,14 +21,14 @@ interface NamedNight extends DatedNight {
   readonly listName: string
 }
 
-/** The night of an adaptive schedule that is about to be planned. */
+/** Night of an adaptive schedule, about to be planned. */
 interface CadenceNight extends DatedNight {
   readonly list: number
   readonly origin: Origin
   readonly api: string
 }
 
-/** Decides a night of a list by its name; one that was never read before has nothing that could be decided. */
+/** Decides a night of a list given by name; does nothing for a list that was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
   { listName, ...night }: NamedNight,
@@ -38,8 +38,8 @@ export async function decideByName(
 }
 
 /**
- * Decides for each member of a list when it is asked next, from the answers of the nights before, and keeps it. The same
- * night may be decided again: nothing changes then but what has been answered meanwhile.
+ * Decides when each member of a list is next bought, based on the answers of earlier nights, and stores it. The same
+ * night may be decided again; only answers received since then change the result.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
@@ -59,7 +59,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   await keepNight(db, { list, runDate, longestDays, decisions: kept, outcomes })
 }
 
-/** Results of the queries that were drawn by chance, as far as they were answered. */
+/** Results of the queries drawn by chance that have been answered. */
 function outcomesOf(
   draws: readonly OpenDraw[],
   queries: readonly KnownQuery[],
@@ -96,13 +96,13 @@ interface DrawOutcome {
   readonly moves: number
 }
 
-/** A query that was drawn by chance, of which nobody has looked yet what it showed. */
+/** A query drawn by chance whose result has not been evaluated yet. */
 interface OpenDraw {
   readonly id: string
   readonly runDate: string
 }
 
-/** Those of nights before one. */
+/** Open draws of earlier nights. */
 async function readOpenDraws(
   db: Database,
   { list, before }: { readonly list: number; readonly before: string },
@@ -118,7 +118,7 @@ async function readOpenDraws(
     .execute()
 }
 
-/** Keeps what was decided in place of what was decided before; deciding the same night again changes nothing. */
+/** Replaces earlier decisions; deciding the same night again changes nothing. */
 async function keepNight(db: Database, night: KeptNight): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await keepDecisions(trx, night)

@@ -1,4 +1,4 @@
-// The cadence command: how lists rest, and what resting would have come to.
+// The cadence command: shows how lists rest, and what resting would have saved.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count, formatTable } from '../../base/cli/text.ts'
@@ -27,7 +27,7 @@ export interface CadenceOptions {
   readonly json?: true
 }
 
-/** Shows how lists rest, or what resting would have come to; it writes nothing. */
+/** Shows how lists rest, or what resting would have saved; writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
@@ -78,7 +78,7 @@ interface Backtest {
   readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
 }
 
-/** Replays the nights of a list that are there, as if it had rested from the first one on. */
+/** Replays the past nights of a list as if it had rested from the first one. */
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,
@@ -214,7 +214,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimate, with bounds, of the moves that resting queries hid, from the draws of the last nights. */
+/** Estimates, with bounds, the moves hidden by resting queries, from the draws of recent nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

@@ -1,17 +1,17 @@
-// Compares the first ten results of two answers to a query.
+// Compares the top ten results of two answers to a query.
 
 import { dayMs, formatDate } from '../../base/time/zone.ts'
 
-/** The first ten of a query's answer on one night. Nights are days since 1970-01-01: dates of the calendar, no instants. */
+/** Top ten of a query's answer on one night. Nights are days since 1970-01-01: calendar dates, not instants. */
 export interface FirstTen {
   readonly day: number
-  /** Greatest position in the answer: below it nothing is known. */
+  /** Highest position in the answer; nothing is known below it. */
   readonly depth: number
-  /** Pages that stood at 1 to 10, best first, each as a number of its own. */
+  /** Pages at positions 1 to 10, best first, each represented by a number. */
   readonly pages: readonly number[]
 }
 
-/** Two answers to one query, one after the other, and how many pages came into the first ten or left them between. */
+/** Two consecutive answers to one query, with the number of pages that entered or left the top ten in between. */
 export interface Comparison {
   readonly since: number
   readonly day: number
@@ -20,14 +20,14 @@ export interface Comparison {
 
 const firsts = 10
 
-/** Pages that entered or left the first ten, as far down as both answers reach; null: they cannot be compared. */
+/** Pages that entered or left the top ten, down to the depth of both answers; null if they can't be compared. */
 export function movesBetween(
   before: FirstTen,
   after: FirstTen,
 ): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Mostly nothing has changed.
+  // Usually nothing has changed.
   if (before.pages === after.pages) return { entered: [], left: [] }
   const old = reaching(before, places)
   const now = reaching(after, places)
@@ -38,11 +38,11 @@ export function movesBetween(
 }
 
 function reaching({ pages }: FirstTen, places: number): readonly number[] {
-  // Ten places may hold eleven pages, two of them sharing one.
+  // Ten positions may contain eleven pages if two share one.
   return places < firsts ? pages.slice(0, places) : pages
 }
 
-/** Compares two answers; null: they cannot be compared. */
+/** Compares two answers; null if they can't be compared. */
 export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
   const moves = movesBetween(before, after)
   if (moves === null) return null
@@ -53,7 +53,7 @@ export function dateOf(day: number): string {
   return formatDate(day * dayMs)
 }
 
-/** Answers as the tables hand them over; those that show the same pages, one after the other, share them. */
+/** Unpacks answers from the database; consecutive ones with the same pages share an array. */
 export function unpackFirstTens(packed: Buffer): readonly FirstTen[] {
   const firstTens: FirstTen[] = []
   let before = { from: 0, to: 0, pages: [] as readonly number[] }

@@ -1,17 +1,17 @@
-/** Queries of one or more nights that were asked by chance, and their results. */
+/** Queries of one or more nights that were bought by chance, and their results. */
 interface Draws {
-  /** Queries that could rest, and those of them that chance chose. */
+  /** Queries that could rest, and those among them drawn by chance. */
   readonly resting: number
   readonly drawn: number
-  /** Of the drawn, those of which the first ten had moved since they were asked before. */
+  /** Drawn queries whose top ten had changed since they were last bought. */
   readonly moved: number
 }
 
-/** Estimate from the drawn queries for all that could rest. */
+/** Estimate for all queries that could rest, based on the drawn ones. */
 interface Unseen {
-  /** Share of the resting that hid a move. */
+  /** Share of resting queries that hid a move. */
   readonly share: Bounds
-  /** The same as so many queries. */
+  /** The same as a number of queries. */
   readonly queries: {
     readonly expected: number | null
     readonly low: number
@@ -19,7 +19,7 @@ interface Unseen {
   }
 }
 
-/** Chance chose blindly, so that the drawn stand for all: the bounds are Wilson's, with correction for continuity. */
+/** The draw is random, so the drawn queries represent all. The bounds are Wilson's, with continuity correction. */
 export function unseenOf({ resting, drawn, moved }: Draws): Unseen {
   const share = wilson(moved, drawn)
   return {
@@ -32,7 +32,7 @@ export function unseenOf({ resting, drawn, moved }: Draws): Unseen {
   }
 }
 
-/** A share with the bounds between which it lies, with a confidence of 95 %. */
+/** A share with the bounds of its 95 % confidence interval. */
 export interface Bounds {
   readonly share: number | null
   readonly low: number
@@ -42,8 +42,8 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Wilson's interval with correction for continuity, for so many of so many that were seen by chance. It errs on the wide
- * side, also where none or all of a few were seen. `many` may be a fraction: as many as would be independent.
+ * Wilson's interval with continuity correction for `some` of `many`. Errs on the wide side, even if none or all of a
+ * few were seen. `many` may be fractional: the effective number of independent observations.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -59,15 +59,15 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Some of many, counted in a cluster that rises and falls together: a query with its moves. */
+/** Counts of correlated observations: a query with its moves. */
 interface Cluster {
   readonly some: number
   readonly many: number
 }
 
 /**
- * The same for what comes in clusters: moves of one query are seen late together, so they count as fewer. How many fewer
- * is told by how much the clusters differ from each other.
+ * The same for clustered observations. Moves of one query tend to be late together, so they count as fewer; the
+ * variance between clusters determines how many.
  */
 export function clustered(clusters: readonly Cluster[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)

@@ -1,29 +1,29 @@
-// Reads the first ten results of past answers, as evidence of how often a query changes.
+// Reads the top ten results of past answers, to estimate how often a query changes.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Which answers count: of which list, nights, origin and API. */
+/** Selects answers by list, nights, origin and API. */
 interface FirstTenOrder {
   readonly list: number
   readonly since: string
   readonly until: string
   readonly origin: Origin
   readonly api: string
-  /** True: only answers that runs of the list itself brought, as it would be without other lists. */
+  /** If true, only answers from runs of the list itself, as if there were no other lists. */
   readonly own: boolean
 }
 
-/** A query of a list with the first ten of its answers, one for each night. */
+/** A query of a list with the top ten of its answers, one per night. */
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
-  /** For each answer, the oldest first: its day, its depth, how many pages there are, and a number for each page. */
+  /** For each answer, oldest first: its day, its depth, the number of pages, and a number for each page. */
   readonly first_tens: Buffer
 }
 
-/** The first ten of all answers to the queries of a list as it was last read, in one look at the tables. */
+/** Top tens of all answers to the queries of a list as last read, in one snapshot. */
 export async function readFirstTens(
   db: Database,
   order: FirstTenOrder,
@@ -32,8 +32,8 @@ export async function readFirstTens(
 }
 
 /**
- * The same, for the next time keeping those that nobody has looked at yet. Each night looks at the answers of two months:
- * taken from their results they cost several times as much.
+ * The same, but also stores newly computed top tens. Each night reads the answers of two months; computing them from
+ * the results costs several times as much.
  */
 export async function storeFirstTens(
   db: Database,
@@ -48,7 +48,7 @@ async function lookAt(
   keep: boolean,
 ): Promise<readonly SeenQuery[]> {
   return db.transaction().execute(async (trx) => {
-    // Two months of a large list are sorted in memory, not on the disk.
+    // Two months of a large list are sorted in memory rather than on disk.
     await sql`set local work_mem = '64MB'`.execute(trx)
     const { rows } = await sql<SeenQuery>`
       with members as (${membersOf(order)}),
@@ -93,7 +93,7 @@ function keptOf(keep: boolean) {
     : sql`select`
 }
 
-/** The first ten of an answer from its results: a mark for each page that is the same on every server. */
+/** Top ten of an answer, computed from its results: a number for each page, identical on every server. */
 const shown = sql`
   select
     -- An answer may be deeper than a small number holds; below the first ten its depth says nothing here.
@@ -107,7 +107,7 @@ const shown = sql`
   where held.search_id = answers.id
     and held.position between 1 and 10`
 
-/** Queries that the list held when it was last read; where it is alone, all that it ever held. */
+/** Queries on the list when it was last read; with `own`, all it ever had. */
 function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags
@@ -119,7 +119,7 @@ function membersOf({ list, own }: FirstTenOrder) {
       )`
 }
 
-/** The newest readable answer to each member for each night. */
+/** Newest readable answer to each member for each night. */
 function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
   return sql`
     select distinct on (tasks.query_id, runs.run_date)
@@ -139,13 +139,13 @@ function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
     order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
 }
 
-/** A list that has been answered, and what an answer cost it. */
+/** A list with answers, and the cost of an answer. */
 export interface HistoryList {
   readonly id: number
   readonly name: string
-  /** Mean credits of an answer; null: none told. */
+  /** Average cost of an answer in credits; null if none reported one. */
   readonly price: number | null
-  /** The first night that was decided; null: it never rested. */
+  /** First decided night; null if it never rested. */
   readonly rests_since: string | null
 }
 

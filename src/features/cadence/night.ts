@@ -1,4 +1,4 @@
-// Decides which queries of a list are asked tonight: pure rules.
+// Decides which queries of a list are bought tonight. All rules are pure.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -6,41 +6,41 @@ import type { Comparison, FirstTen } from './comparison.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** From 0 to 1, always the same for a query: equals do not all come due in one night. */
+  /** From 0 to 1, constant per query: keeps similar queries from becoming due on the same night. */
   readonly spread: number
-  /** Its answers of the nights before, the oldest first, each beside the one before it. */
+  /** Its answers of earlier nights, oldest first, each compared with the previous one. */
   readonly steps: readonly Comparison[]
-  /** Its newest answer; null: nobody knows one. */
+  /** Its newest answer; null if none is known. */
   readonly last: FirstTen | null
-  /** The answer before that; null: nobody knows one. */
+  /** The answer before that; null if none is known. */
   readonly before: FirstTen | null
 }
 
 export interface CadenceRules {
   readonly list: string
-  /** Most days between two askings. */
+  /** Maximum days between two purchases of a query. */
   readonly longest: number
-  /** Most that it may cost, as a share of daily asking. */
+  /** Maximum cost as a share of daily buying. */
   readonly share: number
 }
 
-/** Half of daily asking, less what queries that are new or were woken come to on top. */
+/** Half of daily buying, minus the additional cost of new and woken queries. */
 export const usualShare = 0.48
 
-/** A query is asked every night until it was watched for so many. */
+/** A query is bought every night until it has been observed for this many nights. */
 const newNights = 5
 
 interface CadenceDecision {
   readonly id: string
   readonly interval: number
-  /** The day from which on it is to be asked. */
+  /** Day from which on it is to be bought. */
   readonly due: number
-  /** True: it could rest, and is asked so that what is missed is measured. */
+  /** True if it could rest and is bought to measure what resting misses. */
   readonly byChance: boolean
   readonly why: string
 }
 
-/** Decides for every query of a list before a night: the same facts always give the same decisions. */
+/** Decides all queries of a list for a night. Deterministic: the same facts always give the same decisions. */
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
@@ -72,14 +72,14 @@ export function decideNight(
   })
 }
 
-/** How long a query may rest by its own history alone. */
+/** Determines how long a query may rest, based only on its own history. */
 function rest(
   { query: { id, steps, last }, rate }: { query: KnownQuery; rate: number },
   interval: number,
   today: number,
 ): CadenceDecision {
   const byChance = false
-  // An answer of a day that is still to come was dated by a clock that was wrong: it tells nothing of tonight.
+  // An answer dated in the future was dated by a wrong clock, so it can't be used for tonight.
   if (last === null || last.day > today) {
     const why = 'no answer of the nights before is known'
     return { id, interval: 1, due: today, byChance, why }
@@ -97,7 +97,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Resting queries of which another that shows the same pages has moved since they were asked. */
+/** Resting queries to wake, because another query with the same pages has moved since they were last bought. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -118,34 +118,34 @@ function wokenIn(
   return woken
 }
 
-/** A query with the changes a night that are expected of it. */
+/** A query with its expected number of changes per night. */
 interface Paced {
   readonly rate: number
-  /** From 0 to 1, always the same for a query: where others of its rate are rounded down, it may be rounded up. */
+  /** From 0 to 1, constant per query: determines whether its interval is rounded up or down. */
   readonly spread: number
 }
 
-/** Which intervals there may be, and how much of daily asking they may cost. */
+/** Limits on intervals and on the share of daily buying. */
 interface PaceLimits {
   readonly longest: number
   readonly share: number
-  /** Share of the sleeping that is asked by chance each night. */
+  /** Share of resting queries bought by chance each night. */
   readonly chance: number
 }
 
-/** Where there is money enough a query waits no longer than this: one change in a hundred nights is waited for three or four. */
+/** Minimum patience, however large the budget: a query with one change in a hundred nights waits three or four. */
 const leastPatience = 0.75
 
 /**
- * Nights between two askings: patience by the cube root of the changes a night. Of all ways to spread so many askings
- * over queries this one makes the sum of squared waits of all changes least: eight times as many changes halve the wait.
+ * Nights between two purchases: patience divided by the cube root of the changes per night. For a given number of
+ * purchases, this minimizes the sum of squared delays over all changes; eight times as many changes halve the interval.
  */
 function intervalFor({ rate, spread }: Paced, patience: number, longest: number): number {
   const nights = Math.floor(patience / Math.cbrt(rate) + spread)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** One patience for all queries of a list: as little as keeps it within its share of daily asking. */
+/** Finds the smallest patience that keeps all queries of a list within its share of daily buying. */
 function patienceFor(queries: readonly Paced[], { longest, share, chance }: PaceLimits): number {
   const allowed = share * queries.length
   const cost = (patience: number) =>
@@ -155,7 +155,7 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
     }, 0)
   if (cost(leastPatience) <= allowed) return leastPatience
   let below = leastPatience
-  // With this patience the most restless query waits as long as any may: nothing costs less.
+  // With this patience, the most volatile query already has the longest interval, so a higher one saves nothing.
   const mostRestless = queries.reduce((most, { rate }) => Math.max(most, rate), 0)
   let above = longest * Math.max(1, Math.cbrt(mostRestless))
   for (let halving = 0; halving < 20; halving++) {
@@ -168,14 +168,17 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
 
 /** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
-/** After so many nights a night counts half: in what is usual, and in what is so just now. */
+/** Half-lives in nights of the weights, for the long-term and the current rate. */
 const halfLives = { usual: 28, now: 3 }
-/** How many nights of now the usual weighs: one change wakes a quiet query, some quiet nights let it sleep again. */
+/**
+ * Weight of the long-term rate in nights of the current one: one change wakes a quiet query, and a few quiet nights let
+ * it rest again.
+ */
 const trust = 4
 
 /**
- * Changes a night, as expected of the nights to come: changes seen by nights watched, newer ones weighing more. The
- * greater of what is usual and what is so just now, since a burst or a new regime begins with one change.
+ * Expected changes per night: observed changes divided by observed nights, weighted toward recent ones. Takes the
+ * higher of the long-term and current rates, because a burst or a new regime starts with one change.
  */
 function changeRate(steps: readonly Comparison[], today: number): number {
   const usual = estimate(steps, today, { ...first, halfLife: halfLives.usual })
@@ -183,7 +186,7 @@ function changeRate(steps: readonly Comparison[], today: number): number {
   return Math.max(usual, estimate(steps, today, { ...before, halfLife: halfLives.now }))
 }
 
-/** The mean of a Gamma distribution: what was believed before, and on top of it what was seen and how long was watched. */
+/** Mean of a Gamma distribution: the prior plus the observed changes and nights. */
 function estimate(
   steps: readonly Comparison[],
   today: number,
@@ -195,7 +198,7 @@ function estimate(
   for (const { since, day, moves } of steps) {
     const last = weights[today - day] ?? 0
     if (moves > 0) seen += last
-    // The weights of all nights after the answer before, up to this one.
+    // Adds the weights of all nights after the previous answer, up to this one.
     watched += (last - (weights[today - since] ?? 0)) / (1 - 2 ** (-1 / halfLife))
   }
   return seen / watched
@@ -203,7 +206,7 @@ function estimate(
 
 const kept = new Map<number, readonly number[]>()
 
-/** Weight of a night by its age in nights; nothing after three years. */
+/** Weight of a night by its age in nights; zero after three years. */
 function weightsOf(halfLife: number): readonly number[] {
   const known = kept.get(halfLife)
   if (known !== undefined) return known
@@ -212,18 +215,18 @@ function weightsOf(halfLife: number): readonly number[] {
   return weights
 }
 
-/** Pages of the first ten that two queries share when what moves one is news of the other. */
+/** Minimum number of shared top-ten pages for two queries to be related. */
 const leastShared = 4
-/** A page in more answers than these ties nothing together: a home page is everywhere. */
+/** A page in more answers than this relates nothing: a home page is everywhere. */
 const mostAnswers = 50
 
-/** A query with the pages of its first ten. */
+/** A query with the pages of its top ten. */
 interface Shelf {
   readonly id: string
   readonly pages: readonly number[]
 }
 
-/** Finds, among some queries, those that show the same results as another: at least four pages of the first ten. */
+/** Returns a function that finds queries with at least four top-ten pages in common with a given one. */
 function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly string[] {
   const holders = new Map<number, string[]>()
   for (const { id, pages } of shelves) {
@@ -245,10 +248,10 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of the sleeping that is asked every night: what is missed is measured, not believed. */
+/** Share of resting queries bought every night, to measure what resting misses. */
 const chanceShare = 0.05
 
-/** From 0 to 1, the same for the same words whoever asks, wherever and however often. */
+/** Pseudo-random number from 0 to 1, determined by the words. */
 export function drawnFrom(...words: readonly string[]): number {
   const bytes = createHash('sha256').update(JSON.stringify(words)).digest()
   return bytes.readUInt32BE(0) / 2 ** 32

@@ -1,31 +1,31 @@
-// Reads past nights of adaptive lists, with the calls that they saved and the moves that they hid.
+// Reads past nights of adaptive lists, with the calls they saved and the moves they hid.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** A list that rests: its newest decision, and what its last nights came to. */
+/** A resting list: its newest decision, and the results of recent nights. */
 export interface RestingList {
   readonly list: string
-  /** The night that was decided last. */
+  /** Last decided night. */
   readonly run_date: string
-  /** How many queries have an interval of 1 day, of 2 days and so on. */
+  /** Number of queries with an interval of 1 day, 2 days and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /** Over those nights: queries of the list, those asked, those that could rest and did, and those drawn by chance. */
+  /** Over those nights: queries of the list, those bought, those that could rest and did, and those drawn by chance. */
   readonly queries: number
   readonly asked: number
   readonly rested: number
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Of the drawn, those that were compared, and those that hid a move. */
+  /** Drawn queries that were compared, and those that hid a move. */
   readonly compared: number
   readonly moved: number
 }
 
 const lately = 28
 
-/** Every list that rests, over its last four weeks of nights. */
+/** All resting lists, over the nights of the last four weeks. */
 export async function readRestingLists(db: Database): Promise<readonly RestingList[]> {
   const { rows } = await sql<RestingList>`
     select
@@ -44,22 +44,24 @@ export async function readRestingLists(db: Database): Promise<readonly RestingLi
   return rows
 }
 
-/** A night of a list that rests, or that did not rest yet. */
+/** A night of a list that rests now or later. */
 export interface RestingNight {
   readonly list: string
   readonly run_date: string
   readonly credits: number
-  /** Null, as all that follows but moves: the night was asked daily. */
+  /** Null, like the following fields except moves, if all queries were bought that night. */
   readonly credits_saved: number | null
-  /** Pages seen to enter or leave the first ten. */
+  /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
-  /** Queries that could rest and hid a move, by those drawn by chance; null as well while none was compared. */
+  /**
+   * Estimated number of resting queries that hid a move, based on the drawn ones; also null while none was compared.
+   */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null
 }
 
-/** Every night of the lists that rest from day to day, the newest first, with those before they rested. */
+/** All nights of resting lists, day by day, newest first, including those before they rested. */
 export async function readRestingNights(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },

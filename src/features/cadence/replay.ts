@@ -1,10 +1,10 @@
-// Replays past nights as if they had rested.
+// Replays past nights as if the list had rested.
 
 import { type Bounds, clustered } from './draws.ts'
 import { type CadenceRules, decideNight, drawnFrom, type KnownQuery } from './night.ts'
 import { type Comparison, type FirstTen, movesBetween, stepBetween } from './comparison.ts'
 
-/** A query with what it was answered, night by night, the oldest first. */
+/** A query with its answers night by night, oldest first. */
 export interface QueryHistory {
   readonly id: string
   readonly firstTens: readonly FirstTen[]
@@ -12,20 +12,20 @@ export interface QueryHistory {
 
 export interface ReplayedNight {
   readonly day: number
-  /** Queries that daily asking asks. */
+  /** Number of queries bought when buying daily. */
   readonly queries: number
-  /** Queries that are asked all the same. */
+  /** Queries still bought when resting. */
   readonly asked: readonly string[]
-  /** Of these, those that chance chose among the sleeping. */
+  /** Queries among them drawn by chance from the resting ones. */
   readonly byChance: readonly string[]
 }
 
-/** How many days back a decision looks. */
+/** Number of past days used for a decision. */
 export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Goes through the nights of a list as if it had been asked by its cadence from the first one on. */
+/** Replays the nights of a list as if its cadence had applied from the first one. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -51,7 +51,7 @@ export function replayNights(
   })
 }
 
-/** The list as it was last read before a night: a query is in it from its first answer to its last one. */
+/** The list as last read before a night: a query belongs to it from its first answer to its last. */
 function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
@@ -63,7 +63,7 @@ function membersAt(
   })
 }
 
-/** The nights of all histories, each with the queries that were answered in it. */
+/** Nights of all histories, each with the queries answered that night. */
 function nightsOf(histories: readonly QueryHistory[]) {
   const nights = new Map<number, { history: QueryHistory; firstTen: FirstTen }[]>()
   for (const history of histories) {
@@ -88,7 +88,7 @@ class Log {
   readonly #id: string
   readonly #spread: number
   readonly #firstTens: FirstTen[] = []
-  /** Each answer beside the one before it; null: they cannot be compared. */
+  /** Each answer compared with the previous one; null if they can't be compared. */
   readonly #steps: (Comparison | null)[] = []
 
   constructor(list: string, id: string) {
@@ -113,10 +113,10 @@ class Log {
   }
 }
 
-/** A move is seen in time when it is seen so many nights after daily asking sees it, or sooner. */
+/** A move is seen in time if it is seen at most this many nights later than with daily buying. */
 const inTimeNights = 2
 
-/** Savings and losses by resting, real or simulated, for some queries of a list. */
+/** Savings and losses of resting, real or simulated, for some queries of a list. */
 export interface Receipt {
   readonly queries: number
   readonly daily_calls: number
@@ -127,13 +127,16 @@ export interface Receipt {
   readonly in_time: number
   readonly late: number
   readonly never: number
-  /** Nights that the move seen latest was late; null: no move was seen. */
+  /** Delay in nights of the move seen latest; null if no move was seen. */
   readonly latest: number | null
   readonly seen_in_time: Bounds
   readonly never_seen: Bounds
 }
 
-/** Adds up the nights of a replay for some of its queries; the bounds are Wilson's, a query with its moves as one cluster. */
+/**
+ * Adds up the nights of a replay for some of its queries. The bounds are Wilson's, with each query's moves as one
+ * cluster.
+ */
 export function sumUp(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -180,17 +183,17 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered([...clusters.values()])
 }
 
-/** A page that entered or left the first ten of a query, as daily asking sees it. */
+/** A page that entered or left the top ten of a query, as seen with daily buying. */
 interface Move {
   readonly id: string
   readonly day: number
   readonly page: number
   readonly entered: boolean
-  /** Nights of the list after that until it is seen; null: it never is. */
+  /** Nights of the list until it is seen; null if it never is. */
   readonly late: number | null
 }
 
-/** Every move of the histories, with when a list sees it that is asked as in the nights given. */
+/** All moves in the histories, and when they are seen if the list is bought on the given nights. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -224,7 +227,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Counts a seen move once: for the newest of the moves that it may be. */
+/** Matches a seen move to only one move: the newest possible one. */
 function judge(
   truth: readonly Change[],
   seen: readonly Change[],

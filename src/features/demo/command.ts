@@ -1,4 +1,4 @@
-// `npm run demo`: buys a small list over many nights from a stand-in of the API and shows what is found.
+// The demo command: buys a small list over many nights from a simulated API and shows the results.
 import { join } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
@@ -30,9 +30,9 @@ import {
 } from './month.ts'
 import { file, runNights, runSample } from './nights.ts'
 
-/** Its name marks it as made, not lived. */
+/** The name shows that the history is simulated. */
 const monthList = 'demo-month'
-/** Daily at first, resting in its second half: so that both can be seen beside each other. */
+/** Bought daily in the first half and resting in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -42,22 +42,22 @@ export interface DemoFlags {
   readonly json?: true
 }
 
-/** Starts a search service whose answers drift from day to day, with a key to buy from it. */
+/** Starts a search service whose answers change from day to day, with a key for it. */
 export type StartDrifting = (options: {
   readonly databaseUrl: string
   readonly today: () => Date
-  /** True: most answers stand still for days or weeks. */
+  /** If true, most answers stay unchanged for days or weeks. */
   readonly calm?: boolean
 }) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
 
-/** The same, behind a front with a balance of its own, which spoils answers when it is told to. */
+/** The same, behind a proxy with a balance of its own, which can be told to corrupt answers. */
 export type StartSpoilt = (
   options: Parameters<StartDrifting>[0] & { readonly credits: number },
 ) => Promise<MonthStage & { close(): Promise<void> }>
 
 const mostNights = 400
 
-/** From nothing to answered tables on this machine, and then says where to look. */
+/** Runs the demo from an empty database to answers, then tells where to look. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
   starts: { readonly drifting: StartDrifting; readonly spoilt: StartSpoilt },
@@ -68,7 +68,7 @@ export async function runDemo(
   const usual = cadence ? '60' : faults ? '30' : undefined
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
-  // Whatever is set: a demo never buys from an API that costs money.
+  // Ignores the configured API, because a demo must never buy from a paid one.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
   const drainOptions = { signal, tell: say }
@@ -102,7 +102,7 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
-  // With the origins that a new session shows: the desk finds its tables of keywords ready.
+  // Uses a new session's default origins, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await tellRests(mill)
   await tellWhatIsThere(mill, { json: options.json === true, month })
@@ -118,7 +118,7 @@ function readNights(typed: string | undefined, faults: boolean): number {
   )
 }
 
-/** The same mill, still marked as the sandbox, buying from another address with a key and an account of its own. */
+/** The same mill, still marked as sandbox, buying from a different URL with its own key and account. */
 function withApi(
   mill: Mill,
   { url, key, account }: { url: string; key: string; account: string },
@@ -127,7 +127,7 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the lists that were asked less, and what that saved. */
+/** Prints the lists that rested, and what that saved. */
 async function tellRests({ db }: Mill): Promise<void> {
   const lists = (await readRestingLists(db)).filter(({ list }) => list === restingList)
   print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)
@@ -135,14 +135,14 @@ async function tellRests({ db }: Mill): Promise<void> {
   print('\nA picture of it: npm run desk, then open http://127.0.0.1:8750/cadence')
 }
 
-/** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */
+/** Shows sandbox answers in the views if this is an embedded database without live answers. */
 async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
   await setOrigins(mill.db, 'live,sandbox')
   say('the views of this database now show answers of the sandbox too (querymill.origins)')
 }
 
-/** The demo pretends to be two domains of its answers, where nobody has said which are ours. */
+/** Declares two domains from the answers to be our own, if none are yet. */
 async function makeDomainsOurs(mill: Mill): Promise<void> {
   if (await hasLiveAnswers(mill.db)) return
   const shown = 'inputs/demo/domains.csv'

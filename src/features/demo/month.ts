@@ -1,4 +1,4 @@
-// A month of nights with faults in the demo, and its summary.
+// A simulated month of nights with faults, and its summary.
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -15,7 +15,7 @@ import {
   replaceAlertRules,
 } from '../alerts/statements.ts'
 
-/** Faults that are put into nights on purpose, in words for people. */
+/** Faults injected into nights, with descriptions. */
 export const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
@@ -27,7 +27,7 @@ export const purposes = {
 
 export type Purpose = keyof typeof purposes
 
-/** Where the month is bought: what is wrong there, and what happens to its balance. */
+/** Simulated API of the month, with controls for its faults and balance. */
 export interface MonthStage {
   readonly url: string
   readonly key: string
@@ -35,13 +35,13 @@ export interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** The least number of nights that has room for all that goes wrong, and for what is usual before it. */
+/** Minimum number of nights that fits all faults and the normal nights before them. */
 export const leastNights = 12
 
 const usualNights = 4
 const planned = Object.keys(purposes) as readonly Purpose[]
 
-/** Chooses the fault of a night: the first nights show the usual, then each fault comes once, evenly spread. */
+/** Chooses the fault of a night: the first nights are normal, then each fault occurs once, evenly spaced. */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / planned.length)
   const since = night - usualNights
@@ -53,8 +53,8 @@ export const spentByOthers = 25
 const shownAlerts = 10
 
 /**
- * Credits above the floor for half a month of so many nights with so many queries, and for about two and a half nights
- * more: so many are there at first, and so many are added half way.
+ * Half of the credits for these nights and queries, including about five extra nights: this amount is available at
+ * first and added again halfway through.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
@@ -65,7 +65,7 @@ const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
   ...{ rival: null, feature: null, confirm: 1 },
 }
 
-/** Sets the demo's alert rules where there are none. */
+/** Loads the demo's alert rules if there are none. */
 export async function watchMonth(db: Database, list: string): Promise<void> {
   if ((await readAlertRules(db)).length > 0) return
   await replaceAlertRules(db, [
@@ -74,10 +74,10 @@ export async function watchMonth(db: Database, list: string): Promise<void> {
   ])
 }
 
-/** Summary at the end of a month. */
+/** Summary of a month. */
 export type MonthView = Awaited<ReturnType<typeof readMonth>>
 
-/** Reads the forecast, the nights that cannot be trusted, and the use of every credit. */
+/** Reads the forecast, the suspect nights, and the use of all credits. */
 export async function readMonth({ config, db, supplier }: Mill, list: string) {
   const { creditFloor: floor, maxAgeMs, renewal, zone } = config
   const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
@@ -94,12 +94,12 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
     nights: await listOddNights(db, list),
     alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
     sums: statement.sums,
-    // Those that are perhaps ours are a line for each call: their sum is enough here.
+    // Changes that may be ours have one line per call; their sum is sufficient here.
     events: events.filter(({ what }) => what !== 'perhaps ours'),
   }
 }
 
-/** The month for a person. */
+/** Formats the month for people. */
 export function monthLines({
   account,
   zone,
@@ -122,7 +122,7 @@ export function monthLines({
   ]
 }
 
-/** The month for programs. */
+/** Formats the month as JSON. */
 export function monthJson({ forecast, nights, alerts, sums, events }: MonthView) {
   const [suspects, odd] = [true, false].map((suspect) =>
     nights
@@ -148,7 +148,7 @@ const answerTables = [
   'search_related_searches',
 ] as const
 
-/** How many rows each table of answers holds. */
+/** Number of rows in each table of answers. */
 export async function countRows(db: Database): Promise<readonly (readonly [string, number])[]> {
   const counts: (readonly [string, number])[] = []
   for (const table of answerTables) {
@@ -161,7 +161,7 @@ export async function countRows(db: Database): Promise<readonly (readonly [strin
   return counts
 }
 
-/** The question that the demo asks: written as an analyst would type it. */
+/** SQL query used in the demo, written as an analyst would. */
 export const question = `select d.host, count(distinct s.query_id) as queries, min(o.position) as best
 from searches s
 join organic_results o on o.search_id = s.id
@@ -171,7 +171,7 @@ group by d.host
 order by queries desc, d.host
 limit 5`
 
-/** Its answer. */
+/** Result of the query. */
 export async function askQuestion(
   db: Database,
 ): Promise<readonly { host: string; queries: number; best: number }[]> {
@@ -183,7 +183,7 @@ export async function askQuestion(
   return rows
 }
 
-/** True when the tables hold an answer that was paid for with real credits. */
+/** True if the database contains an answer paid for with real credits. */
 export async function hasLiveAnswers(db: Database): Promise<boolean> {
   const live = await db
     .selectFrom('searches')
@@ -194,7 +194,7 @@ export async function hasLiveAnswers(db: Database): Promise<boolean> {
   return live !== undefined
 }
 
-/** Runs a reading in a transaction in which a list is bought anew each night, and rolls it back. */
+/** Reads in a transaction with a temporary nightly schedule for a list, and rolls it back. */
 async function imagineSchedule<T>(
   db: Database,
   { list, zone }: { readonly list: string; readonly zone: string },

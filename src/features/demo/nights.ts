@@ -1,4 +1,4 @@
-// Runs the nights of the demo, one after the other.
+// Runs the nights of the demo one after the other.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -21,16 +21,16 @@ import {
   supplyOf,
 } from './month.ts'
 
-/** The list that the demo buys. */
+/** List that the demo buys. */
 export const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
-/** How a drain of the demo is watched and stopped. */
+/** Controls for a drain of the demo. */
 interface Draining {
   readonly signal: AbortSignal
   readonly tell: (line: string) => void
 }
 
-/** The sample list, from file to answered tables, as enqueue and work do it. */
+/** Processes the sample list from file to answers, as enqueue and work do. */
 export async function runSample(mill: Mill, options: Draining): Promise<Summary> {
   const runDate = localDate(mill.config.zone, new Date())
   await planSample(mill, {
@@ -42,30 +42,30 @@ export async function runSample(mill: Mill, options: Draining): Promise<Summary>
   return drain(mill, options)
 }
 
-/** A history that is bought, day after day. */
+/** A history to be bought day by day. */
 interface History extends Draining {
   readonly nights: number
-  /** Tells the service which day it is. */
+  /** Sets the date in the service. */
   readonly setDay: (day: Date) => void
   readonly list: string
-  /** Null: nothing goes wrong. */
+  /** Null if there are no faults. */
   readonly stage: MonthStage | null
-  /** True: in the second half each query is asked as often as its own history says. */
+  /** If true, queries rest in the second half depending on their history. */
   readonly rests?: boolean
 }
 
-/** One run a day, oldest first, through the pipeline itself. */
+/** Runs one run per day, oldest first, through the real pipeline. */
 export async function runNights(
   mill: Mill,
   { nights, setDay, list, stage, rests = false, ...options }: History,
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today: a list that rests would find all of its queries answered tonight.
+    // The sample was bought today, so a resting list would find all of its queries answered tonight.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // Dates of the past are bought today: the list's name marks them as a history that was made, not lived.
+    // The dates are in the past but the answers are bought today; the list's name marks the history as simulated.
     const purpose = stage === null ? null : setTheStage(stage, nights - 1 - ago, nights)
     const adaptive = rests && ago < nights / 2
     const asked = { listName: list, runDate, longestDays: usualLongestDays }
@@ -75,7 +75,7 @@ export async function runNights(
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.tell(`${runDate}: nothing answered${marked}`)
-      // As the night after it would: what it left is not bought any more.
+      // As the following night would: remaining tasks are not bought any more.
       await cancelRun(mill.db, run)
       await endRuns(mill.db, options.tell)
       continue
@@ -87,7 +87,9 @@ export async function runNights(
   return last
 }
 
-/** Sets up the fault of a night; early on another program spends credits, and half way the account is topped up. */
+/**
+ * Sets up the fault of a night. Early on, another program spends credits; halfway through, the account is topped up.
+ */
 function setTheStage(stage: MonthStage, night: number, nights: number): Purpose | null {
   const purpose = purposeOf(night, nights)
   stage.set(purpose)

@@ -1,24 +1,24 @@
-// Which related searches are taken: new, wanted, promising.
+// Selects related searches to add: new, wanted and promising ones.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import { checkText } from '../../core/lists/values.ts'
 import type { RelatedQuery } from './statements.ts'
 
-/** Rules by which related searches are taken. */
+/** Rules for selecting related searches. */
 export interface TakingRules {
   readonly wanted: TextFilter
-  /** Queries that are there already: nothing that resembles one of them is taken. */
+  /** Existing queries: nothing similar to one of them is added. */
   readonly there: Iterable<Query>
-  /** How the list is written. */
+  /** Scripts used in the list. */
   readonly scripts: ReadonlySet<string>
   /** Expected price of a query. */
   readonly price: (query: Query) => number
-  /** Most credits that all of them together may be expected to cost. */
+  /** Maximum expected cost of all of them together. */
   readonly credits: number
 }
 
-/** Why related searches were not taken. */
+/** Counts of related searches not selected, by reason. */
 interface LeftOut {
   unwanted: number
   twins: number
@@ -26,17 +26,17 @@ interface LeftOut {
   unusable: number
 }
 
-/** Related searches that were taken, the most promising first. */
+/** Selected related searches, most promising first. */
 export interface Chosen {
   readonly queries: readonly RelatedQuery[]
   readonly leftOut: Readonly<LeftOut>
-  /** How many of the candidates were looked at before there was enough. */
+  /** Number of candidates examined before there were enough. */
   readonly looked: number
-  /** True: the next one would have cost more than there was left. */
+  /** True if the next one would have exceeded the budget. */
   readonly short: boolean
 }
 
-/** Takes candidates in their order until the credits are spoken for. */
+/** Selects candidates in order until the credits are allocated. */
 export async function choose(
   pages: AsyncIterable<readonly RelatedQuery[]>,
   choice: TakingRules,
@@ -77,21 +77,21 @@ function reasonAgainst(
   return known.has(likeness(candidate)) ? 'twins' : null
 }
 
-/** Equal for queries that would find nearly the same pages: with more results asked for as well. */
+/** Key that is equal for queries with nearly the same results, even with a different number of results. */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
 
-/** Tells of a text whether it is wanted. */
+/** Returns true if a text is wanted. */
 export type TextFilter = (text: string) => boolean
 
-/** Values of --match and --not; each may have been given several times. */
+/** Values of --match and --not; each may be repeated. */
 export interface TypedFilter {
   readonly match?: readonly string[]
   readonly not?: readonly string[]
 }
 
-/** Reads a filter: a text fits at least one --match, if there is any, and no --not. */
+/** Builds a filter: a text must match at least one --match, if any are given, and no --not. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))
@@ -121,7 +121,7 @@ function readExpression(flag: string, typed: string, source: string): TextFilter
   }
 }
 
-// Written without blanks between words: there, a part of the text is all that can be looked for.
+// These scripts have no blanks between words, so only substrings can be matched.
 const unparted =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
@@ -133,7 +133,7 @@ function holdsAll(words: readonly string[]): TextFilter {
   }
 }
 
-/** Ways of writing by the names that Unicode gives them; those that one language writes with stand together. */
+/** Scripts by their Unicode names; those used together by one language are grouped. */
 const knownScripts: readonly (readonly [string, RegExp])[] = [
   ['Latin', /\p{Script=Latin}/u],
   ['Cyrillic', /\p{Script=Cyrillic}/u],
@@ -147,7 +147,7 @@ const knownScripts: readonly (readonly [string, RegExp])[] = [
   ['Thai', /\p{Script=Thai}/u],
   ['Georgian', /\p{Script=Georgian}/u],
   ['Armenian', /\p{Script=Armenian}/u],
-  // Chinese and Japanese share their signs: of a short text nobody can tell which of the two it is.
+  // Chinese and Japanese share characters, so short texts can't be assigned to one of them.
   ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
   ['Hangul', /\p{Script=Hangul}/u],
 ]
@@ -156,7 +156,7 @@ const letter = /\p{L}/u
 const latin = 'Latin'
 const other = 'other'
 
-/** The ways of writing whose letters a text holds. */
+/** Scripts of the letters in a text. */
 function scriptsOf(text: string): ReadonlySet<string> {
   if (/^[\u0020-\u007e]*$/.test(text)) return new Set(/[a-z]/i.test(text) ? [latin] : [])
   const found = new Set<string>()
@@ -167,24 +167,24 @@ function scriptsOf(text: string): ReadonlySet<string> {
   return found
 }
 
-/** All ways of writing of some texts. */
+/** Scripts of all letters in some texts. */
 export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) for (const script of scriptsOf(text)) found.add(script)
   return found
 }
 
-/** True for a text that is written as a list is: Latin names may stand in it, but not alone. */
+/** True for a text in the scripts of a list; it may contain Latin names, but not only those. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf(text)]
   if (own.some((script) => script !== latin && !list.has(script))) return false
   return own.length === 0 || own.some((script) => list.has(script))
 }
 
-// Signs that part words; those inside of words stay: "node.js", "c++" and "c#" are three different things.
+// Separators between words. Punctuation inside words is kept: "node.js", "c++" and "c#" are distinct.
 const between = /[\s\p{Pd}_/,;:!?"'`’‘“”«»()[\]{}]+/u
 
-/** The words of a text, in lower case. */
+/** Words of a text in lower case. */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
@@ -193,12 +193,14 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** Equal for texts that differ in nothing but the order of their words, a plural, a hyphen or a capital letter. */
+/** Key that is equal for texts that differ only in word order, plurals, hyphens or capital letters. */
 export function twinKey(text: string): string {
   return [...new Set(wordsOf(text).map(singular))].toSorted().join(' ')
 }
 
-/** As English, Spanish, French and Portuguese form most plurals: a key to compare by, not a word. */
+/**
+ * Strips common plural endings of English, Spanish, French and Portuguese; the result is a comparison key, not a word.
+ */
 function singular(word: string): string {
   if (word.length < 4 || !/^\p{L}+$/u.test(word)) return word
   return word

@@ -1,4 +1,4 @@
-// The expand command: takes related searches of a list, round by round.
+// The expand command: adds related searches of a list, round by round.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
@@ -11,7 +11,7 @@ import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
 import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
 import { type BroughtRound, readBrought, type RelatedQuery } from './statements.ts'
 
-/** Takes the most promising related searches of a list into a list of their own, round by round. */
+/** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
   const { options: flags, env, closers } = call
   const config = readConfig(env)
@@ -38,13 +38,13 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // What is only previewed says by its exit code whether it fits, as that of every purchase does.
+  // As for every purchase, the exit code of a preview tells whether it fits.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 
 const shownQueries = 20
 
-/** Lines about the queries that would be taken, and their expected price. */
+/** Lines about the selected queries and their expected price. */
 function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const { queries, answered, candidates, looked } = found
   const shown = queries.slice(0, shownQueries)
@@ -60,7 +60,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   ]
 }
 
-/** The column of what is asked besides the text is there where one of them asks anything. */
+/** The column of parameters is shown if any query has one. */
 function queryTable(queries: readonly RelatedQuery[]): string {
   const variants = queries.map(variantOf)
   const varied = variants.some((variant) => variant !== '')
@@ -82,7 +82,7 @@ function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
     .join(', ')
 }
 
-/** Why some of those that were looked at are not taken; empty when all are. */
+/** Why some examined candidates were not selected; empty if all were. */
 function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
   const { unwanted, twins, other_script: script, unusable } = leftOut
   const reasons = [
@@ -169,7 +169,7 @@ function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandO
   return `nothing is left to take of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
 }
 
-/** Table of the rounds, and whether the newest one brought less than the one before. */
+/** Table of the rounds, and whether the newest one yielded less than the previous one. */
 function roundLines(rounds: readonly BroughtRound[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
@@ -189,7 +189,7 @@ function roundLines(rounds: readonly BroughtRound[]): string[] {
   return [table, ...lessonLine(rounds)]
 }
 
-/** Cells of a round: one without answers has brought nothing yet, which is not the same as nothing. */
+/** Cells of a round; without answers, its yield is still unknown rather than zero. */
 function cellsOf(round: BroughtRound): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)
@@ -212,7 +212,7 @@ function rate(value: number | null): string {
   return value === null ? '' : value.toFixed(1)
 }
 
-/** Report of a finished expansion for programs. */
+/** JSON report of a finished expansion. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
   { kind, round, run, stand, found, again }: ExpandOutcome,

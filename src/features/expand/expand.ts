@@ -1,4 +1,4 @@
-// Expands a list by the related searches of its answers, round after round, within a budget.
+// Expands a list by the related searches in its answers, round by round, within a budget.
 import { typed } from '../../base/cli/text.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
@@ -39,18 +39,18 @@ import {
   TakenElsewhere,
 } from './statements.ts'
 
-/** How an expansion speaks with whoever started it. */
+/** Callbacks for user interaction. */
 export interface ExpandTalk {
   readonly dryRun: boolean
   readonly yes: boolean
-  /** Shows what would be taken, before anybody is asked. */
+  /** Shows what would be added, before asking for confirmation. */
   readonly show: (found: Takeable) => void
   readonly ask: AskPerson
 }
 
-/** Queries that can be taken, and why others were left out. */
+/** Queries that can be added, and why others were not selected. */
 export interface Takeable extends Chosen, Frontier {
-  /** The earliest round whose answers name it; 0 is the list itself. */
+  /** Earliest round whose answers contain them; 0 is the list itself. */
   readonly from: number
   readonly preview: Preview
 }
@@ -61,18 +61,18 @@ export interface ExpandOutcome {
   readonly round: number
   readonly run: number | null
   readonly stand: ExpansionStand
-  /** Null where nothing new was chosen. */
+  /** Null if nothing new was selected. */
   readonly found: Takeable | null
-  /** Queries of a run that was planned anew, without anything having been taken. */
+  /** Queries of a run that was planned again without adding any. */
   readonly again: number
-  /** The new budget of an open run that had more than the typed credits leave it; null: it keeps its own. */
+  /** New budget of an open run that was allowed more than the remaining credits; null if unchanged. */
   readonly lowered: number | null
 }
 
-// Each time somebody else was first, something was done: more often than this nobody can be.
+// Each retry means that another process made progress, so more retries than this are impossible.
 const mostTries = 20
 
-/** Does the next thing: waits for workers, plans what is unasked, or takes the most promising related searches. */
+/** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
 export async function expand(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -101,7 +101,7 @@ interface Doing {
   readonly talk: ExpandTalk
 }
 
-/** Null: somebody else was first, and it stands differently now. */
+/** Returns null if another process was first and the state has changed. */
 async function doStep(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -118,7 +118,7 @@ async function doStep(
       if (talk.dryRun || stand.into === null) return waiting
       const expanding = { into: stand.into, origin: desk.supplier.origin }
       const lowered = await lowerBudget(desk.db, expanding, order.credits)
-      // A crash between planning and queueing leaves a run that no worker was told of.
+      // After a crash between planning and queueing, no worker knows about the run, so queue it again.
       await queueAgain(desk, stand)
       return { ...waiting, lowered }
     }
@@ -204,7 +204,9 @@ function* texts(queries: readonly Query[]): Generator<string> {
 
 const bands = priorities.last - priorities.usual + 1
 
-/** The most promising fifth is bought first, so that what a stop leaves over is worth least. */
+/**
+ * Divides the queries into five priority bands, most promising first, so that a stop leaves the least valuable ones.
+ */
 function inBands(
   queries: readonly RelatedQuery[],
 ): (RelatedQuery & { readonly priority: number })[] {
@@ -220,32 +222,32 @@ function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
   )
 }
 
-/** The next step of an expansion. */
+/** Next step of an expansion. */
 type ExpandStep =
-  /** The workers have not answered what was taken. */
+  /** Workers have not answered all added queries yet. */
   | { readonly kind: 'wait'; readonly round: number }
-  /** Taken queries that were never asked come first: their planning broke off, or credits did not reach. */
+  /** Added queries that were never bought come first: their planning was interrupted, or credits ran out. */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
-  /** Credits are left, and answers of these rounds may name more. */
+  /** Credits are left, and answers of these rounds may contain more related searches. */
   | { readonly kind: 'take'; readonly from: number; readonly until: number; readonly share: number }
-  /** The credits are used. */
+  /** The credits are used up. */
   | { readonly kind: 'spent' }
 
-/** The rounds of an expansion so far, and the credits that are left. */
+/** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsStanding {
   readonly rounds: readonly Round[]
   /** True while a run of the list is open. */
   readonly busy: boolean
   readonly depth: number
-  /** Credits that are left of those that were typed. */
+  /** Remaining credits of the typed budget. */
   readonly left: number
   /** Highest price of a query. */
   readonly price: number
 }
 
 /**
- * A round begins when the former one is done. Credits are shared out evenly over the rounds to come; what is left when the
- * last one is done goes to the most promising of all rounds.
+ * Decides the next step. A round starts when the previous one is done. Credits are divided evenly among the remaining
+ * rounds; what is left after the last one is spent on the most promising queries of all rounds.
  */
 export function nextRound({ rounds, busy, depth, left, price }: RoundsStanding): ExpandStep {
   const newest = rounds.at(-1)
@@ -259,17 +261,17 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsStanding):
   return { kind: 'take', from: done, until: done, share }
 }
 
-/** Parts of the program that an expansion uses. */
+/** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Queries and price of a purchase, before it is agreed to. */
+/** Queries and price of a purchase, before confirmation. */
 interface Preview {
   readonly queries: number
   readonly estimate: Estimate
   readonly balance: Balance
 }
 
-/** Foresees what these queries will cost, beside everything that is open. */
+/** Estimates the cost of these queries, in addition to all open tasks. */
 async function preview(
   desk: ExpandDesk,
   { funds, left }: ExpansionStand,
@@ -284,13 +286,13 @@ async function preview(
   return { queries: queries.length, estimate, balance }
 }
 
-/** Caps an estimate at the budget: nothing above it is ever bought. */
+/** Caps an estimate at the budget, which is never exceeded. */
 function withinBudget({ credits, worst, basis }: Estimate, budget: number): Estimate {
   const most = (found: number | null) => (found === null ? null : Math.min(found, budget))
   return { credits: most(credits), worst: most(worst), basis }
 }
 
-/** Asks a person before live credits are spent by the thousand, as for every other purchase. */
+/** Asks for confirmation of large purchases with live credits, as for every other purchase. */
 async function agreed(
   { origin }: Mill['supplier'],
   { queries, estimate }: Preview,
@@ -300,7 +302,7 @@ async function agreed(
   return askToBuy(queries, ask, 'nothing was taken or queued')
 }
 
-/** Plans a run of what was taken and is unasked, as every list is planned; null: somebody else does so just now. */
+/** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */
 async function planUnasked(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -328,17 +330,17 @@ async function planUnasked(
   }
 }
 
-/** An answer that is there is never bought again here, however old it is. */
+/** Existing answers are never bought again here, however old they are. */
 const mostAgeMs = 36_500 * dayMs
 
-/** How an expansion stands. */
+/** State of an expansion. */
 interface ExpansionStand {
-  /** The list that is expanded. */
+  /** Id of the list being expanded. */
   readonly list: number
-  /** The list that takes; null: nothing was taken yet. */
+  /** Id of the target list; null if nothing was added yet. */
   readonly into: number | null
   readonly rounds: readonly Round[]
-  /** Runs of the list that takes which are not done. */
+  /** Unfinished runs of the target list. */
   readonly openRuns: readonly number[]
   readonly used: number
   readonly left: number
@@ -347,7 +349,7 @@ interface ExpansionStand {
 
 type Source = Pick<Mill, 'db' | 'supplier'>
 
-/** Reads everything that decides what is to be done next. */
+/** Reads everything needed to decide the next step. */
 async function readStand({ db, supplier }: Source, order: ExpandOrder): Promise<ExpansionStand> {
   const { list, into } = await findLists({ db }, order)
   const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
@@ -367,7 +369,7 @@ async function readStand({ db, supplier }: Source, order: ExpandOrder): Promise<
   }
 }
 
-/** The list that is expanded and the one that takes; neither may be something else than that. */
+/** Finds the source and target lists; rejects lists that are in use for something else. */
 async function findLists(
   { db }: Pick<Source, 'db'>,
   order: ExpandOrder,
@@ -388,7 +390,7 @@ async function findLists(
   )
 }
 
-/** Gives the expected price of a query: never less than a credit, so that credits always end. */
+/** Returns the expected price of a query: at least one credit, so that the budget is always used up eventually. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {
@@ -397,7 +399,7 @@ function expectedPrice({ costs }: Funds): (query: Query) => number {
   }
 }
 
-/** Gives the highest price of the cheapest kind of query: with less than that nothing can be bought. */
+/** Returns the highest price of the cheapest class: with less than that, nothing can be bought. */
 function leastPrice({ costs }: Funds): number {
   return costs.length === 0 ? 1 : Math.max(1, Math.min(...costs.map(({ dearest }) => dearest)))
 }

@@ -1,4 +1,4 @@
-// Flags of `npm run expand`, checked.
+// Flags of `npm run expand`, validated.
 import { countFlag, wholeFlag } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { typedName } from '../../core/enqueue/flags.ts'
@@ -15,22 +15,22 @@ export interface ExpandFlags extends TypedFilter {
   readonly json?: true
 }
 
-/** Checked settings of an expansion. */
+/** Validated settings of an expansion. */
 export interface ExpandOrder {
   readonly list: string
-  /** Name of the list that takes. */
+  /** Name of the target list. */
   readonly into: string
-  /** Most credits that all rounds may use together. */
+  /** Maximum credits for all rounds together. */
   readonly credits: number
   readonly depth: number
   readonly wanted: TextFilter
 }
 
 const mostDepth = 20
-// Without a comma or a blank: names of lists are typed, and divided by commas where there are several.
+// No comma or blank: list names are typed, and separated by commas.
 const ending = '-expanded'
 
-/** Checks what was typed, before anything is opened. */
+/** Validates the flags before anything is opened. */
 export function readOrder(flags: ExpandFlags): ExpandOrder {
   const { list, as, credits, depth } = flags
   if (list === undefined || list.trim() === '') {

@@ -1,4 +1,4 @@
-// Statements of expansions: their rounds, and the related searches to choose from.
+// Statements of expansions: their rounds, and the candidate related searches.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
@@ -6,24 +6,24 @@ import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
 
-/** A list that takes related searches, and answers of which making lead to them. */
+/** A target list, and the origin of the answers used. */
 export interface Expanding {
   readonly into: number
   readonly origin: string
 }
 
-/** How far what was taken is. */
+/** Progress of a round. */
 export interface Round {
   readonly round: number
   readonly queries: number
-  /** Taken, and in no run yet. */
+  /** Added, but not in any run yet. */
   readonly unplanned: number
   readonly open: number
-  /** Never asked, since the budget was spent or the run was cancelled. */
+  /** Never bought, because the budget was used up or the run was cancelled. */
   readonly unasked: number
 }
 
-/** The rounds of a list so far. */
+/** Rounds of a list so far. */
 export async function readRounds(
   db: Database,
   { into, origin }: Expanding,
@@ -44,7 +44,7 @@ export async function readRounds(
   return rows
 }
 
-/** Credits that the runs of the list have used or set aside, with the bound of each call whose cost is not known. */
+/** Credits used or reserved by the list's runs, including the bound of each call with an unknown cost. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { rows } = await sql<{ used: number }>`
     select coalesce(sum(case
@@ -61,7 +61,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return only(rows).used
 }
 
-/** Runs that still have something of the list to buy. */
+/** Unfinished runs with open tasks of the list. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const { rows } = await sql<{ id: number }>`
     select id
@@ -72,7 +72,7 @@ export async function readOpenRuns(db: Database, into: number): Promise<readonly
   return rows.map(({ id }) => id)
 }
 
-/** The queries that lists hold, or held once. */
+/** Queries that are or were on these lists. */
 export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
   const { rows } = await sql<Query>`
     select distinct queries.q, queries.location, queries.hl, queries.gl, queries.num, queries.device
@@ -82,7 +82,7 @@ export async function readHeld(db: Database, lists: readonly number[]): Promise<
   return rows
 }
 
-/** Name of the list whose related searches a list took; null: it took none. */
+/** Name of the list that a list was expanded from; null: none. */
 export async function expandedFrom(db: Database, list: number): Promise<string | null> {
   const { rows } = await sql<{ name: string }>`
     select lists.name
@@ -93,19 +93,22 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
   return rows[0]?.name ?? null
 }
 
-/** Related searches to be taken into a list of their own. */
+/** Related searches to be added to a target list. */
 interface Taking {
-  /** Name of the list that takes. */
+  /** Name of the target list. */
   readonly name: string
-  /** The list that is expanded. */
+  /** Id of the list being expanded. */
   readonly source: number
   readonly origin: string
   readonly queries: readonly (RelatedQuery & { readonly priority: number })[]
-  /** Queries that the list had taken when these were chosen. */
+  /** Number of queries the target list had when these were selected. */
   readonly before: number
 }
 
-/** Takes them all or none; null: another program has taken some meanwhile, which the choice knew nothing of. */
+/**
+ * Adds all or none; null if another process has added some in the meantime, which the selection did not take into
+ * account.
+ */
 export async function takeExpansions(db: Database, taking: Taking): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
@@ -162,8 +165,8 @@ async function countTaken(trx: Transaction, { into, origin }: Expanding): Promis
 }
 
 /**
- * Makes those that are in no run yet, and those that were never asked, the newest reading of the list, from which a run is
- * planned. A call tells it from what was asked and failed.
+ * Makes unplanned and never-bought queries the current members of the list, from which a run is planned. Queries with a
+ * call were bought and failed, so they are not included.
  */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
   await sql`
@@ -195,8 +198,8 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 }
 
 /**
- * Leaves the open run of a list, of which there is one at most, no more than what its expansion may still use; gives its
- * budget where that is less than it was. Its row is locked, so that nothing is bought between the looking and the writing.
+ * Limits the budget of the list's open run, of which there is at most one, to what its expansion may still use; returns
+ * the new budget if it was lowered. The row is locked, so that nothing is bought between reading and writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -221,12 +224,12 @@ export async function lowerBudget(
   })
 }
 
-/** Something else planned the same queries, or changed them meanwhile: this plan is undone. */
+/** Error if another process planned or changed the same queries in the meantime; this plan is rolled back. */
 export class TakenElsewhere extends Error {}
 
 /**
- * Notes the run that a plan made of what was unasked, within its transaction. Runs before it may use no more than they did:
- * together they never have more than what is left for this one beside it.
+ * Records the run planned for these queries, within its transaction. Earlier runs are limited to what they have used,
+ * so that together they never exceed the remaining credits.
  */
 export async function recordRun(
   trx: Transaction,
@@ -252,7 +255,7 @@ export async function recordRun(
       and kind = 'manual'
       and state in ('done', 'cancelled')
       and budget > spent + reserved`.execute(trx)
-  // All that was ever taken is in the list, not the newest of it alone.
+  // The list contains all queries ever added, not only the newest.
   await sql`
     update list_queries
     set last_seen = newest.last_seen
@@ -288,7 +291,7 @@ export interface BroughtRound {
   readonly new_domains_per_credit: number | null
 }
 
-/** The rounds of a list that took related searches, from answers of an origin. */
+/** Rounds of an expanded list, from answers of an origin. */
 export async function readBrought(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -306,7 +309,7 @@ export async function readBrought(
   })
 }
 
-/** A round of a list that took related searches, with the list. */
+/** A round of an expanded list, with its list. */
 export interface FrontierRound extends Pick<
   BroughtRound,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -316,7 +319,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** Every round that was answered, of all lists, from answers of the kinds that are shown. */
+/** All answered rounds of all lists, from answers of the shown origins. */
 export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
   const { rows } = await sql<FrontierRound>`
     select list, round, answers, credits_used, pages, new_pages, domains, new_domains
@@ -326,20 +329,20 @@ export async function readFrontierRounds(db: Database): Promise<readonly Frontie
   return rows
 }
 
-/** Whose answers are asked for what they call related. */
+/** Selects the answers whose related searches are candidates. */
 export interface FrontierSources {
-  /** The list that is expanded. */
+  /** Id of the list being expanded. */
   readonly list: number
-  /** The list that takes; null: it is not there yet. */
+  /** Id of the target list; null if it does not exist yet. */
   readonly into: number | null
-  /** 0 is the list itself, 1 what was taken first; answers of these rounds name what is to be taken. */
+  /** Rounds whose answers are used: 0 is the list itself, 1 the first added queries. */
   readonly from: number
   readonly until: number
   readonly origin: string
   readonly api: string
 }
 
-/** A related search that no query of ours asks, in the words of one. */
+/** A related search that is not a query yet, as a query. */
 export interface RelatedQuery extends Query {
   readonly round: number
   readonly from_query: string
@@ -348,16 +351,16 @@ export interface RelatedQuery extends Query {
   readonly weight: number
 }
 
-/** Related searches to choose from. */
+/** Candidate related searches. */
 export interface Frontier {
-  /** Queries whose newest answers were asked. */
+  /** Number of queries whose newest answers were used. */
   readonly answered: number
   readonly candidates: number
 }
 
 /**
- * Puts all candidates into temporary tables, the most promising first, until the transaction ends. A related search is
- * asked as its source was: in the same language, country and place, for the same device and number of results.
+ * Stores all candidates in temporary tables of the transaction, most promising first. A related search has the
+ * parameters of its source query: language, country, place, device and number of results.
  */
 export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {
   await prepareReading(trx, { origins: sources.origin })
@@ -371,7 +374,7 @@ export async function rankFrontier(trx: Transaction, sources: FrontierSources): 
   return only(rows)
 }
 
-/** The queries whose answers are asked, each with its newest one and what it counts. */
+/** Collects the source queries, each with its newest answer and its weight. */
 async function gatherSources(
   trx: Transaction,
   { list, into, from, until, origin, api }: FrontierSources,
@@ -401,7 +404,7 @@ async function gatherSources(
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
 }
 
-/** Gathers the related searches of these answers, as queries are written: each text once, however many name it. */
+/** Collects the distinct related searches of these answers, normalized like queries. */
 async function gatherTexts(trx: Transaction): Promise<void> {
   await sql`
     create temporary table frontier_texts on commit drop as
@@ -416,7 +419,7 @@ async function gatherTexts(trx: Transaction): Promise<void> {
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
 }
 
-/** The texts that no query of ours asks there, by how many and how weighty queries name them. */
+/** Ranks new related searches by the number and weight of the queries they are related to. */
 async function rankTexts(trx: Transaction): Promise<void> {
   await sql`
     create temporary table frontier_ranked on commit drop as
@@ -454,7 +457,7 @@ async function rankTexts(trx: Transaction): Promise<void> {
 
 const pageSize = 2000
 
-/** The candidates of the transaction in their order. */
+/** Reads the transaction's candidates in order. */
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {

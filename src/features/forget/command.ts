@@ -1,4 +1,4 @@
-// The forget command: counts, asks, and forgets.
+// The forget command: counts what would be deleted, asks for confirmation, and deletes.
 
 import { domainToUnicode } from 'node:url'
 import { isDomain, siteName } from '../../base/address.ts'
@@ -42,7 +42,7 @@ export interface ForgetFlags extends TypedSubject {
   readonly json?: true
 }
 
-/** Forgets a list, a query or a domain, or says first what that would take away. */
+/** Forgets a list, a query or a domain, or shows a preview of what would be deleted. */
 export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
   checkFlags(options)
   const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
@@ -97,7 +97,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   return exits.done
 }
 
-/** Goes on with what broke off; true when there was anything. */
+/** Continues an interrupted command; returns true if there was one. */
 async function finishLeft(db: Database): Promise<boolean> {
   const left = await countLeft(db)
   if (left.queries + left.words === 0) return false
@@ -124,7 +124,7 @@ async function staysOf(db: Database, subject: Forgettable): Promise<Stays> {
   return { shared: 0, namesakes: [] }
 }
 
-/** Says now and then how far it is. */
+/** Reports the progress periodically. */
 function teller(): (gone: Gone) => void {
   let told = Date.now()
   return (gone) => {
@@ -158,7 +158,7 @@ function showTables(gone: Gone): void {
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
-/** Describes an obstacle and its remedy; null when there is none. */
+/** Describes an obstacle and its remedy; null if there is none. */
 export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
@@ -174,13 +174,13 @@ export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
   return `expected no schedule that reads ${what} again, got ${schedule}; take its line out of the file of schedules, or say enabled=no there, and try again when the scheduler has seen it (npm run nightly -- --show)`
 }
 
-/** Archived days that may name it, with the way to forget them as well; null: none. */
+/** Archived days that may contain it, with a way to forget them as well; null: none. */
 function awayObstacle({ days, since, until }: AwayDays): string | null {
   if (days === 0) return null
   return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
 }
 
-/** Notes on data that stays, or that this command cannot reach. */
+/** Notes on data that remains, or that this command can't reach. */
 function notesOf(
   subject: Forgettable,
   { shared, namesakes }: Stays,
@@ -232,7 +232,7 @@ function newAgain(subject: Forgettable): string {
   }
 }
 
-/** Flags that name the subject. */
+/** Flags that specify the subject. */
 interface TypedSubject {
   readonly list?: string
   readonly query?: string
@@ -244,7 +244,7 @@ interface TypedSubject {
   readonly device?: string
 }
 
-/** A subject, its description, and its queries. */
+/** A subject with its description and its queries. */
 interface FoundSubject {
   readonly subject: Forgettable
   readonly said: string
@@ -254,7 +254,7 @@ interface FoundSubject {
 const narrowing = ['place', 'language', 'country', 'num', 'device'] as const
 const mostNum = 100
 
-/** Refuses what does not say one thing. */
+/** Rejects flags that do not specify exactly one subject. */
 function checkFlags(flags: TypedSubject): void {
   const kinds = [flags.list, flags.query, flags.domain].filter((flag) => flag !== undefined)
   if (kinds.length !== 1) {
@@ -268,7 +268,7 @@ function checkFlags(flags: TypedSubject): void {
   }
 }
 
-/** Looks up what the flags name: null when there is no such list, query or host. */
+/** Finds the subject of the flags; null if there is no such list, query or host. */
 export async function findSubject(db: Database, flags: TypedSubject): Promise<FoundSubject | null> {
   checkFlags(flags)
   if (flags.list !== undefined) return findList(db, flags.list)
@@ -322,7 +322,7 @@ function readDomain(given: string): FoundSubject {
   }
 }
 
-/** Says that nothing of that name is there. */
+/** Throws an error saying that there is no such subject. */
 async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
@@ -335,14 +335,14 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
   )
 }
 
-/** Archived days that may name what is to be forgotten. */
+/** Archived days that may contain the subject. */
 interface AwayDays {
   readonly days: number
   readonly since: string | null
   readonly until: string | null
 }
 
-/** Which days of the archive may name it: files that cannot be emptied where they lie. */
+/** Finds archived days that may contain the subject; their files can't be edited in place. */
 async function awayDaysOf(db: Database, subject: Forgettable): Promise<AwayDays> {
   const { rows } = await sql<AwayDays>`
     select count(distinct a.run_date) as days, min(a.run_date) as since, max(a.run_date) as until
@@ -356,7 +356,7 @@ function namedBy(subject: Forgettable): RawBuilder<boolean> {
     case 'list':
       return sql`exists (select from runs r where r.run_date = a.run_date and r.list_id = ${subject.list.id})`
     case 'query':
-      // As a related search any day may name it, once a single answer did.
+      // As a related search, it may occur on any day, once a single answer contains it.
       return sql`
         exists (
           select

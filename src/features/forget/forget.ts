@@ -1,4 +1,4 @@
-// Forgets a list, words, a host: step by step, so that a killed one goes on.
+// Deletes all data about a list, text or host, in steps that can be resumed after an interruption.
 
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
@@ -55,7 +55,7 @@ function wantedOf(subject: Forgettable): WantedTexts {
     }
     case 'query': {
       const queries = queriesOf(subject.ids)
-      // Texts do not say which of the queries of one text they are about.
+      // Free text does not tell which query with the same text it refers to.
       const pattern = subject.all ? wordPattern([subject.q]) : null
       return { pattern, list: null, queries, domain: false }
     }
@@ -70,7 +70,7 @@ function queriesOf(ids: readonly string[]) {
   return sql<{ query_id: string }>`select query_id from unnest(${ids}::uuid[]) as q (query_id)`
 }
 
-/** Counts what would go, by table, and changes nothing. */
+/** Counts the rows that would be deleted, by table; changes nothing. */
 export async function countSubject(db: Database, subject: Forgettable): Promise<Gone> {
   const texts = await forgetTexts(db, wantedOf(subject), { keep: true })
   return addGone(texts, await countFacts(db, subject))
@@ -95,7 +95,7 @@ async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
   return addGone(addGone(noted, sayings), await countQueries(db, ids))
 }
 
-/** Does something, and takes it back. */
+/** Runs work in a transaction and rolls it back. */
 async function undone<T>(db: Database, look: (trx: Database) => Promise<T>): Promise<T> {
   const trx = await db.startTransaction().execute()
   try {
@@ -105,7 +105,7 @@ async function undone<T>(db: Database, look: (trx: Database) => Promise<T>): Pro
   }
 }
 
-/** Forgets, in portions that are whole by themselves; done again after it broke off it goes on. */
+/** Forgets in atomic batches; if interrupted, calling it again continues. */
 export async function forgetSubject(
   db: Database,
   subject: Forgettable,
@@ -147,15 +147,15 @@ async function forgetRelated(db: Database, q: string, tell: TellGone): Promise<G
   return emptyFacts(db, null, tell)
 }
 
-/** Ends a list whose queries and members are gone: false when it was read again meanwhile. */
+/** Ends a list whose queries and members are deleted; returns false if it was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await endList(db, list)
-  // Sums that were kept meanwhile name the list.
+  // Sums stored in the meantime contain the list's name.
   await clearDays(db)
   return ended
 }
 
-/** Goes on with what an earlier forgetting left that broke off. */
+/** Continues an interrupted command. */
 export async function finishForgetting(db: Database, tell: TellGone): Promise<Gone> {
   const gone = addGone(await forgetQueries(db, tell), await forgetWords(db))
   await clearDays(db)
@@ -164,7 +164,7 @@ export async function finishForgetting(db: Database, tell: TellGone): Promise<Go
 
 const lockName = sql`hashtextextended('querymill forget', 0)`
 
-/** Runs while no other process forgets: null, when one does. */
+/** Runs work unless another process is forgetting; then returns null. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   return db.connection().execute(async (held) => {
     const { rows } = await sql<{
@@ -182,8 +182,8 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 const answersAtOnce = 1000
 
 /**
- * Empties what answers say of a domain, some answers at a time; their places stay, with nobody at them. Null: only what was
- * noted of their entities, topics and related queries goes.
+ * Clears the texts about a domain in answers, batch by batch; positions remain, without their holder. With null, only
+ * references to noted entities, topics and related queries are deleted.
  */
 async function emptyFacts(db: Database, name: DomainName | null, tell: TellGone): Promise<Gone> {
   const { last } = await db
@@ -202,7 +202,7 @@ async function emptyFacts(db: Database, name: DomainName | null, tell: TellGone)
   return gone
 }
 
-/** The answers of some calls in a row. */
+/** Answers of a range of calls. */
 class Portion {
   readonly #after: number
   readonly #until: number
@@ -255,7 +255,7 @@ class Portion {
     return sql<boolean>`${sql.ref(column)} > ${this.#after} and ${sql.ref(column)} <= ${this.#until}`
   }
 
-  /** Of its own results all texts go, of others those that name it. */
+  /** For the domain's own results, all texts are cleared; for others, those that mention it. */
   #emptyResults(pattern: string): RawBuilder<{ id: number }> {
     const own = leads('organic_results')
     const emptied = ['title', 'snippet', 'extra', 'as_given'].map((column) => {
@@ -282,7 +282,10 @@ class Portion {
       returning search_id as id`
   }
 
-  /** Bodies that hold it, and those of answers of which something was emptied: they would say what is no longer there. */
+  /**
+   * Deletes bodies that contain the domain, and those of answers that were changed, because they still have the old
+   * texts.
+   */
   #removeBodies(
     trx: Transaction<DB>,
     name: DomainName | null,
@@ -305,7 +308,7 @@ class Portion {
 
 const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
 
-/** Counts the rows that would go with queries, by table. */
+/** Counts the rows deleted with queries, by table. */
 async function countQueries(
   db: Database,
   queries: RawBuilder<{ query_id: string }>,

@@ -1,4 +1,4 @@
-// Takes lists and queries out of the tables in portions, and counts what stands in the way or stays.
+// Deletes lists and queries in batches, and finds obstacles and remaining data.
 
 import type { Database } from '../../base/database/database.ts'
 import { clock } from '../../base/database/clock.ts'
@@ -10,19 +10,19 @@ import { addGone, type Gone, patiently, removeAnswers, tally, touched } from './
 
 const listPortion = 2000
 
-/** A list that is to be forgotten. */
+/** A list to be forgotten. */
 export interface List {
   readonly id: number
   readonly name: string
 }
 
-/** The list of a name, unless it was forgotten. */
+/** Finds a list by name, unless it was forgotten. */
 export async function findLivingList(db: Database, name: string): Promise<List | null> {
   const living = db.selectFrom('lists').where('forgotten_at', 'is', null)
   return (await living.select(['id', 'name']).where('name', '=', name).executeTakeFirst()) ?? null
 }
 
-/** Queries that a list holds, or ever asked, and no other does. */
+/** Queries that only this list contains or has bought. */
 export const aloneIn = (list: number) => sql<{ query_id: string }>`
   select query_id from list_queries where list_id = ${list}
   union
@@ -37,7 +37,7 @@ export const aloneIn = (list: number) => sql<{ query_id: string }>`
   -- What a list that was forgotten left there for others goes with the last of them.
   where l.id <> ${list} and l.forgotten_at is null`
 
-/** Notes the queries that are this list's alone. */
+/** Records the queries that only this list has. */
 export async function noteAlone(db: Database, list: number): Promise<void> {
   await sql`
     insert into forgetting_queries (query_id, list_id)
@@ -45,7 +45,7 @@ export async function noteAlone(db: Database, list: number): Promise<void> {
     on conflict do nothing`.execute(db)
 }
 
-/** Rows of lists about queries; those of the list itself go last. */
+/** Tables of lists about queries; the rows of the list itself are deleted last. */
 export const sayingTables = [
   'list_query_history',
   'cadences',
@@ -53,7 +53,7 @@ export const sayingTables = [
   'list_queries',
 ] as const
 
-/** Takes from the list what it says of queries that others hold as well. */
+/** Deletes the list's data about queries that other lists also contain. */
 export async function forgetMembers(db: Database, list: number, tell: TellGone): Promise<Gone> {
   let gone: Gone = {}
   for (const table of sayingTables) {
@@ -78,8 +78,8 @@ function takeMembers(db: Database, table: string, list: number): Promise<number>
 }
 
 /**
- * The list itself, last of all: its runs and what they spent stay under a made-up name. False: it was read again
- * meanwhile. Whoever plans a list holds the same lock.
+ * Ends the list itself as the last step: its runs and their spending remain under a placeholder name. Returns false if
+ * it was read again in the meantime. Planning a list takes the same lock.
  */
 export async function endList(db: Database, { id, name }: List): Promise<boolean> {
   return patiently(() =>
@@ -106,7 +106,7 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
   )
 }
 
-/** Ends expansions of the list: related searches in other lists stay, without the query that they came from. */
+/** Ends expansions of the list: related searches in other lists remain, without their source query. */
 async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
   await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
   await trx
@@ -117,27 +117,27 @@ async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> 
     .execute()
 }
 
-/** In the place of the number of a query that is no more. */
+/** Placeholder for the id of a deleted query. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-// A portion holds the locks of its rows for as long as it takes: some thousand rows.
+// Batch sizes: locks are held for one batch of some thousand rows.
 const queriesAtOnce = 20
 const answersAtOnce = 200
 const tasksAtOnce = 2000
 
-/** Hears what went by now. */
+/** Called with the rows deleted so far. */
 export type TellGone = (gone: Gone) => void
 
 interface Portion {
   readonly queries: readonly string[]
   readonly answers: readonly number[]
-  /** True: there is nothing left to be done. */
+  /** True if nothing is left to do. */
   readonly done: boolean
 }
 
 /**
- * Forgets the queries of `forgetting_queries`, in portions that are whole by themselves: answers go with the tasks that
- * they are the answers of, calls stay with their money. A query that was taken up anew meanwhile is left alone.
+ * Forgets the queries in `forgetting_queries` in atomic batches: answers are deleted with their tasks; calls and their
+ * costs remain. A query in use again is skipped.
  */
 export async function forgetQueries(db: Database, tell: TellGone): Promise<Gone> {
   let gone: Gone = {}
@@ -178,7 +178,7 @@ async function choose(trx: Transaction<DB>): Promise<Portion> {
   return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
 }
 
-/** The tasks that were answered by these answers; without answers, those that never were. Looked up by key, run by run. */
+/** Selects the tasks answered by these answers, or without answers the unanswered ones. Uses the key, run by run. */
 async function choosePending(
   trx: Transaction<DB>,
   queries: readonly string[],
@@ -202,7 +202,7 @@ async function choosePending(
   return rows.map(({ id }) => id)
 }
 
-/** Takes tasks away and leaves their calls: what was charged, and for which run, and nothing of what was asked. */
+/** Deletes tasks but keeps their calls: their cost and run, without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<Gone> {
   const gone = await touched(
     trx,
@@ -218,7 +218,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
       .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
       .onConflict((conflict) => conflict.doNothing()),
   )
-  // An answer that comes late names a mark that no call has: it is not stored. Without one nobody asks for it again.
+  // Without the mark, a late answer matches no call and is not stored, and no process requests it again.
   const calls = await touched(
     trx,
     trx
@@ -239,8 +239,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * The queries themselves, of which nothing else is left. A list that is being planned would find a query in its table and
- * rest on it: none is written meanwhile, and one whose queries are written has its run as well.
+ * Deletes the queries once nothing else refers to them. A list being planned could refer to an existing query, so
+ * writes are locked out in the meantime; a list whose queries are committed has its run as well.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<Gone> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
@@ -273,7 +273,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     rows.map(({ id }) => id),
   )
-  // Those with an open task were taken up anew.
+  // Queries with an open task are in use again.
   await trx
     .deleteFrom('forgetting_queries')
     .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
@@ -281,7 +281,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
   return gone
 }
 
-/** Removes queries, and all that lists say of them. */
+/** Deletes queries, and all list data about them. */
 async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<Gone> {
   const gone: Record<string, number> = {}
   for (const table of [...sayingTables.toReversed(), 'expansions', 'alerts'] as const) {
@@ -304,10 +304,10 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
 
 const dayPortion = 10_000
 
-// Beside words that are still to go: whoever is killed has nothing else left that tells of the sums.
+// Stored with the words still to be deleted, as the only record after an interruption that the sums must be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
-/** Notes that sums are to be thrown away, for whoever goes on with a forgetting that broke off. */
+/** Records that sums must be deleted, so that an interrupted command can be continued. */
 export async function noteDays(db: Database): Promise<void> {
   await db
     .insertInto('forgetting_words')
@@ -316,7 +316,7 @@ export async function noteDays(db: Database): Promise<void> {
     .execute()
 }
 
-/** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
+/** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   const kept = ['finished_labels', 'finished_queries', 'finished_shares', 'finished_steps'] as const
@@ -349,7 +349,7 @@ async function clear(db: Database, table: string, where: ReturnType<typeof sql>)
   }
 }
 
-/** Days whose sums are kept. */
+/** Number of days with stored sums. */
 export async function countDays(db: Database): Promise<number> {
   const { days } = await db
     .selectFrom('finished_days')
@@ -361,15 +361,15 @@ export async function countDays(db: Database): Promise<number> {
 
 /** Obstacles to forgetting; each ends by itself or by a command. */
 export interface InTheWay {
-  /** Runs that are not over. */
+  /** Unfinished runs. */
   readonly runs: readonly number[]
-  /** Calls whose answer is out, or may still come. */
+  /** Calls whose answer is pending or may still arrive. */
   readonly calls: number
   /** Schedules that would read the list again. */
   readonly schedules: readonly string[]
 }
 
-/** As long as an answer may come late: a call, its storing and the server's grace are far shorter. */
+/** Maximum delay of a late answer; a call, its storing and the server's grace period are far shorter. */
 const lateAnswers = sql`interval '10 minutes'`
 
 async function waysOf(
@@ -425,10 +425,10 @@ export function inTheWayOfQueries(db: Database, ids: readonly string[]): Promise
   })
 }
 
-/** A query with its parameters, as it is kept. */
+/** A stored query with its parameters. */
 export type HeldQuery = Query & { readonly id: string }
 
-/** Queries with a text; of parameters that are named only those that say the same. */
+/** Finds queries with a text; parameters that are given must match. */
 export async function findHeldQueries(
   db: Database,
   q: string,
@@ -443,15 +443,15 @@ export async function findHeldQueries(
   return rows as HeldQuery[]
 }
 
-/** Related data that stays. */
+/** Related data that remains. */
 export interface Stays {
-  /** Queries of the list that others hold as well. */
+  /** Queries of the list that other lists also contain. */
   readonly shared: number
-  /** Lists and queries whose names hold the words. */
+  /** Lists and queries whose names contain the words. */
   readonly namesakes: readonly string[]
 }
 
-/** Finds related data that stays when a list goes. */
+/** Finds related data that remains when a list is forgotten. */
 export async function staysOfList(db: Database, { id }: List, pattern: string): Promise<Stays> {
   const { rows } = await sql<Stays>`
     select
@@ -466,7 +466,7 @@ export async function staysOfList(db: Database, { id }: List, pattern: string): 
   return only(rows)
 }
 
-/** Queries of lists that name it. */
+/** Queries of lists that mention the domain. */
 export async function staysOfDomain(db: Database, pattern: string): Promise<Stays> {
   const rows = await db
     .selectFrom('queries')

@@ -1,4 +1,4 @@
-// Finds and removes what answers say: the rows, and what only they name.
+// Finds and deletes contents of answers: the rows, and dictionary entries referenced only by them.
 
 import type { Database } from '../../base/database/database.ts'
 import {
@@ -12,7 +12,7 @@ import { type DictionaryTable, factTables } from '../../base/database/facts.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** A host, with every host below it, however it is spelled. */
+/** A host including all of its subdomains, in all spellings. */
 export interface DomainName {
   readonly spellings: readonly string[]
 }
@@ -22,12 +22,12 @@ function oneOf(words: readonly string[]): string {
   return `(?:${plain.join('|')})`
 }
 
-/** Words of people as a pattern: they stand alone, whatever is around them. */
+/** Pattern for typed words; they must stand alone. */
 export function wordPattern(words: readonly string[]): string {
   return `(?<![[:alnum:]])${oneOf(words)}(?![[:alnum:]])`
 }
 
-/** A domain as a pattern: with whatever stands before its first dot, and no further label behind it. */
+/** Pattern for a domain: any subdomain before it, and no further label after it. */
 export function domainPattern({ spellings }: DomainName): string {
   return `(?<![[:alnum:]-])${nameAndEnd(spellings)}`
 }
@@ -36,18 +36,20 @@ function nameAndEnd(spellings: readonly string[]): string {
   return `${oneOf(spellings)}(?![[:alnum:]-]|\\.[[:alnum:]])`
 }
 
-/** True for a body that holds it. Where texts stand as JSON, a letter before it may be the end of what a backslash begins. */
+/**
+ * True for a body that contains the domain. In JSON strings, a preceding letter may be the end of an escape sequence.
+ */
 export function inBody(name: DomainName): RawBuilder<boolean> {
   const afterEscape = String.raw`(?<=\\\\(?:[nrtbf]|u[0-9a-f]{4}))${nameAndEnd(name.spellings)}`
   const bytes = name.spellings
-    // `encode` writes bytes that are not ASCII as numbers.
+    // `encode` writes non-ASCII bytes as numbers.
     .filter((word) => /[^ -~]/.test(word))
     .map((word) => sql<boolean>`position(convert_to(${word}, 'UTF8') in body) > 0`)
   const text = sql<boolean>`encode(body, 'escape') ~* ${`${domainPattern(name)}|${afterEscape}`}`
   return sql<boolean>`(${sql.join([text, ...bytes], sql` or `)})`
 }
 
-/** The column of each dictionary that may name a domain. */
+/** Column of each dictionary that may contain a domain. */
 const spelled: Readonly<Record<DictionaryTable, RawBuilder<string>>> = {
   domains: sql`host`,
   pages: sql`url`,
@@ -56,7 +58,7 @@ const spelled: Readonly<Record<DictionaryTable, RawBuilder<string>>> = {
   related_searches: sql`q`,
 }
 
-/** Notes every address, host, entity, topic and related query that names it. */
+/** Records all pages, hosts, entities, topics and related queries that contain the domain. */
 export async function noteDomain(db: Database, name: DomainName): Promise<void> {
   const pattern = domainPattern(name)
   for (const [kind, text] of Object.entries(spelled)) {
@@ -79,7 +81,7 @@ export async function noteDomain(db: Database, name: DomainName): Promise<void> 
     .execute()
 }
 
-/** Notes the related query that asks for the same text. */
+/** Records the related query with the same text. */
 export async function noteRelated(db: Database, q: string): Promise<void> {
   await sql`
     insert into forgetting_words (kind, id)
@@ -92,12 +94,12 @@ function noted(kind: DictionaryTable, table: string, column: string): RawBuilder
     exists (select from forgetting_words w where w.kind = ${kind} and w.id = ${sql.ref(`${table}.${column}`)})`
 }
 
-/** True for a row of results or features that leads to what was noted. */
+/** True for a result or feature row that refers to a recorded page or domain. */
 export function leads(table: 'organic_results' | 'search_features'): RawBuilder<boolean> {
   return sql<boolean>`(${noted('pages', table, 'page_id')} or ${noted('domains', table, 'domain_id')})`
 }
 
-/** True for a row of an answer that has a text of its own and names it in any way. */
+/** True for an answer's row that contains the name in its own text or refers to it. */
 export const naming = {
   organic_results: (pattern: string) => sql<boolean>`(
     ${leads('organic_results')} or concat_ws(' ', title, snippet, extra::text, as_given::text) ~* ${pattern})`,
@@ -107,7 +109,7 @@ export const naming = {
     sql<boolean>`concat_ws(' ', extra::text, as_given::text) ~* ${pattern}`,
 }
 
-/** True for a row of an answer that only names something that was noted. */
+/** True for an answer's row that only refers to a recorded entry. */
 export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
   search_entities: noted('entities', 'search_entities', 'entity_id'),
   search_clusters: noted('clusters', 'search_clusters', 'cluster_id'),
@@ -118,7 +120,7 @@ export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
   ),
 }
 
-/** Counts the rows that would be emptied; null: only those that name noted words. */
+/** Counts the rows that would be cleared; null: only those that refer to recorded entries. */
 export async function countNoted(db: Database, name: DomainName | null): Promise<Gone> {
   const facts = name === null ? {} : factsNaming(domainPattern(name))
   const places = Object.entries({ ...facts, ...members })
@@ -148,12 +150,10 @@ function factsNaming(pattern: string): Readonly<Record<string, RawBuilder<boolea
   return Object.fromEntries(Object.entries(naming).map(([table, of]) => [table, of(pattern)]))
 }
 
-/** Tables with rows about an answer, which go with it. */
+/** Tables with rows about an answer, deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
-/**
- * Removes all that answers say, with their bodies. What they named is noted, to go when nobody names it any more.
- */
+/** Deletes answers with their bodies. Dictionary entries they refer to are recorded, to be deleted once unused. */
 export async function removeAnswers(
   trx: Transaction<DB>,
   answers: readonly number[],
@@ -185,7 +185,7 @@ export async function removeAnswers(
   return gone
 }
 
-/** Notes what these answers name. In the order of ids, as every writer of dictionaries. */
+/** Records the entries these answers refer to, in the order of ids, like every writer of dictionaries. */
 async function noteWords(trx: Transaction<DB>, answers: readonly number[]): Promise<void> {
   const ids = sql`${answers}::bigint[]`
   await sql`
@@ -210,31 +210,31 @@ async function noteWords(trx: Transaction<DB>, answers: readonly number[]): Prom
     on conflict do nothing`.execute(trx)
 }
 
-/** Rows that went, or whose texts did, by table. */
+/** Number of rows deleted or cleared, by table. */
 export type Gone = Readonly<Record<string, number>>
 
-/** Both together. */
+/** Adds two counts. */
 export function addGone(one: Gone, other: Gone): Gone {
   const sum: Record<string, number> = { ...one }
   for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows
   return sum
 }
 
-/** Number of rows that a statement touched. */
+/** Number of rows affected by a statement. */
 export async function tally(done: Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
   return Number((await done).numAffectedRows ?? 0)
 }
 
-/** Runs a statement of the builder; gives how many rows it touched. */
+/** Runs a statement; returns the number of rows affected. */
 export function touched(db: Database, statement: Compilable): Promise<number> {
   return tally(db.executeQuery(statement))
 }
 
 const waitMs = 250
-/** A large list is planned within some minutes: whoever waits for that gives up later. */
+/** Planning a large list takes several minutes; retries must outlast it. */
 const mostTries = 1_200
 
-/** Does a portion again that met somebody who writes the same rows, or plans a list. */
+/** Retries a batch that conflicted with another writer of the same rows, or with the planning of a list. */
 export async function patiently<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,4 +1,4 @@
-// Removes old raw bodies, and nothing else.
+// Deletes old raw bodies, and nothing else.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
@@ -15,7 +15,7 @@ export interface PruneOptions {
   readonly json?: true
 }
 
-/** Removes raw bodies older than an age, or only counts them, and says how much that is. */
+/** Deletes raw bodies older than an age, or only counts them, and reports how many. */
 export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
@@ -43,13 +43,13 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
 /** Bodies of a given age. */
 interface Bodies {
   readonly bodies: number
-  /** Their length as received; on disk they are compressed. */
+  /** Their size as received; on disk they are compressed. */
   readonly bytes: number
-  /** Bodies of answers that could not be read: with them goes the chance to read them again. */
+  /** Bodies of unreadable answers, which can't be read again after deletion. */
   readonly unread: number
 }
 
-// Small enough that no settlement waits noticeably for the locks or the disk.
+// Small enough that settlements do not wait noticeably for locks or the disk.
 const batch = 2000
 
 /** Counts the bodies that `pruneBodies` would remove. */
@@ -69,8 +69,8 @@ export async function countBodies(db: Database, olderMs: number): Promise<Bodies
 }
 
 /**
- * Removes raw bodies received longer ago than that, in small transactions; touches nothing else. The limit is one moment,
- * written down before anything goes: a limit that moves on while bodies arrive would leave older ones than it takes.
+ * Deletes raw bodies received before the limit in small transactions; changes nothing else. The limit is one fixed
+ * time, stored before anything is deleted: with a moving limit, bodies older than the recorded limit could remain.
  */
 export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
   const { id: pruning } = await db

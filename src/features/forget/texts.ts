@@ -1,4 +1,4 @@
-// Removes texts outside of answers, and words of dictionaries that nobody names any more.
+// Deletes texts outside of answers, and unused dictionary entries.
 
 import type { Database } from '../../base/database/database.ts'
 import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
@@ -8,22 +8,22 @@ import { pause } from '../../base/waiting.ts'
 import { aloneIn } from './list.ts'
 import { addGone, type Gone, tally } from './naming.ts'
 
-/** Stands where a text stood that had to be something. */
+/** Replaces a text that must not be empty. */
 const blank = '(forgotten)'
 
-/** Search for texts that programs and people wrote. */
+/** Selects texts written by programs and people. */
 export interface WantedTexts {
-  /** A regular expression of Postgres, without regard to case; null: no text says for sure that it is meant. */
+  /** Case-insensitive Postgres regular expression; null if no text can be matched reliably. */
   readonly pattern: string | null
-  /** The list that goes, with its name. */
+  /** List being forgotten. */
   readonly list: { readonly id: number; readonly name: string } | null
-  /** The queries that go; null: none. */
+  /** Queries being forgotten; null: none. */
   readonly queries: RawBuilder<{ query_id: string }> | null
-  /** True: a domain, which lines of lists and of ours name as well. */
+  /** True for a domain, which may also occur in list lines and domain lines. */
   readonly domain: boolean
 }
 
-/** A notice that says nothing any more, and is not sent. */
+/** A cleared notice, which is not sent. */
 const untold = sql`
   said = ${blank}, fields = '{}', problem = null,
   given_up_at = case when told_at is null then coalesce(given_up_at, clock_timestamp()) else given_up_at end`
@@ -31,16 +31,16 @@ const untold = sql`
 interface Place {
   readonly table: string
   readonly where: RawBuilder<boolean>
-  /** Assignments; null: the row goes. */
+  /** Assignments; null to delete the row. */
   readonly set: RawBuilder<unknown> | null
 }
 
-/** Every place outside of answers where texts of people and programs stand. */
+/** All places outside of answers that contain texts of people and programs. */
 function placesOf(wanted: WantedTexts): readonly Place[] {
   const { list, domain, pattern, queries } = wanted
   const alerts = queries === null ? [] : [aboutQueries(queries)]
   if (pattern === null) return alerts
-  // The name of a list may be any word: only where lists are spoken of.
+  // A list's name may be any word, so only texts about lists are searched.
   if (list !== null) return [...alerts, ...toldOfNights(pattern), ...ofList(list)]
   return [...toldOfNights(pattern), ...toldOfAnswers(pattern), ...(domain ? ofDomain(pattern) : [])]
 }
@@ -49,7 +49,7 @@ function aboutQueries(queries: RawBuilder<{ query_id: string }>): Place {
   return { table: 'alerts', where: sql<boolean>`query_id in (${queries})`, set: null }
 }
 
-/** Texts that may speak of lists, queries and domains. */
+/** Texts that may mention lists, queries and domains. */
 function toldOfNights(pattern: string): readonly Place[] {
   return [
     {
@@ -73,7 +73,7 @@ function toldOfNights(pattern: string): readonly Place[] {
   ]
 }
 
-/** Texts that may speak of queries and domains. */
+/** Texts that may mention queries and domains. */
 function toldOfAnswers(pattern: string): readonly Place[] {
   const says = (text: RawBuilder<unknown>) => sql<boolean>`${text} ~* ${pattern}`
   return [
@@ -97,7 +97,7 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   ]
 }
 
-/** Rows about a list by its name or number. */
+/** Rows about a list, by name or id. */
 function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
   const runs = sql`(select runs.id from runs where runs.list_id = ${id})`
   const schedules = sql`(select schedules.name from schedules where schedules.list = ${name})`
@@ -141,7 +141,7 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
   ]
 }
 
-/** Rows of lists, rules and tables of domains about a domain. */
+/** Rows of lists, rules and domain tables about a domain. */
 function ofDomain(pattern: string): readonly Place[] {
   const sayings = ['list_queries', 'list_query_history'].map((table) => ({
     table,
@@ -163,7 +163,10 @@ function ofDomain(pattern: string): readonly Place[] {
   return [...sayings, ...ours, rules]
 }
 
-/** Counts, or does, what is to be done outside of answers. What a trigger keeps of a line that changes goes after it. */
+/**
+ * Counts or applies the changes outside of answers. Rows that triggers store about changed lines are deleted
+ * afterwards.
+ */
 export async function forgetTexts(
   db: Database,
   wanted: WantedTexts,
@@ -184,7 +187,7 @@ function changeOf(table: string, where: RawBuilder<boolean>, set: Place['set']) 
     : sql`update ${sql.table(table)} set ${set} where ${where}`
 }
 
-/** A row that is found for several reasons counts once. */
+/** Counts a row that matches for several reasons only once. */
 async function countPlaces(db: Database, places: readonly Place[]): Promise<Gone> {
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
@@ -204,13 +207,13 @@ const portion = 2000
 const lookAgainMs = 20
 
 /**
- * Takes out of the dictionaries what was noted and nobody names any more. A worker may store an answer that names such a
- * row in the same moment: it saw the row, and adds none. So a row that was taken out is held until whoever wrote at that
- * moment has ended, and put back if it is named now.
+ * Deletes recorded dictionary entries that are no longer used. A worker may concurrently store an answer that refers to
+ * such a row, which it saw and so did not insert. Therefore a deleted row is kept until all concurrent writers have
+ * ended, and restored if it is used by then.
  */
 export async function forgetWords(db: Database): Promise<Gone> {
   const gone: Record<string, number> = {}
-  // Hosts come last: a page names its host.
+  // Hosts come last, because pages refer to them.
   const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
   for (const kind of order) {
     await sql`
@@ -226,7 +229,7 @@ export async function forgetWords(db: Database): Promise<Gone> {
   return gone
 }
 
-/** True for a word `w` that a row of an answer, or a page, names. */
+/** True for an entry `w` that an answer's row or a page refers to. */
 function isNamed(kind: DictionaryTable): RawBuilder<boolean> {
   const places = dictionaries[kind].map(
     ([table, column]) => sql`
@@ -253,7 +256,7 @@ async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
   }
 }
 
-/** Waits until every transaction has ended that writes and began before now. */
+/** Waits for the end of all writing transactions that started before now. */
 async function writersEnded(db: Database): Promise<void> {
   const { rows } = await sql<{ now: string }>`select pg_current_xact_id()::text as now`.execute(db)
   const { now } = only(rows)

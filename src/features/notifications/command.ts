@@ -17,7 +17,7 @@ export interface NotifyFlags {
   readonly json?: true
 }
 
-/** Sends a notice to try the webhook, or shows the newest notices and what became of each. */
+/** Sends a test notice to the webhook, or lists the newest notices and their delivery state. */
 export async function runNotify({ options, env, closers }: Call<NotifyFlags>): Promise<Exit> {
   const limit = countFlag('limit', options.limit)
   const config = readConfig(env)

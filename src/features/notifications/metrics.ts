@@ -1,4 +1,4 @@
-// Metrics in the format of Prometheus, read from the tables for each scrape.
+// Metrics in Prometheus format, read from the database for each scrape.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../../base/database/database.ts'
@@ -16,27 +16,27 @@ import { countNotices } from './news.ts'
 
 const states = ['answered', 'reused', 'failed', 'unknown'] as const
 
-/** How many tasks a worker has brought to each end so far. */
+/** Number of tasks finished by a worker, by outcome. */
 export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 
 interface MetricsOptions {
   readonly db: Database
   readonly supplier: Supplier
-  /** Credits that must stay by this process's settings: in force while no worker lives. */
+  /** Configured credit floor of this process; in force while no worker is alive. */
   readonly floor: number
-  /** Sums of the worker in this process; absent in a process that has none. */
+  /** Counts of the worker in this process; absent if there is none. */
   readonly counted?: () => TaskCounts
   /** Text of further metrics, such as those of the queue. */
   readonly more?: () => Promise<string>
 }
 
 interface Metrics {
-  /** A paid request came back after so many seconds. */
+  /** Records the duration of a paid request, in seconds. */
   observe(seconds: number): void
   text(): Promise<string>
 }
 
-/** Names and units by the conventions of Prometheus. No label holds a query: their number has no end. */
+/** Names and units follow Prometheus conventions. No label contains a query, because their number is unlimited. */
 export function openMetrics(options: MetricsOptions): Metrics {
   const { db, supplier, floor, counted, more } = options
   const registers = [new Registry()]
@@ -65,14 +65,14 @@ export function openMetrics(options: MetricsOptions): Metrics {
       ])
       const own = await registry.metrics()
       if (more === undefined) return own
-      // A queue that is away must not hide what the tables say.
+      // An unreachable queue must not hide the metrics from the database.
       const others = await more().catch(() => '# the queue does not answer')
       return `${own}\n${others}\n`
     },
   }
 }
 
-/** A counter that follows the worker's own sums: what it ended since it began. */
+/** Counter of the tasks finished since the worker started. */
 function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
   const seen = { answered: 0, reused: 0, failed: 0, unknown: 0 }
   const tasks = new Counter({
@@ -128,7 +128,7 @@ function accountGauges(registers: Registry[]) {
   return async (db: Database, account: { name: string; kind: string; floor: number }) => {
     const found = await readAccountGauges(db, account)
     if (found === null || found.remaining === null) {
-      // Not nought: nobody knows.
+      // Absent rather than 0, because the value is unknown.
       remaining.remove()
       above.remove()
     } else {
@@ -145,7 +145,7 @@ function accountGauges(registers: Registry[]) {
   }
 }
 
-/** Open work, who is there for it, and when lists last came to an end. */
+/** Open tasks, live workers, and when each list was last completed. */
 function listGauges(registers: Registry[], db: Database) {
   const success = gauge(registers, {
     name: 'last_success_timestamp_seconds',
@@ -161,7 +161,7 @@ function listGauges(registers: Registry[], db: Database) {
     name: 'tasks_unattended',
     help: 'Tasks of open runs while no worker lives; 0 while one does.',
   })
-  // Counting reads every open task, which takes a while with millions of them, and probes come all the time.
+  // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const countSuccesses = askSparingly(() => readSuccesses(db))
   return async () => {
@@ -192,7 +192,7 @@ function nightGauges(registers: Registry[], db: Database) {
   return async () => {
     overdue.set((await overdueNights(db)).length)
     const nights = await ask()
-    // A schedule that is gone leaves no figure behind that would look like a bad one.
+    // Drops the metrics of removed schedules, which would look like failures.
     good.reset()
     since.reset()
     for (const { schedule, seconds, nights_since: count } of nights) {
@@ -217,7 +217,7 @@ function forecastGauges(registers: Registry[]) {
   })
   return async (db: Database, account: { account: string; origin: string }) => {
     const found = await readStoredForecast(db, account)
-    // Not nought: nobody knows, or it does not come to that.
+    // Absent rather than 0, because the value is unknown or will not occur.
     for (const one of [credits, days, made]) one.remove()
     if (found === null) return
     made.set(found.made_s)
@@ -226,7 +226,7 @@ function forecastGauges(registers: Registry[]) {
   }
 }
 
-/** Runs that cannot be believed, list by list. */
+/** Suspect runs per list. */
 function suspectGauges(registers: Registry[], db: Database) {
   const suspects = gauge(registers, {
     name: 'nights_suspect',
@@ -248,7 +248,7 @@ function suspectGauges(registers: Registry[], db: Database) {
   }
 }
 
-/** Notices that MILL_WEBHOOK has not taken. */
+/** Notices that MILL_WEBHOOK has not accepted. */
 function newsGauges(registers: Registry[], db: Database) {
   const waiting = gauge(registers, {
     name: 'notices_waiting',
@@ -267,7 +267,7 @@ function newsGauges(registers: Registry[], db: Database) {
 
 const restShare = 20
 
-/** Asks for at most a twentieth of the time: an answer that took a second is given again for twenty seconds. */
+/** Spends at most a twentieth of the time on a query: a result that took a second is reused for twenty seconds. */
 export function askSparingly<T>(
   ask: () => Promise<T>,
   clock = () => performance.now(),

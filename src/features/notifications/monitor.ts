@@ -1,4 +1,4 @@
-// Serves health checks and metrics of a long-lived process, and sends its notices.
+// Serves health checks and metrics of a service, and sends its notices.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,29 +12,29 @@ import { startNews } from './news.ts'
 
 interface MonitorOptions {
   readonly tell: (line: string) => void
-  /** Reasons why this process cannot work yet: one short line each. */
+  /** Reasons why this process can't work yet, one short line each. */
   readonly problems?: () => readonly string[]
   readonly counted?: () => TaskCounts
   /** Text of further metrics, such as those of the queue. */
   readonly more?: () => Promise<string>
 }
 
-/** Health checks, metrics and notices of a long-lived process. */
+/** Health checks, metrics and notices of a service. */
 interface Monitor {
-  /** A paid request came back after so many seconds. */
+  /** Records the duration of a paid request, in seconds. */
   readonly observe: (seconds: number) => void
-  /** The port that answers probes; null when MILL_METRICS_PORT is unset. */
+  /** Port for probes; null if MILL_METRICS_PORT is unset. */
   readonly port: number | null
   close(): Promise<void>
 }
 
 const newsEveryMs = 5_000
 
-/** Health checks and metrics when a port is set, news when a webhook is; and the forecast, for whoever asks the tables. */
+/** Starts health checks and metrics if a port is set, notices if a webhook is set, and the forecast in any case. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { tell } = options
-  // Unless somebody reads them, they are not even counted.
+  // Without a port, they are not even collected.
   const metrics =
     metricsPort === null
       ? null
@@ -78,17 +78,17 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
     await probeDatabase(db)
     return []
   } catch {
-    // The probe's message names the address; a probe of health may be read by others.
+    // The error message contains the database address, but health probes may be read by others.
     return ['the database does not answer']
   }
 }
 
 interface HealthOptions {
-  /** Address to listen on; this machine only when there is none. */
+  /** Address to listen on; by default, this machine only. */
   readonly host?: string
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number
-  /** Reasons why no work can be done; empty when it can. A lack of credit is none. */
+  /** Reasons why no work can be done; empty if it can. A lack of credit is not one. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }
@@ -100,12 +100,12 @@ export interface Health {
 
 const answerWithinMs = 5_000
 
-/** Serves `/livez`, `/readyz` and `/metrics` , to this machine only unless `host` says otherwise. */
+/** Serves `/livez`, `/readyz` and `/metrics`, to this machine only unless `host` says otherwise. */
 export async function startHealth(options: HealthOptions): Promise<Health> {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // Nobody may hold a probe open: there are few sockets, and they are for probes.
+  // No client may keep a connection open, because there are only a few, intended for probes.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {
@@ -155,7 +155,7 @@ async function answer(
   }
 }
 
-// The version is that of Prometheus' text format; readers of plain text do not mind it.
+// The version refers to Prometheus' text format; plain-text readers ignore it.
 const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
 function send(response: ServerResponse, status: number, text: string): void {

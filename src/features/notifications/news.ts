@@ -1,4 +1,4 @@
-// Finds what is to be told, and tells each thing once.
+// Finds events to report, and reports each once.
 
 import { say } from '../../base/cli/command.ts'
 import { asTyped } from '../../base/cli/commands.ts'
@@ -22,17 +22,17 @@ import {
 import { type News, takeNews, takeNotice, type ToldRecovery } from '../alerts/statements.ts'
 import { post, type Posted, refusalOf } from './webhook.ts'
 
-// A process that starts after a long time tells nothing that is older than this.
+// A process starting after a long time does not report events older than this.
 const newsAgeMs = 3_600_000
 
 interface NewsOptions {
   readonly webhook: Webhook
-  /** Open work without a worker is told of after this; 0: never. */
+  /** Open work without a worker is reported after this time; 0 means never. */
   readonly unattendedMs: number
   readonly tell: (line: string) => void
 }
 
-/** Notes news and sends notices at intervals, one look at a time; work never waits for it. */
+/** Records events and sends notices periodically, one check at a time; work never waits for this. */
 export function startNews(
   db: Database,
   { everyMs, ...options }: NewsOptions & { readonly everyMs: number },
@@ -41,7 +41,7 @@ export function startNews(
   let said: string | null = null
   const tryToTell = async () => {
     const problem = await tellNews(db, options)
-    // Said once: work goes on without news, and so do the tries.
+    // Reported once; work and further tries continue.
     if (problem !== null && problem !== said) options.tell(problem)
     said = problem
   }
@@ -52,7 +52,7 @@ export function startNews(
     return looking
   }
   const timer = setInterval(() => void look(), everyMs)
-  // Events of the last moments, such as the end of the run, are sent as well.
+  // Also sends recent events, such as the end of the run.
   const lastLook = async () => {
     await looking
     await look()
@@ -65,17 +65,18 @@ export function startNews(
   }
 }
 
-// Beside a tick nobody else may be there who tells: it waits for a slow receiver, but not for the next minute's tick.
+// For a single tick, there may be no other process that sends notices. Waits for a slow receiver, but not until the
+// next minute's tick.
 const tellWithinMs = 15_000
 
-/** One look, for a tick that ends. */
+/** Performs one check, for a tick. */
 export async function tellBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
   await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
 }
 
-/** One look, for a command that ends: it waits so long, and what is not told by then is kept for the next process. */
+/** Performs one check, for a command that is ending: waits up to a limit, and leaves the rest to the next process. */
 async function tellOnce(
   db: Database,
   { withinMs, ...options }: NewsOptions & { readonly withinMs: number },
@@ -86,7 +87,7 @@ async function tellOnce(
   options.tell(`${problem}; what is not told is kept, and tried again`)
 }
 
-/** Notes what happened and sends what is due; gives back why something could not be sent, null when nothing failed. */
+/** Records events and sends due notices; returns why one could not be sent, or null if nothing failed. */
 export async function tellNews(
   db: Database,
   options: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
@@ -99,7 +100,7 @@ export async function tellNews(
   }
 }
 
-/** Writes down what no process has noted yet: from then on it is told, whichever process lives on. */
+/** Stores events that no process has recorded yet, so that they are sent even if this process dies. */
 export async function noteNews(
   db: Database,
   { webhook: { events }, unattendedMs }: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
@@ -110,7 +111,7 @@ export async function noteNews(
     const unattended = await readUnattended(db, unattendedMs)
     if (unattended !== null) seen.push(unattendedNotice(unattended))
   }
-  // Together: a notice that is noted without its words would never be told.
+  // In one transaction, because an event recorded without its text would never be reported.
   return db.transaction().execute(async (trx) => {
     const since = new Date(Date.now() - newsAgeMs)
     const notices = composeNotices(await takeNews(trx, since, events))
@@ -125,16 +126,18 @@ export async function noteNews(
   })
 }
 
-// Longer than a receiver may take: what a process was sending that was killed is sent by another one after this.
+// Longer than a receiver may take: afterwards, another process sends the notices of a killed one.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
-// A receiver that is gone for the night is back in the morning.
+// A receiver that is down overnight is usually back in the morning.
 const deliverForMs = dayMs
 
-/** Statuses by which a receiver refuses this notice alone; after any other failure the rest would fail as well. */
+/**
+ * Statuses with which a receiver rejects only this notice; after any other failure, further notices would fail as well.
+ */
 const ownFault = new Set([400, 413, 422])
 
-/** Sends what is due, one after the other; gives back why something could not be sent, null when nothing failed. */
+/** Sends due notices one after the other; returns why one could not be sent, or null if nothing failed. */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {
@@ -171,7 +174,7 @@ async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | nul
   }
 }
 
-/** One notice for each piece of news; nights of one schedule that met with the same are told together. */
+/** Builds one notice per event; nights of one schedule with the same outcome are combined. */
 export function composeNotices(news: readonly News[]): Noted[] {
   const notices: Noted[] = []
   const nights = new Map<string, News[]>()
@@ -212,7 +215,7 @@ function unattendedNotice({ since, tasks }: Unattended): Noted {
   }
 }
 
-/** Fields that an API never sent before. */
+/** Notice about fields that an API never sent before. */
 function newFieldNotice({ found, ...about }: NewFields): Noted {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
@@ -294,32 +297,32 @@ const outcomes = {
   night_failed: 'failed',
 } as const
 
-/** Key under which a notice is stored once. */
+/** Unique key of a notice. */
 interface Subject {
   readonly kind: string
   readonly subject: string
 }
 
-/** A notice, with everything else that it tells: many missed nights are one line. */
+/** A notice, including other events it covers: many missed nights give one line. */
 interface Noted extends Subject {
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
-  /** Further news that goes out with it. */
+  /** Other events covered by the notice. */
   readonly others: readonly Subject[]
 }
 
-/** A notice that this process may send for a while. */
+/** A notice that this process may send for a limited time. */
 interface Claimed {
   readonly id: string
   readonly kind: string
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
   readonly at: string
-  /** This try counted. */
+  /** Number of tries, including this one. */
   readonly tries: number
 }
 
-/** Completes what was noted in the same transaction: from here on any process can send it. */
+/** Completes notices recorded in the same transaction; afterwards, any process can send them. */
 async function describeNotices(db: Database, notices: readonly Noted[]): Promise<void> {
   for (const { kind, subject, text, fields, others } of notices) {
     await sql`
@@ -339,7 +342,7 @@ async function describeNotices(db: Database, notices: readonly Noted[]): Promise
   }
 }
 
-/** Takes the oldest notice that is due, for so long; of several processes that ask, each gets another one. */
+/** Claims the oldest due notice for a limited time; concurrent processes get different ones. */
 export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
@@ -382,7 +385,7 @@ async function settleNotice(db: Database, id: string): Promise<void> {
     .execute()
 }
 
-/** Puts a notice off after a failure; one that was noted too long ago is given up, which is said by `true`. */
+/** Postpones a notice after a failure; gives up one recorded too long ago and then returns `true`. */
 async function putOffNotice(
   db: Database,
   id: string,
@@ -403,7 +406,7 @@ async function putOffNotice(
   return put !== undefined && put.given_up_at !== null
 }
 
-/** A notice as it stands, for people. */
+/** A notice for display. */
 export interface NoticeRow {
   readonly id: string
   readonly event: string
@@ -415,7 +418,7 @@ export interface NoticeRow {
   readonly problem: string | null
 }
 
-/** The newest notices first, with what became of each. */
+/** Newest notices first, with their delivery state. */
 export async function listNotices(db: Database, limit: number): Promise<readonly NoticeRow[]> {
   return db
     .selectFrom('notices')
@@ -445,7 +448,7 @@ export async function listNotices(db: Database, limit: number): Promise<readonly
     .execute()
 }
 
-/** Notices that wait, and those of the last day that were given up. */
+/** Counts waiting notices, and those given up in the last day. */
 export async function countNotices(
   db: Database,
 ): Promise<{ readonly waiting: number; readonly given_up: number }> {

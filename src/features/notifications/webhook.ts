@@ -1,4 +1,4 @@
-// Posts a notice to the webhook, signed, in the format of the receiver.
+// Posts a signed notice to the webhook, in the receiver's format.
 
 import { createHmac } from 'node:crypto'
 import type { Webhook } from '../../base/config.ts'
@@ -11,13 +11,13 @@ const longestAskedMs = 3_600_000
 export interface Posted {
   readonly ok: boolean
   readonly status: number
-  /** The beginning of what the receiver said. */
+  /** Beginning of the receiver's reply. */
   readonly said: string
-  /** How long the receiver wants to be left alone; null when it names no time. */
+  /** Wait requested by the receiver; null if none is specified. */
   readonly waitMs: number | null
 }
 
-/** Posts one notice, once; throws when nobody answers. The address stays out of all messages: it is often a secret. */
+/** Posts a notice once; throws if there is no reply. Messages never contain the URL, because it is often secret. */
 export async function post(
   webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
   notice: Notice,
@@ -44,7 +44,7 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
         ...authorization,
       },
       body,
-      // A redirect is a refusal: it would carry the notice to an address that nobody set.
+      // A redirect counts as a rejection, because it would send the notice to a URL that nobody configured.
       redirect: 'manual',
       signal: AbortSignal.timeout(answerWithinMs),
     })
@@ -55,7 +55,7 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
 
 const shownBytes = 300
 
-/** Only so much is read as is shown; a receiver that sends without an end is cut off. */
+/** Reads only what is shown; an endless reply is cut off. */
 async function beginning({ body }: Response): Promise<string> {
   if (body === null) return ''
   const reader = body.getReader()
@@ -74,20 +74,20 @@ async function beginning({ body }: Response): Promise<string> {
   return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
 }
 
-/** Wait in milliseconds that `Retry-After` asks for, in seconds or as a date. */
+/** Wait in milliseconds from `Retry-After`, given in seconds or as a date. */
 function waitOf(text: string | null): number | null {
   if (text === null) return null
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
   return Number.isNaN(ms) ? null : Math.min(longestAskedMs, Math.max(0, ms))
 }
 
-/** Only a code or a name: the words of the error hold the address. */
+/** Only a code or name, because the error message contains the URL. */
 function whyUnanswered(error: unknown): string {
   if (!(error instanceof Error)) return 'an error'
   return codeOf(error.cause) ?? error.name
 }
 
-/** A name and password in the address go into a header: fetch refuses to send them in the address. */
+/** Moves a name and password from the URL to a header, because fetch rejects URLs with credentials. */
 function withoutLogin(url: URL) {
   if (url.username === '' && url.password === '') return { address: url, authorization: {} }
   const address = new URL(url)
@@ -98,9 +98,9 @@ function withoutLogin(url: URL) {
   return { address, authorization: { authorization } }
 }
 
-/** Body of a notice: one line that a chat tool shows as it is, and the same as fields. */
+/** Body of a notice: one line that chat tools display, and the same data as fields. */
 interface Notice {
-  /** The same in each try. */
+  /** Identical in each try. */
   readonly id: string
   readonly kind: string
   readonly text: string
@@ -108,11 +108,11 @@ interface Notice {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The body of a notice: for programs with its figures, for Slack its line. */
+/** Formats the body: with fields for programs, or as text for Slack. */
 export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   const { id, kind, text, at, fields } = notice
   if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })
-  // A query or a list may be named like a command of Slack: no markup, no link, nobody is called.
+  // A query or list name may look like Slack markup: disable markup, links and mentions.
   return JSON.stringify({ text: escaped(text), mrkdwn: false })
 }
 
@@ -121,8 +121,8 @@ function escaped(text: string): string {
 }
 
 /**
- * The headers that let a receiver know a notice again and prove who sent it, as standardwebhooks.com has them: an
- * HMAC-SHA256 over id, time and body. The time is that of the try, so that a receiver can refuse what is old.
+ * Headers that identify a notice and prove its sender, according to standardwebhooks.com: an HMAC-SHA256 over id, time
+ * and body. The time is that of the try, so that a receiver can reject old ones.
  */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },

@@ -13,30 +13,30 @@ import { endNights } from '../alerts/find-alerts.ts'
 import { prove, type Verified } from '../verify/command.ts'
 import { onSnapshot } from '../verify/verify.ts'
 
-/** Settings by their names, such as `SEARCH_API_KEY`; they go before the environment and `.env`. */
+/** Settings by name, such as `SEARCH_API_KEY`; they take precedence over the environment and `.env`. */
 export type PackageSettings = Partial<Record<Name, string>>
 
 /** Options of `enqueue`: its flags in camel case. */
 export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
 
 export interface WorkChoices {
-  /** True: ends when nothing is left to do; false: works until `signal` says stop. */
+  /** True: ends when nothing is left to do; false: works until `signal` is aborted. */
   readonly drain?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface OpenedMill {
-  /** Reads lists, plans a run of each, and queues what has to be bought; null: nothing was to be queued. */
+  /** Reads lists, plans a run for each, and queues what must be bought; null if nothing was queued. */
   enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
-  /** Buys an answer for each open task under the floor and the budgets; says why it ended. */
+  /** Buys an answer for each open task within the floor and budgets; returns why it ended. */
   work(choices?: WorkChoices): Promise<Summary>
-  /** Asks the tables for every row that breaks a promise. */
+  /** Checks the database for rows that violate an invariant. */
   verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
-  /** Lets go of database and queue. Nothing may be called afterwards. */
+  /** Closes database and queue. No other method may be called afterwards. */
   close(): Promise<void>
 }
 
-/** Opens the tables and the queue; `tell` hears what a person at a terminal would read. */
+/** Opens the database and the queue; `tell` receives the lines that a user would see on a terminal. */
 async function openPackage(
   settings: PackageSettings = {},
   tell: (line: string) => void = () => undefined,
@@ -76,7 +76,7 @@ interface Files {
   readonly say: (line: string) => void
 }
 
-/** Nobody is there to be asked: a purchase that a person would be asked about needs `yes: true`. */
+/** Nobody can be asked for confirmation: a purchase that needs it requires `yes: true`. */
 async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
   const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })

@@ -1,4 +1,4 @@
-// The program of the package: finds a command by its name and runs it.
+// Program of the package: finds a command by name and runs it.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ import { root } from '../../base/root.ts'
 
 const manifest = z.object({ version: z.string() })
 
-/** A command as it was typed, and how its program is loaded. */
+/** A typed command, and how to load its program. */
 interface Typing {
   readonly name: string | undefined
   readonly load: (name: string) => Promise<unknown>
 }
 
-/** Runs the command that was named; without a name it shows them all. */
+/** Runs the named command; without a name, lists all commands. */
 export async function dispatch({ name, load }: Typing): Promise<void> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     print(manual())
@@ -48,7 +48,7 @@ function readVersion(): string {
   return manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version
 }
 
-/** The same once more with bounds for its memory, which a process can only be started with. */
+/** Runs the same command in a child process with memory limits, which can only be set on startup. */
 function runBounded(bounds: readonly string[]): Promise<number> {
   const child = spawn(
     process.execPath,
@@ -57,7 +57,7 @@ function runBounded(bounds: readonly string[]): Promise<number> {
       stdio: 'inherit',
     },
   )
-  // Ctrl-C reaches both from the terminal; told twice, the command would break off.
+  // Ctrl-C in a terminal reaches both processes; forwarding it too would abort the command.
   process.on('SIGINT', () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill(signal))

@@ -1,4 +1,4 @@
-// The verify command: asks every promise, reads bodies again, and accounts for all credits.
+// The verify command: checks all invariants, parses bodies again, and accounts for all credits.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Answer, refusedRows } from '../../base/answer.ts'
@@ -29,17 +29,17 @@ export interface VerifyOptions {
   readonly json?: true
 }
 
-/** Result of a verification: the checks, and what these tables cannot prove. */
+/** Result of a verification: the checks, and what the database can't prove. */
 export interface Verified {
   readonly checks: readonly Check[]
   readonly unproved: readonly string[]
 }
 
 const sampleSize = 500
-/** To add a day up again takes as long as to keep it. */
+/** Adding up a day again takes as long as storing it. */
 const sampleDays = 7
 
-/** Asks the tables for every row that breaks a promise: one line a promise, and the credits of each account. */
+/** Checks the database for rows that violate an invariant: one line per invariant, and the credits of each account. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
@@ -67,7 +67,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   return ok ? exits.done : exits.failures
 }
 
-/** Asks every question, and reads bodies again: some of them, drawn anew each time, or all. */
+/** Runs all checks, and parses bodies again: a random sample, or all. */
 export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
@@ -103,7 +103,7 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${first} at first, ${ours} used, ${perhaps} perhaps used by calls with an unknown outcome, ${external} external spend, ${more} added, ${left} left`
 }
 
-// Said every time, so that a clean result is not taken for more than it is.
+// Printed every time, so that a clean result is not overestimated.
 const beyondProof = [
   'that the API charged what its answers say; its own books would show it',
   'a body that was changed together with its rows, its call and the sums',
@@ -119,7 +119,10 @@ interface Rebuilt {
 
 const batch = 64
 
-/** Reads kept bodies again and compares what they say with the rows: any difference was made by somebody else. */
+/**
+ * Parses stored bodies again and compares the results with the rows: a difference means that the rows were changed by
+ * other means.
+ */
 async function rebuildAnswers(db: Database, sample: BodySample): Promise<Rebuilt> {
   let answers = 0
   let violations = 0
@@ -141,7 +144,7 @@ async function rebuildAnswers(db: Database, sample: BodySample): Promise<Rebuilt
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
   const { depth, replaced, result_count: results } = figures
-  // Read, and kept without its rows: there is nothing that its body could say otherwise.
+  // The rows of this readable answer were rejected, so there is nothing to compare.
   if (rows.parse_error?.startsWith(refusedRows) === true) return rows.organic_results.length === 0
   return (
     depth === answer.depth &&
@@ -176,7 +179,7 @@ function rowsOf(answer: Answer, q: string): AnswerRows {
   }
 }
 
-/** As it would come back from a column: there is no negative zero in one. */
+/** Normalizes a value as a column would return it: there is no negative zero. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -193,20 +196,20 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Which answers are read again from their bodies; null: all of them. */
+/** Number of answers parsed again from their bodies; null: all of them. */
 type BodySample = number | null
 
-/** Figures of an answer beside its rows. */
+/** Figures of an answer, in addition to its rows. */
 interface AnswerFigures {
   readonly depth: number | null
   readonly replaced: number
   readonly result_count: number
 }
 
-/** A kept body, with what its answer says. */
+/** A stored body with the figures of its answer. */
 type Proof = Pick<KeptBody, 'id' | 'q' | 'origin' | 'status' | 'truncated' | 'body'> & AnswerFigures
 
-/** An address with what is derived from it. */
+/** A URL with the values derived from it. */
 interface StoredPage {
   readonly url: string
   readonly url_key: string
@@ -214,7 +217,7 @@ interface StoredPage {
   readonly site: string | null
 }
 
-/** Bodies of answers, a few at a time: all of them, or as many as asked for, drawn anew each time. */
+/** Reads bodies of answers in batches: all of them, or a random sample. */
 async function* readProofs(
   db: Database,
   sample: BodySample,
@@ -247,7 +250,7 @@ async function draw(db: Database, count: number): Promise<readonly number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** The pages that these answers name. */
+/** Pages these answers refer to. */
 async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
   const { rows } = await sql<StoredPage>`
     select distinct p.url, p.url_key, d.host, d.site
@@ -261,7 +264,7 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
   return rows
 }
 
-/** Counts answers, those in the archive, and those of the others without a body. */
+/** Counts answers, those in the archive, and the remaining ones without a body. */
 async function countAnswers(
   db: Database,
 ): Promise<{ readonly answers: number; readonly bodiless: number; readonly archived: number }> {

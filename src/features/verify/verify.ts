@@ -1,18 +1,18 @@
-// The list of what verify checks.
+// Invariants checked by verify.
 
 import type { Database } from '../../base/database/database.ts'
 import { otherQuery } from '../../base/answer.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 
-/** One promise, as a question that finds every row that breaks it. */
+/** An invariant, and the number of rows that violate it. */
 export interface Check {
   readonly name: string
   readonly ok: boolean
   readonly violations: number
 }
 
-/** Looks at the tables as they are at one moment: rows that change between two questions would look like a broken promise. */
+/** Runs all checks in one snapshot: rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -21,7 +21,7 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/** Asks every question, in the order of their names' groups. */
+/** Runs all checks, ordered by group. */
 export async function askPromises(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: DaySample },
@@ -40,28 +40,28 @@ export async function askPromises(
   return checks
 }
 
-/** A promise with the number of rows that break it. */
+/** An invariant with the number of violating rows. */
 export function checkOf(name: string, violations: number): Check {
   return { name, ok: violations === 0, violations }
 }
 
-/** Use of the credits of an account, between the first and the newest balance that was told. */
+/** Use of an account's credits between the first and the newest reported balance. */
 export interface Conservation {
   readonly account: string
   readonly kind: string
-  /** The balance that the first answer found. */
+  /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
-  /** Lost while a call was out whose end nobody could read. */
+  /** Lost while a call with an unreadable outcome was in flight. */
   readonly unknown: number
-  /** Spent by nobody we know of. */
+  /** Spent by others. */
   readonly unexplained: number
-  /** Topped up, renewed or given back. */
+  /** Top-ups, renewals and refunds. */
   readonly added: number
   readonly closing: number
 }
 
-/** Opening - used - unknown - unexplained + added = closing, by every single change of the balance. */
+/** Opening - used - unknown - unexplained + added = closing, over every change of the balance. */
 export async function conserveCredits(db: Database): Promise<readonly Conservation[]> {
   const { rows } = await sql<Conservation>`
     select
@@ -80,14 +80,14 @@ export async function conserveCredits(db: Database): Promise<readonly Conservati
   return rows
 }
 
-// An id is the first 16 bytes of the hash of what the row is about, its parts joined by U+001F.
+// An id is the first 16 bytes of the hash of the row's content, joined by U+001F.
 function strays(table: string, kind: string, content: RawBuilder<unknown>) {
   return counting(sql`
     from ${sql.table(table)} t
     where uuid_send(t.id) <> substring(sha256(convert_to(${kind}::text || chr(31) || ${content}, 'UTF8')) for 16)`)
 }
 
-// Postgres and JavaScript escape the same characters of a text in the same way.
+// Postgres and JavaScript escape the same characters in JSON strings in the same way.
 const canonical = sql`
   '["1",' || to_json(q) || ','
   || coalesce(to_json(location)::text, 'null') || ','
@@ -96,9 +96,9 @@ const canonical = sql`
   || num || ','
   || coalesce(to_json(device)::text, 'null') || ']'`
 
-/** Ids that are made of a content match it; bodies are there as long as nobody pruned them. */
+/** Ids derived from content match it; bodies exist unless they were pruned. */
 const contentPromises: Promises = {
-  // The primary key keeps ids apart, and so it keeps keys apart.
+  // Ids are unique by primary key, and therefore keys are as well.
   'each query has the id of its key': strays('queries', 'query', sql`t.key`),
   'each query has the key of what it asks': counting(sql`
     from queries where key <> encode(sha256(convert_to(${canonical}, 'UTF8')), 'hex')`),
@@ -115,7 +115,7 @@ const contentPromises: Promises = {
     'related_search',
     sql`t.q`,
   ),
-  // Every body that was received after the limit of each pruning must be there, those of refusals too.
+  // All bodies received after the limit of each pruning must exist, including those of rejections.
   'each response has its body, unless bodies of its age were pruned or archived': counting(sql`
     from calls c
     left join searches s on s.call_id = c.id
@@ -148,12 +148,12 @@ const contentPromises: Promises = {
     where gone.bodies > (select coalesce(sum(p.bodies), 0) from prunings p)`),
 }
 
-// An answer has no word for what went wrong, and a status; a call that was given up has no status.
+// An answered call has a status and no error code; a given-up call has no status.
 const answered = sql`c.error_code is null and c.http_status is not null and c.outcome in ('settled', 'unknown')`
-// An answer whose rows the tables refused told its price all the same.
+// An answer whose rows the database rejected reported its price as well.
 const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.http_status is not null and c.outcome = 'settled'`
 
-/** Calls, answers and accounts agree, although each of them is written on its own. */
+/** Calls, answers and accounts are consistent, although they are written separately. */
 function evidencePromises(zone: string): Promises {
   return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone), [monthName]: monthSpent }
 }
@@ -200,7 +200,7 @@ const aboutCalls: Promises = {
       join tasks t on t.id = c.task_id
       where t.run_id = r.id and c.outcome = 'settled'
     )`),
-  // Reservation and settlement of one second may cross each other.
+  // A reservation and a settlement within the same second may overlap.
   'no query was bought while a recent answer could be reused': counting(sql`
     from calls c
     join accounts a on a.id = c.account_id
@@ -238,7 +238,7 @@ const aboutCalls: Promises = {
         or c.http_status is not null
         or exists (select from raw_answers r where r.call_id = c.id)
       )`),
-  // An answer may come after its call was given up: then one call counts as two tries, also when it told no price.
+  // An answer may arrive after its call was given up: then one call counts as two tries, even if it reported no price.
   'no task has more tries than calls': counting(sql`
     from tasks t
     left join (
@@ -256,7 +256,7 @@ const aboutCalls: Promises = {
     where t.attempts > coalesce(c.tries, 0)
       or t.ambiguous > coalesce(c.unread, 0)
       or t.deaths > coalesce(c.unread, 0)`),
-  // Hosts are right to within five seconds; an answer may come after its call was given up.
+  // Hosts' clocks are accurate to five seconds; an answer may arrive after its call was given up.
   'each answer was received while its call was in flight': counting(sql`
     from searches s
     join calls c on c.id = s.call_id
@@ -300,7 +300,8 @@ const aboutAccounts: Promises = {
       and c.error_code is null
       and c.credits_remaining = a.obs_remaining
       and a.spent_since <> a.used_total - c.start_total - c.credits_used`),
-  // Calls that began after a moment ended after it: what their answers told is part of each bound kept since then.
+  // Calls that started after a moment also ended after it, so the balances they reported are included in each bound
+  // stored since then.
   'no bound of a balance is higher than the reported balances': counting(sql`
     from accounts a
     cross join lateral (
@@ -338,7 +339,7 @@ const aboutAccounts: Promises = {
       or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
       or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
       or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0)`),
-  // Kept are the last thirty to sixty that were read, in an order that is not written down: hence the least of some.
+  // The last thirty to sixty prices are stored without their order, so compare with the lowest possible maximum.
   'reservations are no lower than the last prices': counting(sql`
     from account_costs p
     where greatest(p.recent_first, p.earlier_first) < (
@@ -352,7 +353,7 @@ const aboutAccounts: Promises = {
       ) newest
     )
     and p.seen >= 30`),
-  // Whatever others spend: a call that was let through although the newest balance had no room for it.
+  // Independent of others' spending: a call that was allowed although the newest balance had no room for it.
   'no call began that would have crossed the credit floor by the newest reported balance':
     counting(sql`
     from (
@@ -396,7 +397,7 @@ const monthSpent = counting(sql`
 
 const dayName = 'the credits of the day are at least those of the calls that began on it'
 
-// Calls that ended today and began before count as well, so there may be more.
+// Calls that started earlier and ended today count as well, so there may be more.
 function daySpent(zone: string) {
   return counting(sql`
     from accounts a
@@ -411,7 +412,7 @@ function daySpent(zone: string) {
     )`)
 }
 
-/** Sums that are stored twice are equal, and rows that are named exist. */
+/** Sums that are stored twice are equal, and referenced rows exist. */
 const bookPromises: Promises = {
   'credits set aside are those of calls in flight': counting(sql`
     from accounts a
@@ -590,15 +591,18 @@ const bookPromises: Promises = {
     end`),
 }
 
-/** Promises by their names: each statement counts what breaks one; a mill that keeps it finds nothing. */
+/** Invariants by name: each statement counts violations, of which there should be none. */
 type Promises = Readonly<Record<string, RawBuilder<{ violations: number }>>>
 
-/** A question that finds every row that breaks a promise, as what follows `select count(*)`. */
+/** Builds a check from the part of the query after `select count(*)`. */
 function counting(from: RawBuilder<unknown>): RawBuilder<{ violations: number }> {
   return sql<{ violations: number }>`select count(*) as violations ${from}`
 }
 
-/** Days whose sums the views read, and whose answers are here, with those before them that they are held against. */
+/**
+ * Days whose sums are used by the views and whose answers are in the database, with the earlier days they are compared
+ * with.
+ */
 const kept = sql`
   finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
@@ -622,10 +626,10 @@ const kept = sql`
     )
   ) else true end`
 
-/** Number of finished days that are added up again, drawn anew each time; null: all of them. */
+/** Number of finished days to add up again, selected at random; null: all of them. */
 type DaySample = number | null
 
-/** The days that a question looks at. */
+/** Days to be checked. */
 function drawn(sample: DaySample): RawBuilder<unknown> {
   return sql`
     drawn as materialized (
@@ -639,13 +643,13 @@ function drawn(sample: DaySample): RawBuilder<unknown> {
 
 interface Sums {
   readonly table: string
-  /** The view that says the same from the answers, and the function that says it of one day. */
+  /** View that computes the same from answers, and function that does so for one day. */
   readonly live: string
   readonly on: string
   readonly keys: readonly string[]
 }
 
-/** Reads the answers of the drawn days: a few day by day, all of them at once. */
+/** Reads the answers of the selected days: a sample day by day, all days at once. */
 function fromAnswers({ live, on }: Sums, sample: DaySample): RawBuilder<unknown> {
   if (sample === null) {
     return sql`analysis.${sql.ref(live)} as live where run_date in (select run_date from drawn)`
@@ -653,7 +657,7 @@ function fromAnswers({ live, on }: Sums, sample: DaySample): RawBuilder<unknown>
   return sql`drawn cross join lateral analysis.${sql.ref(on)}(drawn.run_date) as live`
 }
 
-/** Rows of a table of sums that say otherwise than the answers do, with those that are missing and those too many. */
+/** Rows of a table of sums that differ from the answers, including missing and extra ones. */
 function straySums(
   of: Sums,
   { counts, sums }: { readonly counts: readonly string[]; readonly sums: readonly string[] },
@@ -671,7 +675,7 @@ function straySums(
   const differ = counts.map(
     (name) => sql`there.${sql.ref(name)} is distinct from live.${sql.ref(name)}`,
   )
-  // Added up in another order, the same numbers may differ in their last digit.
+  // Sums computed in a different order may differ in the last digit.
   const apart = sums.map(
     (name) => sql`abs(coalesce(there.${sql.ref(name)}, 0) - coalesce(live.${sql.ref(name)}, 0))
       > 1e-9 * greatest(1, abs(live.${sql.ref(name)}))`,
@@ -693,7 +697,7 @@ function straySums(
     ) as astray`)
 }
 
-/** Stored sums of finished days equal those of their answers, row by row. */
+/** Stored sums of finished days equal those computed from their answers, row by row. */
 function finishedPromises(sample: DaySample): Promises {
   return {
     'each finished day counts the queries of its labels': straySums(
