@@ -22,6 +22,10 @@ await runCommand(
         .option('--lanes <n>', 'paid calls in flight for each of them', '8')
         .option('--seed <text>', 'what the misfortunes are drawn from')
         .option('--replays', 'the API gives the same answer to the same key and charges it once')
+        .option(
+          '--lies',
+          'prices that are not told, answers to other queries, changed keys, other spenders',
+        )
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },

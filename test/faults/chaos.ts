@@ -7,7 +7,15 @@ import { Crew } from './crew.ts'
 import { filesHolding, judgeChaos, type Judgement } from './judge.ts'
 import { type Look, Lookout } from './lookout.ts'
 import { Site, type SiteOptions } from './site.ts'
-import { floor, longestStandMs, luckOf, type Strike, type Strikes } from './strikes.ts'
+import {
+  floor,
+  longestStandMs,
+  luckOf,
+  onlyWithLies,
+  type Strike,
+  type Strikes,
+  unknownForMs,
+} from './strikes.ts'
 import { Torment, wave } from './torment.ts'
 import {
   type FleetPace,
@@ -48,7 +56,8 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
     mayEnd: (code) => torment.mayEnd(code),
   })
   const { impossible, notDone } = limitsOf(site)
-  const { say, seed } = options
+  const { say, seed, lying } = options
+  if (!lying) for (const name of onlyWithLies) impossible.add(name)
   const torment = new Torment({ site, crew, luck: luckOf(seed), impossible, say })
   const look = async () => (torment.disturbed ? null : lookAtFleet(site, crew))
   const explain = () => explainStand(site, crew)
@@ -62,7 +71,8 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   // Workers that ended just now may have left answers in files: these settle them.
   for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
   const verified = (await site.command('verify')) === 0
-  const { replays } = options
+  // After an answer to another query a repeat is not trusted, so lost calls are bought again.
+  const replays = options.replays && !lying
   const judgement = await judge(site, { torment, crew, lookout, replays })
   const seconds = Math.round((performance.now() - began) / 1_000)
   return { judgement, strikes: torment.strikes, notDone, verified, seconds }
@@ -119,6 +129,8 @@ async function judge(
   return judgeChaos({
     books,
     setbacks: torment.setbacks,
+    keyChecks: torment.keyChecks,
+    unknownForMs,
     replays,
     tasks: await database.ask(witnessTasks),
     sums: await database.ask(witnessSums),
@@ -128,7 +140,9 @@ async function judge(
     stoodMs: lookout.longestMs,
     longestStandMs,
     accidents: crew.accidents,
-    leaks: site.wallets.flatMap(({ front }) => filesHolding(join(folder, 'site'), front.key)),
+    leaks: site.wallets.flatMap(({ front }) =>
+      front.keys.flatMap((key) => filesHolding(join(folder, 'site'), key)),
+    ),
   })
 }
 

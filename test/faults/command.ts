@@ -15,6 +15,7 @@ export interface ChaosFlags {
   readonly seed?: string
   readonly keep?: true
   readonly replays?: true
+  readonly lies?: true
   readonly json?: true
 }
 
@@ -27,6 +28,7 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   const seed = options.seed ?? String(Date.now())
   const keep = options.keep === true
   const replays = options.replays === true
+  const lying = options.lies === true
   const seconds =
     options.minutes === undefined
       ? countFlag('seconds', options.seconds)
@@ -34,7 +36,7 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   const workers = countFlag('workers', options.workers)
   const lanes = countFlag('lanes', options.lanes)
   say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
-  const wish = { seconds, workers, lanes, backend, seed, keep, replays } as const
+  const wish = { seconds, workers, lanes, backend, seed, keep, replays, lying } as const
   const chaos = await runChaos({ ...wish, env, closers, say })
   const { judgement, verified } = chaos
   const { violations } = judgement
@@ -60,6 +62,8 @@ const words: Readonly<Record<Strike, string>> = {
   fullDisks: 'full disks',
   redisRestarts: 'redis restarts',
   flushes: 'flushes',
+  foreignSpends: 'spends of others',
+  keyChanges: 'changes of a key',
 }
 
 /** What was done, what could not be, and what it led to, as lines; those that matter most last. */
@@ -80,6 +84,7 @@ function tellJudgement(
     `charges          ${charges}, ${creditsCharged} credits, by the books of the API`,
     `ambiguous        ${judgement.ambiguous}`,
     `forgotten        ${judgement.forgotten} charges, when the database was set back`,
+    `others spent     ${judgement.foreign} credits, and ${judgement.lied} credits were charged without a word`,
     `minimum balance  ${least.join(' and ')}, floor ${judgement.floor}`,
     `longest stand    ${judgement.stoodMs} ms, ${judgement.longestStandMs} allowed`,
     `wrong answers    ${judgement.wrong}`,

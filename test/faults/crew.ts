@@ -37,6 +37,11 @@ export class Crew {
     return true
   }
 
+  /** Tells every worker of an account to end; others take their seats. */
+  relieve(wallet: Wallet): void {
+    for (const [seat, hand] of this.#hands) if (seat.wallet === wallet) this.#tell(hand, 'SIGTERM')
+  }
+
   /** Stops a worker in its tracks, as a paused machine would. */
   freeze(luck: number, ms: number): boolean {
     const hand = this.#awake(luck)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Environment } from '../../src/base/config.ts'
+import { makeKey } from '../../src/service/keys.ts'
 import type { Program } from './program.ts'
 
 const shown = z.object({ url: z.string(), key: z.string(), admin: z.string() })
@@ -9,8 +10,16 @@ const books = z.object({
   least: z.number(),
   charged: z.number(),
   charges: z.array(
-    z.looseObject({ q: z.string().nullable(), charged: z.number(), at: z.number() }),
+    z.looseObject({
+      q: z.string().nullable(),
+      charged: z.number(),
+      lied: z.number(),
+      balance: z.number(),
+      at: z.number(),
+      charged_at: z.number().nullable(),
+    }),
   ),
+  events: z.array(z.looseObject({ what: z.string(), credits: z.number(), at: z.number() })),
 })
 
 /** What the stand-in for the paid API has written down. */
@@ -19,13 +28,14 @@ export type FrontBooks = z.output<typeof books>
 /** The stand-in for the paid API: fails on purpose, and keeps books of its own. */
 export class Front {
   readonly url: string
-  readonly key: string
+  /** Every key that was ever taken; the last one is in use. */
+  readonly keys: string[]
   readonly #admin: string
   readonly #program: Program
 
   private constructor(program: Program, { url, key, admin }: z.output<typeof shown>) {
     this.url = url
-    this.key = key
+    this.keys = [key]
     this.#admin = admin
     this.#program = program
   }
@@ -49,6 +59,23 @@ export class Front {
     const body = JSON.stringify(change)
     const response = await fetch(`${this.#admin}/set`, { method: 'POST', body })
     if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
+  }
+
+  get key(): string {
+    return this.keys.at(-1) ?? ''
+  }
+
+  /** From now on there is another key; the one before it is taken until `revoke`. */
+  async changeKey(): Promise<void> {
+    const keys = [this.key]
+    const key = makeKey('live')
+    await this.set({ key, keys })
+    this.keys.push(key)
+  }
+
+  /** Takes no key but the one in use. */
+  async revoke(): Promise<void> {
+    await this.set({ keys: [] })
   }
 
   async close(): Promise<void> {

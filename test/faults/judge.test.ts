@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { type Evidence, judgeChaos } from './judge.ts'
 
-const charge = (q: string, at = 50, charged = 2) => ({ q, charged, at })
+const charge = (q: string, at = 50, charged = 2) => {
+  return { q, charged, at, charged_at: at, lied: 0, balance: 150 }
+}
 const book = (charges: ReturnType<typeof charge>[], least = 150) => ({
   balance: 200,
   least,
   charged: charges.reduce((sum, { charged }) => sum + charged, 0),
   charges,
+  events: [] as { what: string; credits: number; at: number }[],
 })
 const task = (q: string, given: Partial<Evidence['tasks'][number]> = {}) => ({
   ...{ q, state: 'answered', ambiguous: 0, chargeable: 1 },
@@ -18,6 +21,8 @@ function wellBehaved(): Evidence {
   return {
     books: new Map([['first', book([charge('a')])]]),
     setbacks: [],
+    keyChecks: [],
+    unknownForMs: 100,
     tasks: [task('a')],
     sums: {
       ...{ in_flight: 0, unsent: 0, calls: 1, received: 1 },
@@ -93,6 +98,49 @@ describe('the reckoning after chaos', () => {
     expect(judged({ books })).toEqual([
       'the balance of second fell to 99, below 100: the floor was crossed',
     ])
+  })
+
+  test.each([
+    ['what others took lately', { events: [{ what: 'other', credits: -3, at: 40 }] }],
+    ['a new key whose balance was asked for', { keyCredits: 3 }],
+    ['a reply that did not tell its cost', { lied: 3 }],
+  ])('excuses a balance below the floor by %s, by so much and not later', (_, lost) => {
+    const {
+      events = [],
+      keyCredits = 0,
+      lied = 0,
+    } = lost as Partial<{
+      events: { what: string; credits: number; at: number }[]
+      keyCredits: number
+      lied: number
+    }>
+    const at = (when: number, balance: number) => {
+      const silent = { ...charge('b', 40, lied), lied }
+      const charges = [{ ...charge('a', when), balance }, ...(lied > 0 ? [silent] : [])]
+      const tasks = [task('a'), ...(lied > 0 ? [task('b')] : [])]
+      const books = new Map([['first', { ...book(charges, balance), events }]])
+      const keyChecks = [{ account: 'first', at: 40, credits: keyCredits }]
+      return judged({ books, keyChecks, tasks })
+    }
+    expect(at(50, 97)).toEqual([])
+    expect(at(50, 96)).toEqual([
+      'the balance of first fell to 96, below 100: the floor was crossed, and only 3 credits were lost to others or without a word',
+    ])
+    expect(at(150, 97)).toEqual([
+      'the balance of first fell to 97, below 100: the floor was crossed',
+    ])
+    expect(at(30, 97)).toEqual([
+      'the balance of first fell to 97, below 100: the floor was crossed',
+    ])
+  })
+
+  test('counts what was charged without a word neither against the ledger nor against a budget', () => {
+    const silent = { ...charge('list-1 query 1'), lied: 2 }
+    const books = new Map([['first', book([silent])]])
+    const purses = [{ account: 'first', used: 0, held: 0 }]
+    const tasks = [task('list-1 query 1')]
+    const budgets = [{ list: 'list-1', budget: 1 }]
+    expect(judged({ books, purses, tasks, budgets })).toEqual([])
   })
 
   test('finds credits that the ledger of one account does not know of, although another has more', () => {

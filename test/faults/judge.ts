@@ -9,6 +9,13 @@ export interface Setback {
   readonly until: number
 }
 
+/** What an account lost, or may have, that no worker could know of at that time. */
+export interface Excuse {
+  readonly account: string
+  readonly at: number
+  readonly credits: number
+}
+
 /** What the faults led to, in figures. */
 export interface Judgement {
   readonly tasks: number
@@ -22,6 +29,10 @@ export interface Judgement {
   readonly ambiguous: number
   /** Charges of calls that the tables forgot when they were set back. */
   readonly forgotten: number
+  /** Credits that others took from the accounts. */
+  readonly foreign: number
+  /** Credits that were charged although the reply says that it cost nothing. */
+  readonly lied: number
   /** The smallest balance of each account. */
   readonly least: readonly number[]
   readonly floor: number
@@ -39,6 +50,10 @@ export interface Evidence {
   /** What the API wrote down for each account, by the account's name. */
   readonly books: ReadonlyMap<string, FrontBooks>
   readonly setbacks: readonly Setback[]
+  /** Calls that asked for the balance of a new key. */
+  readonly keyChecks: readonly Excuse[]
+  /** How long it may take until a worker knows what others took. */
+  readonly unknownForMs: number
   readonly tasks: readonly TaskWitness[]
   readonly sums: Sums
   readonly purses: readonly PurseWitness[]
@@ -73,6 +88,8 @@ export function judgeChaos(evidence: Evidence): Judgement {
     creditsCharged: total(allBooks.map(({ charged }) => charged)),
     creditsUsed: total(purses.map(({ used }) => used)),
     creditsHeld: total(purses.map(({ held }) => held)),
+    foreign: total(allBooks.map(foreignCredits)),
+    lied: total(charges.map(({ lied }) => lied)),
     least: allBooks.map(({ least }) => least),
     floor,
     wrong: sums.wrong,
@@ -147,24 +164,55 @@ function isForgotten(at: number, setbacks: readonly Setback[]): boolean {
 }
 
 /** Each account by itself: its floor, and whether its ledger knows of all that was charged. */
-function judgePurses({ books, purses, setbacks, floor }: Evidence): string[] {
-  return [...books].flatMap(([name, { least, charged, charges }]) => {
+function judgePurses(evidence: Evidence): string[] {
+  const { books, purses, setbacks } = evidence
+  return [...books].flatMap(([name, book]) => {
+    const { charged, charges } = book
     const { used, held } = purses.find(({ account }) => account === name) ?? { used: 0, held: 0 }
     const forgotten = total(
       charges.filter(({ at }) => isForgotten(at, setbacks)).map((charge) => charge.charged),
     )
-    const problems: string[] = []
-    if (least < floor)
-      problems.push(
-        `the balance of ${name} fell to ${least}, below ${floor}: the floor was crossed`,
-      )
-    if (used + held + forgotten < charged) {
+    const problems = judgeFloor(evidence, name, book)
+    const lied = total(charges.map((charge) => charge.lied))
+    if (used + held + forgotten + lied < charged) {
       problems.push(
         `${charged} credits of ${name} were charged, the ledger knows of ${used} and holds ${held}, and ${forgotten} may be forgotten`,
       )
     }
     return problems
   })
+}
+
+/** The floor: the smallest balance, or where others spend and bills lie each charge by itself. */
+function judgeFloor(
+  { floor, keyChecks, unknownForMs }: Evidence,
+  name: string,
+  book: FrontBooks,
+): string[] {
+  const unknown = [
+    ...keyChecks.filter(({ account }) => account === name),
+    ...book.events
+      .filter(({ what }) => what === 'other')
+      .map(({ at, credits }) => ({ at, credits: -credits })),
+    ...book.charges.map(({ at, charged_at, lied }) => ({ at: charged_at ?? at, credits: lied })),
+  ].filter(({ credits }) => credits > 0)
+  const crossed = (balance: number, excused: number) =>
+    `the balance of ${name} fell to ${balance}, below ${floor}: the floor was crossed${
+      excused > 0 ? `, and only ${excused} credits were lost to others or without a word` : ''
+    }`
+  if (unknown.length === 0) return book.least < floor ? [crossed(book.least, 0)] : []
+  return book.charges.flatMap(({ charged, lied, balance, at, charged_at }) => {
+    if (charged <= 0 || balance >= floor) return []
+    const when = charged_at ?? at
+    const lately = unknown.filter((one) => one.at <= when && one.at > when - unknownForMs)
+    // A call is not excused by what it did not tell itself.
+    const excused = total(lately.map(({ credits }) => credits)) - lied
+    return balance + excused < floor ? [crossed(balance, excused)] : []
+  })
+}
+
+function foreignCredits({ events }: FrontBooks): number {
+  return total(events.filter(({ what }) => what === 'other').map(({ credits }) => -credits))
 }
 
 /** A budget is one, however many accounts work on its run. */
@@ -174,7 +222,7 @@ function judgeBudgets({ books, budgets, setbacks }: Evidence): string[] {
     .filter(({ at }) => !isForgotten(at, setbacks))
   return budgets.flatMap(({ list, budget }) => {
     const charges = known.filter(({ q }) => q?.startsWith(`${list} `) === true)
-    const spent = total(charges.map(({ charged }) => charged))
+    const spent = total(charges.map(({ charged, lied }) => charged - lied))
     return spent <= budget
       ? []
       : [`${spent} credits were spent on ${list}, of a budget of ${budget}`]

@@ -25,6 +25,8 @@ export interface SiteOptions {
   readonly keep: boolean
   /** True: the API knows `Idempotency-Key`. */
   readonly replays: boolean
+  /** True: the API lies about prices and answers other queries, others spend from the accounts, and keys change. */
+  readonly lying: boolean
 }
 
 interface Parts {
@@ -170,10 +172,11 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
 
 /** The words of a stand-in hold its key, so they are kept outside of the folder that is searched for keys. */
 async function openPurse(
-  { seed, credits, closers, replays }: SiteOptions,
+  { seed, credits, closers, replays, lying }: SiteOptions,
   { name, folder, env }: { name: string; folder: string; env: Environment },
 ): Promise<Wallet> {
-  const args = ['--faults', JSON.stringify({ ...frontKnobs(`${seed} ${name}`, credits), replays })]
+  const knobs = { ...frontKnobs(`${seed} ${name}`, { credits, lying }), replays }
+  const args = ['--faults', JSON.stringify(knobs)]
   const log = join(folder, `${name}.log`)
   const front = await Front.open(launch('stand-in', { args, env, log }))
   return { name, front: closers.add('the stand-in', front, (open) => open.close()) }

@@ -14,16 +14,26 @@ const faults = [
   { kind: 'redirect', chance: 0.002 },
 ] as const
 
+/** What the API says that is not so. Its balances are always true. */
+const lies = [
+  { kind: 'credits', field: 'used', value: 'zero', chance: 0.02 },
+  { kind: 'credits', field: 'used', value: 'missing', chance: 0.02 },
+  { kind: 'echo', chance: 0.01 },
+  { kind: 'status', status: 200, charged: true, billed: true, code: 'ODD', chance: 0.005 },
+] as const
+
+const dearest = 3
+
 /** The stand-in at work: prices between one and three credits, answers out of order. */
-export function frontKnobs(seed: string, credits: number) {
+export function frontKnobs(seed: string, { credits, lying }: { credits: number; lying: boolean }) {
   return {
     seed,
     credits,
     kind: 'live',
-    cost: { least: 1, most: 3 },
+    cost: { least: 1, most: dearest },
     delayMs: { least: 20, most: 400 },
     chargeAt: 'between',
-    faults,
+    faults: lying ? [...lies, ...faults] : faults,
   }
 }
 
@@ -59,9 +69,21 @@ const pack = {
   fullDisks: 1,
   redisRestarts: 2,
   flushes: 1,
+  foreignSpends: 2,
+  keyChanges: 1,
 }
 
 export type Strike = keyof typeof pack
+
+/** Strikes that only an account with a lying API and other users knows. */
+export const onlyWithLies = ['foreignSpends', 'keyChanges'] as const
+
+/** The most credits that somebody else takes at once. */
+export const foreignCredits = 12
+/** Calls that ask for the balance of a new key go out beside those of the old one: so much may they cost. */
+export const keyCheckCredits = 2 * dearest
+/** What others took is known once an answer that was asked for later is stored: within so long. */
+export const unknownForMs = 6 * leaseMs
 
 /** How often each was done. */
 export type Strikes = Record<Strike, number>

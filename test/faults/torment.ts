@@ -1,10 +1,18 @@
-import { unhandled } from '../../src/base/errors.ts'
+import { exits, unhandled } from '../../src/base/errors.ts'
 import { pause } from '../../src/base/waiting.ts'
 import type { Crew } from './crew.ts'
 import type { Wallet } from './front.ts'
-import type { Setback } from './judge.ts'
+import type { Excuse, Setback } from './judge.ts'
 import type { Site } from './site.ts'
-import { leaseMs, noStrikes, openPack, straggleMs, type Strike } from './strikes.ts'
+import {
+  foreignCredits,
+  keyCheckCredits,
+  leaseMs,
+  noStrikes,
+  openPack,
+  straggleMs,
+  type Strike,
+} from './strikes.ts'
 
 const moreCredits = 600
 /** What the books of an older copy cannot know of was spent from this. */
@@ -26,9 +34,12 @@ export class Torment {
   readonly strikes = noStrikes()
   /** When the tables were set back, by the clock of the API: what it charged meanwhile they have forgotten. */
   readonly setbacks: Setback[] = []
+  /** When keys changed, and what asking for the balance of the new one may have cost. */
+  readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
   #full = false
+  readonly #rotating = new Set<Wallet>()
 
   constructor(options: TormentOptions) {
     this.#options = options
@@ -41,7 +52,10 @@ export class Torment {
 
   /** A worker may be told to end, or find that something is out of reach; on a full disk it refuses to start. */
   mayEnd(code: number | null): boolean {
-    return code === null || code === 0 || code === 5 || (code === 2 && this.#full)
+    if (code === null || code === exits.done || code === exits.unreachable) return true
+    if (code === exits.usage) return this.#full
+    // With a key that is not taken any more.
+    return code === exits.key && this.strikes.keyChanges > 0
   }
 
   async last(ms: number): Promise<void> {
@@ -100,6 +114,10 @@ export class Torment {
         return this.#strikeSeat(name, whom, size)
       case 'renewals':
         return this.#renew(site.wallets[whom < 0.5 ? 0 : 1])
+      case 'foreignSpends':
+        return this.#spend(site.wallets[whom < 0.5 ? 0 : 1], size)
+      case 'keyChanges':
+        return this.#changeKey(site.wallets[whom < 0.5 ? 0 : 1])
       case 'databaseRestarts':
         return this.#once(() => site.database.restart(size * 2_000))
       case 'restores':
@@ -138,6 +156,28 @@ export class Torment {
   #renew({ front }: Wallet): boolean {
     void front.sums().then(({ balance }) => front.set({ credits: balance + moreCredits }))
     return true
+  }
+
+  /** Another program that uses the account. */
+  #spend({ front }: Wallet, size: number): boolean {
+    void front.set({ spend: Math.ceil(size * foreignCredits) })
+    return true
+  }
+
+  /** A new key, workers that start with it, and the end of the old one some time later. */
+  #changeKey(wallet: Wallet): boolean {
+    if (this.#rotating.has(wallet)) return false
+    this.#rotating.add(wallet)
+    void this.#rotate(wallet).finally(() => this.#rotating.delete(wallet))
+    return true
+  }
+
+  async #rotate(wallet: Wallet): Promise<void> {
+    await wallet.front.changeKey()
+    this.keyChecks.push({ account: wallet.name, at: Date.now(), credits: keyCheckCredits })
+    this.#options.crew.relieve(wallet)
+    await pause(2 * leaseMs)
+    await wallet.front.revoke()
   }
 
   /** Puts an earlier state of the database in the place of the present one, while workers live on. */

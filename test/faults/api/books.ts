@@ -15,6 +15,8 @@ export interface RequestEntry {
   readonly device: string | null
   /** Credits charged so far. */
   charged: number
+  /** Credits charged of which the reply says nothing. */
+  lied: number
   /** Balance right after the charge, or now where nothing was charged. */
   balance: number
   /** What was done to the request: `answered`, `refused`, or the kind of the fault. */
@@ -72,6 +74,7 @@ export class StandInBooks {
       location: params.get('location'),
       device: params.get('device'),
       charged: 0,
+      lied: 0,
       balance: this.#balance,
       what: 'arrived',
       status: null,

@@ -25,6 +25,8 @@ const changeable = {
   spent: z.enum(['402', '403', '429', '200']),
   /** More keys that are taken. */
   keys: z.array(z.string()),
+  /** The key that is taken; one is made when none is given. */
+  key: z.string().optional(),
 }
 
 /** Everything that can be set on the stand-in. */
@@ -40,8 +42,7 @@ export const knobShape = z.strictObject({
   kind: z.enum(['live', 'test']).default('live'),
   /** True: the same Idempotency-Key is given the same answer and charged once, and every answer says so. */
   replays: z.boolean().default(false),
-  /** The key that is taken; one is made when none is given. */
-  key: z.string().optional(),
+  key: changeable.key,
   port: z.int().min(0).max(65_535).default(0),
   adminPort: z.int().min(0).max(65_535).default(0),
   /** Every charge and every end is appended here, so that the books survive. */
@@ -50,8 +51,8 @@ export const knobShape = z.strictObject({
   otherSpender: z.strictObject({ everyMs: z.number().min(1), credits }).optional(),
 })
 
-/** What may change while it runs; whatever is not named stays. */
-export const changeShape = z.strictObject({ ...changeable, credits }).partial()
+/** What may change while it runs; whatever is not named stays. `spend`: another program takes so many credits at once. */
+export const changeShape = z.strictObject({ ...changeable, credits, spend: credits }).partial()
 
 export type Knobs = z.output<typeof knobShape>
 export type KnobsInput = z.input<typeof knobShape>

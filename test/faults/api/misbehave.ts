@@ -23,6 +23,11 @@ export function isCharged(fault: Fault | null): boolean {
   return fault.kind !== 'redirect' && !(fault.kind === 'body' && fault.body === 'refusal')
 }
 
+/** True for a fault whose reply says that a paid request cost nothing. */
+export function isLie(fault: Fault | null): boolean {
+  return fault?.kind === 'credits' && fault.field !== 'remaining' && fault.value === 'zero'
+}
+
 /** Answers as a healthy service does. */
 export function answerWell(scene: Scene): number {
   return send(scene, 200, goodBody(scene))

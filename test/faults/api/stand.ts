@@ -6,28 +6,31 @@ import { BodyWriter } from './bodies.ts'
 import { priceOf, type RequestEntry, StandInBooks } from './books.ts'
 import { chooseFault, type Fault } from './fault.ts'
 import { changeShape, type KnobChange, type Knobs } from './knobs.ts'
-import { answerWell, errorBody, isCharged, misbehave, type Scene } from './misbehave.ts'
+import { answerWell, errorBody, isCharged, isLie, misbehave, type Scene } from './misbehave.ts'
 
 /** What is shared by the requests of one stand-in. */
 export class Stand {
   url = ''
   knobs: Knobs
-  readonly key: string
   readonly books: StandInBooks
   readonly #writer: BodyWriter
   readonly #attempts = new Map<string, number>()
   readonly #replays = new Replays()
 
   constructor(knobs: Knobs) {
-    this.knobs = knobs
-    this.key = knobs.key ?? makeKey(knobs.kind)
+    this.knobs = { ...knobs, key: knobs.key ?? makeKey(knobs.kind) }
     this.books = new StandInBooks(knobs.credits, knobs.logFile ?? null)
     this.#writer = new BodyWriter(knobs.seed)
   }
 
+  get key(): string {
+    return this.knobs.key ?? ''
+  }
+
   set(change: KnobChange): void {
-    const { credits, ...knobs } = changeShape.parse(change)
+    const { credits, spend, ...knobs } = changeShape.parse(change)
     if (credits !== undefined) this.books.renew(credits)
+    if (spend !== undefined) this.books.spendElsewhere(spend)
     const given = Object.entries(knobs).filter(([, value]) => value !== undefined)
     this.knobs = { ...this.knobs, ...Object.fromEntries(given) }
   }
@@ -86,6 +89,7 @@ export class Stand {
       this.books.end(entry, 'spent', this.#refuseSpent(response))
       return
     }
+    if (isLie(fault)) entry.lied = entry.charged
     const paid = { used: entry.charged, remaining: this.books.balance }
     if (!chargedLate) tell(isCharged(fault) ? paid : null)
     await pause(delay * (1 - share))
