@@ -183,9 +183,9 @@ function judgePurses(evidence: Evidence): string[] {
   })
 }
 
-/** The floor: the smallest balance, or where others spend and bills lie each charge by itself. */
+/** The floor: the smallest balance, or each charge by itself where credits were lost that no worker could know of. */
 function judgeFloor(
-  { floor, keyChecks, unknownForMs }: Evidence,
+  { floor, keyChecks, setbacks, unknownForMs }: Evidence,
   name: string,
   book: FrontBooks,
 ): string[] {
@@ -194,19 +194,23 @@ function judgeFloor(
     ...book.events
       .filter(({ what }) => what === 'other')
       .map(({ at, credits }) => ({ at, credits: -credits })),
-    ...book.charges.map(({ at, charged_at, lied }) => ({ at: charged_at ?? at, credits: lied })),
+    ...book.charges.map(({ at, charged_at, charged, lied }) => ({
+      at: charged_at ?? at,
+      credits: isForgotten(at, setbacks) ? charged : lied,
+    })),
   ].filter(({ credits }) => credits > 0)
   const crossed = (balance: number, excused: number) =>
     `the balance of ${name} fell to ${balance}, below ${floor}: the floor was crossed${
-      excused > 0 ? `, and only ${excused} credits were lost to others or without a word` : ''
+      excused > 0 ? `, and no worker could know of ${excused} credits` : ''
     }`
   if (unknown.length === 0) return book.least < floor ? [crossed(book.least, 0)] : []
   return book.charges.flatMap(({ charged, lied, balance, at, charged_at }) => {
     if (charged <= 0 || balance >= floor) return []
     const when = charged_at ?? at
     const lately = unknown.filter((one) => one.at <= when && one.at > when - unknownForMs)
-    // A call is not excused by what it did not tell itself.
-    const excused = total(lately.map(({ credits }) => credits)) - lied
+    // A call is not excused by itself.
+    const own = isForgotten(at, setbacks) ? charged : lied
+    const excused = total(lately.map(({ credits }) => credits)) - own
     return balance + excused < floor ? [crossed(balance, excused)] : []
   })
 }

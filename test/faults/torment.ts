@@ -15,8 +15,6 @@ import {
 } from './strikes.ts'
 
 const moreCredits = 600
-/** What the books of an older copy cannot know of was spent from this. */
-const creditsForSetback = 2_500
 export const wave = 400
 /** What is said gets lost, or what is answered, or both. */
 const silences = [['back'], ['there'], ['there', 'back']] as const
@@ -184,15 +182,8 @@ export class Torment {
   async #restore(ageMs: number): Promise<void> {
     const { site, say } = this.#options
     const from = Date.now()
-    const before = await Promise.all(site.wallets.map(({ front }) => front.sums()))
     await site.database.remember()
     await pause(ageMs)
-    // What was spent since is forgotten with the rest: the floor is not what this strike is about.
-    for (const [index, { front }] of site.wallets.entries()) {
-      const { balance } = await front.sums()
-      const credits = Math.max(balance, before[index]?.balance ?? 0) + creditsForSetback
-      await front.set({ credits })
-    }
     site.skipWave()
     await site.database.setBack()
     this.setbacks.push({ from, until: Date.now() + straggleMs })
