@@ -14,7 +14,7 @@ import {
   type Strike,
 } from './strikes.ts'
 
-const moreCredits = 600
+const moreCredits = 250
 export const wave = 400
 /** What is said gets lost, or what is answered, or both. */
 const silences = [['back'], ['there'], ['there', 'back']] as const
