@@ -31,20 +31,25 @@ describe('an API whose bills say less than it takes', () => {
     expect(await brokenPromises(mill)).toEqual([])
   })
 
-  test.each(['missing', 'float'] as const)(
-    'is bought from on when the price is %s, and what the balance falls is the price',
-    async (value) => {
+  test.each([
+    ['missing', 1],
+    ['missing', 8],
+    ['float', 1],
+    ['float', 8],
+  ] as const)(
+    'is bought from on when the price is %s, and what the balance falls is the price, with %d lanes',
+    async (value, lanes) => {
       const { api, mill } = await openScene({
         api: { credits: 1_000, cost: 3, faults: [{ kind: 'credits', field: 'used', value }] },
-        settings,
+        settings: { ...settings, MILL_CONCURRENCY: String(lanes) },
       })
       await mill.plan(queries(80))
       expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 80 })
       const { rows } = await sql<{ used: number }>`
         select used_total as used from accounts`.execute(mill.db)
-      // Answers that cross each other make the estimate too high, and never too low.
+      // Never too low. Too high at most by the answers that crossed it, or were not stored yet: one a lane.
       expect(rows[0]?.used).toBeGreaterThanOrEqual(240)
-      expect(rows[0]?.used).toBeLessThanOrEqual(400)
+      expect(rows[0]?.used).toBeLessThanOrEqual(240 * (lanes + 1))
       expect(api.balance()).toBe(760)
       expect(await brokenPromises(mill)).toEqual([])
     },
