@@ -1,3 +1,4 @@
+// @module-tag slow
 import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openShop, type Reply, type Shop } from './shop.ts'
 import { fakeResult, startFakeSearxng, type FakeSearxng } from './upstream/metasearch.ts'

@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import type { Pool } from 'pg'
+import { type Database, openDatabase } from '../../src/base/database/database.ts'
 import { type Environment, readConfig } from '../../src/base/config.ts'
 import { costClass } from '../../src/core/ledger/account.ts'
 import { type Mill, supplierOf } from '../../src/core/mill.ts'
@@ -64,7 +66,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
   const place = { config, databaseUrl: database.url, installation }
   const mill: Mill = {
     config,
-    db: database.db,
+    db: keyedDatabase(database.pool),
     pool: database.pool,
     databaseUrl: database.url,
     installation,
@@ -100,6 +102,15 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
       rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+const keyedDatabases = new WeakMap<Pool, Database>()
+
+/** The database as workers open it, which keep their plans: one for each pool, since names of plans belong to a connection. */
+function keyedDatabase(pool: Pool): Database {
+  const known = keyedDatabases.get(pool) ?? openDatabase(pool, { byKey: true })
+  keyedDatabases.set(pool, known)
+  return known
 }
 
 function queryOf(given: Partial<Query> | string): Query {

@@ -1,3 +1,4 @@
+// @module-tag slow
 // Paid replies that are no answer to their query: a refusal that was charged, and an answer that names another query.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

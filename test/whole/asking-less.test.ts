@@ -1,3 +1,4 @@
+// @module-tag slow
 // Everything that asks less at once, on the real parts: a schedule with an adaptive cadence, a budget and a share, rules of
 // alerts, and a night that cannot be believed.
 import { decideByName, decideCadence } from '../../src/features/cadence/choose.ts'

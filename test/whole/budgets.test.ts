@@ -1,3 +1,4 @@
+// @module-tag slow
 // Budgets and the cap on calls in flight, held over several workers that are real processes, on two accounts.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag slow
 // What the mill leans on in BullMQ, so that an upgrade that changes it is noticed.
 import type { Queue, Worker } from 'bullmq'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { composeNotices } from '../../src/features/notifications/news.ts'
 import { takeNews } from '../../src/features/alerts/statements.ts'

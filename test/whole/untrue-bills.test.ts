@@ -1,3 +1,4 @@
+// @module-tag slow
 // Replies that lie about money or name another query, keys of other accounts, and two accounts on one database.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { chmodSync, cpSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'

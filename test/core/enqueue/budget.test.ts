@@ -1,3 +1,4 @@
+// @module-tag slow
 // `enqueue --budget N`: N credits are what the run may use in all, also when the list is added to an open run.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

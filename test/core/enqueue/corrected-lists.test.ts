@@ -1,3 +1,4 @@
+// @module-tag slow
 // A list that is enqueued again while its run is open: what it no longer holds is asked about, dropped or kept.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// @module-tag slow
 // Files whose lines are not what is searched for, by the real command: nothing of them is bought without a word.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

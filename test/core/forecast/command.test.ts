@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { run } from '../../support/run.ts'

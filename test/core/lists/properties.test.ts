@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { MillError } from '../../../src/base/errors.ts'

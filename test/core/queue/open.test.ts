@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { openPart } from '../../../src/core/queue/queue.ts'
 import { openScene } from '../../support/scene.ts'

@@ -49,7 +49,7 @@ describe('tasks that are to be bought again', () => {
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('are bought once for two runs that held the same answer', async () => {
+  test('are bought once for two runs that held the same answer', { tags: ['slow'] }, async () => {
     const scene = await openScene()
     const { api, mill } = scene
     const first = await mill.plan(['shoes'], { maxAgeMs: hour, list: 'first' })
@@ -281,16 +281,20 @@ describe('a list that is cancelled', () => {
   })
 })
 
-test('what is held for calls that nobody could read is told apart from what was spent', async () => {
-  const { mill } = await openScene({
-    api: { cost: 2, faults: [{ kind: 'drop', match: 'query 2' }] },
-  })
-  const run = await mill.plan(queries(3))
-  await mill.drain()
-  const { stdout } = await runCommand('status', ['--json', '--run', String(run)], mill.env)
-  const [shown] = JSON.parse(stdout).runs
-  expect(shown.tasks).toMatchObject({ answered: 2, unknown: 1 })
-  expect(shown.reserved).toBe(0)
-  expect(shown.spent - shown.uncertain).toBe(4)
-  expect(shown.uncertain).toBeGreaterThanOrEqual(2)
-})
+test(
+  'what is held for calls that nobody could read is told apart from what was spent',
+  { tags: ['slow'] },
+  async () => {
+    const { mill } = await openScene({
+      api: { cost: 2, faults: [{ kind: 'drop', match: 'query 2' }] },
+    })
+    const run = await mill.plan(queries(3))
+    await mill.drain()
+    const { stdout } = await runCommand('status', ['--json', '--run', String(run)], mill.env)
+    const [shown] = JSON.parse(stdout).runs
+    expect(shown.tasks).toMatchObject({ answered: 2, unknown: 1 })
+    expect(shown.reserved).toBe(0)
+    expect(shown.spent - shown.uncertain).toBe(4)
+    expect(shown.uncertain).toBeGreaterThanOrEqual(2)
+  },
+)

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { divideAmongLists } from '../../../src/core/scheduler/schedule.ts'

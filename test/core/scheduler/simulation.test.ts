@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { localDate } from '../../../src/base/time/zone.ts'
 import type { Schedule } from '../../../src/core/scheduler/schedule.ts'

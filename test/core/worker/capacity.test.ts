@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { aheadOf, mostFlying, mostUnwritten, slotsFor } from '../../../src/core/worker/batch.ts'
 import { verifyPromises } from '../../support/promises.ts'

@@ -146,6 +146,7 @@ test(
 
 test.each(backends)(
   'a worker killed in mid-run on $name loses nothing, stores nothing twice and leaves at most a call a lane unread',
+  { tags: ['slow'] },
   async (backend) => {
     const { api, mill } = await openScene({
       backend,
@@ -206,17 +207,21 @@ test('a second signal ends a worker at once', { tags: ['slow'] }, async () => {
   expect((await worker.ended).code).toBe(130)
 })
 
-test('a queue that lost everything is made again from the tables, one job for each open slice', async () => {
-  const { api, mill } = await openScene()
-  await mill.plan(queries(60))
-  await sql`delete from bullmq.job`.execute(mill.db)
-  const first = await start('rebuild', ['--json'], mill.env).ended
-  expect(JSON.parse(first.stdout)).toEqual({ jobs: 3 })
-  await start('rebuild', [], mill.env).ended
-  expect(await (await mill.queue()).count()).toEqual({ jobs: 3, paused: false })
-  expect((await mill.drain()).finish).toBe('completed')
-  expect(api.charges()).toHaveLength(60)
-})
+test(
+  'a queue that lost everything is made again from the tables, one job for each open slice',
+  { tags: ['slow'] },
+  async () => {
+    const { api, mill } = await openScene()
+    await mill.plan(queries(60))
+    await sql`delete from bullmq.job`.execute(mill.db)
+    const first = await start('rebuild', ['--json'], mill.env).ended
+    expect(JSON.parse(first.stdout)).toEqual({ jobs: 3 })
+    await start('rebuild', [], mill.env).ended
+    expect(await (await mill.queue()).count()).toEqual({ jobs: 3, paused: false })
+    expect((await mill.drain()).finish).toBe('completed')
+    expect(api.charges()).toHaveLength(60)
+  },
+)
 
 test('a worker makes jobs again that the queue lost, without being asked', async () => {
   const { api, mill } = await openScene()

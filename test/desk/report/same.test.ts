@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { readSlice } from '../../../src/base/database/views.ts'
 import { renderPage } from '../../../src/desk/report/page.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'

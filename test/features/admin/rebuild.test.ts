@@ -1,3 +1,4 @@
+// @module-tag slow
 // Days that are over are added up by whoever types it, where no scheduler does.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

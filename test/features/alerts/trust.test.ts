@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { listAlerts, replaceAlertRules } from '../../../src/features/alerts/statements.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 // Parquet, read back by a program that shares nothing with the one that wrote it.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { checkTarget } from '../../../src/core/lists/values.ts'
 import { storyScene } from './scene.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { canonicalText } from '../../../src/base/query.ts'
 import { readAddress } from '../../../src/core/search/parse.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readBatches } from '../../../src/features/analysis/ask.ts'
 import { findQuestion, readQuestions } from '../../../src/features/analysis/library.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { openPool } from '../../../src/base/database/database.ts'
 import { readBatches } from '../../../src/features/analysis/ask.ts'

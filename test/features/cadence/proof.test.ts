@@ -1,3 +1,4 @@
+// @module-tag slow
 // The proof of the cadence: histories with a truth that is known, asked daily and by their cadence.
 import { describe, expect, test } from 'vitest'
 import { unseenOf } from '../../../src/features/cadence/draws.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 // What a person sees who types the command, and what a program reads.
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fc, test } from '@fast-check/vitest'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
 import { endNights } from '../../../src/features/alerts/find-alerts.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FairQueue } from '../../../src/service/upstream/fair-queue.ts'
