@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'verify',
     about:
-      'Checks that the live data keeps every promise: one line for each promise, exit code 1 when one is broken.',
+      'Checks that the live data keeps every promise: one line for each group of checks, exit code 1 when one is broken.',
     examples: [
       'npm run verify',
       'npm run verify -- --deep',

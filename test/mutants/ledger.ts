@@ -431,8 +431,8 @@ export const ledgerMutants: readonly Mutant[] = [
     [
       {
         name: 'calls whose reply was lost do not draw on the credits of an expansion',
-        find: '      else calls.credits_reserved\n',
-        put: '      else 0\n',
+        find: ".else(ref('calls.credits_reserved'))",
+        put: '.else(lit(0))',
       },
     ],
   ),

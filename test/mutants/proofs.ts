@@ -3,7 +3,7 @@ import { inFile, type Mutant } from './mutant.ts'
 const tampers = ['test/features/verify/verify.test.ts', 'test/features/verify/tampers.test.ts']
 
 export const proofMutants: readonly Mutant[] = [
-  ...inFile('src/features/verify/verify.ts', tampers, [
+  ...inFile('sql/checks/accounts.sql', tampers, [
     {
       name: 'verify does not look at the credits used by an account',
       find: 'where a.used_total <> paid.used',
@@ -19,6 +19,8 @@ export const proofMutants: readonly Mutant[] = [
       find: 'where a.uncertain <> held.bound',
       put: 'where false',
     },
+  ]),
+  ...inFile('sql/checks/tasks.sql', tampers, [
     {
       name: "verify does not look at what a run's purse has reserved",
       find: 'where r.reserved <> coalesce(sums.reserved, 0) or r.spent',
@@ -30,19 +32,21 @@ export const proofMutants: readonly Mutant[] = [
       put: '',
     },
     {
+      name: 'verify lets a task have the answer of another query',
+      find: 's.query_id <> t.query_id)',
+      put: 'false)',
+    },
+  ]),
+  ...inFile('sql/checks/calls.sql', tampers, [
+    {
       name: 'verify lets a task have two calls in flight',
       find: 'group by task_id having count(*) > 1',
       put: 'group by task_id having count(*) > 2',
     },
     {
-      name: 'verify lets a task have the answer of another query',
-      find: 's.query_id <> t.query_id)',
-      put: 'false)',
-    },
-    {
       name: 'verify lets a task be paid twice',
-      find: '      and again.credits_used > 0\n',
-      put: '      and false\n',
+      find: '  and again.credits_used > 0\n',
+      put: '  and false\n',
     },
   ]),
   ...inFile('src/features/verify/command.ts', tampers, [

@@ -19,16 +19,23 @@ const files = new Map<string, StatementFile>()
  * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`; a missing or an
  * extra value is an error.
  */
-export function statement<Row = unknown>(
-  name: string,
-  parameters: Readonly<Record<string, unknown>>,
+export function statement<Row = unknown>(name: string, parameters: Parameters): CompiledQuery<Row> {
+  return bindParameters(`sql/statements/${name}.sql`, readStatement(name), parameters)
+}
+
+type Parameters = Readonly<Record<string, unknown>>
+
+/** Binds the values of the named parameters of a statement. */
+export function bindParameters<Row>(
+  path: string,
+  { text, names }: StatementFile,
+  parameters: Parameters,
 ): CompiledQuery<Row> {
-  const { text, names } = readStatement(name)
   const missing = names.filter((each) => parameters[each] === undefined)
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
   if (missing.length + unused.length > 0) {
     throw new Error(
-      `expected the parameters of sql/statements/${name}.sql, got none for [${missing.join(', ')}] and did not expect [${unused.join(', ')}]`,
+      `expected the parameters of ${path}, got none for [${missing.join(', ')}] and did not expect [${unused.join(', ')}]`,
     )
   }
   return CompiledQuery.raw(

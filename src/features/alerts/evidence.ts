@@ -1,15 +1,7 @@
 // Reads the answers and positions on which alerts are based.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
-
-// Non-empty blocks not named in the specification.
-const featuresOf = sql<string[]>`array(
-  select key
-  from jsonb_each(case when jsonb_typeof(searches.extra) = 'object' then searches.extra else '{}' end)
-  where value not in ('null', '[]', '{}', '""', 'false')
-  order by key
-)`
+import { statement } from '../../base/database/sql-file.ts'
 
 /** A query of a run, with the attributes from its lists. */
 export interface AskedQuery {
@@ -30,39 +22,9 @@ export async function readAsked(
   { run, date }: { readonly run: number; readonly date: string },
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<readonly AskedQuery[]> {
-  const { rows } = await sql<AskedQuery>`
-    select
-      asked.query_id, queries.q,
-      analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
-      coalesce(days.slices, '{}') as labels,
-      analysis.page_name(said.target_key) as target_page,
-      regexp_replace(substring(said.target_key from '^[^/?:]*'), '^www\\.(?=.)', '') as target_domain
-    from (
-      select tasks.query_id
-      from tasks
-      where tasks.run_id = ${run}
-        and tasks.state in ('answered', 'reused')
-        and tasks.query_id > ${after}::uuid
-      order by tasks.query_id
-      limit ${limit}
-    ) as asked
-    join queries on queries.id = asked.query_id
-    left join lateral (
-      select query_days.slices
-      from analysis.query_days
-      where query_days.run_date = ${date}::date
-        and query_days.query_id = asked.query_id
-      -- Query by query, by its keys.
-      offset 0
-    ) as days on true
-    left join lateral (
-      select analysis.url_key(memberships.target_url) as target_key
-      from analysis.memberships
-      where memberships.run_id = ${run}
-        and memberships.query_id = asked.query_id
-      offset 0
-    ) as said on true
-    order by asked.query_id`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<AskedQuery>('read_asked_queries', { run, after, limit, date }),
+  )
   return rows
 }
 
@@ -87,34 +49,8 @@ export async function readEvidence(
   queries: readonly string[],
   { date, limit }: { readonly date: string; readonly limit: number },
 ): Promise<readonly RankAnswer[]> {
-  const { rows } = await sql<RankAnswer>`
-    select distinct on (found.query_id, found.run_date)
-      found.query_id, found.search_id, found.run_id, found.run_date, found.depth, found.origin, found.api,
-      found.features
-    from unnest(${[...queries]}::uuid[]) as asked (query_id)
-    cross join lateral (
-      select
-        searches.query_id, searches.id as search_id, searches.fetched_at, runs.id as run_id, runs.run_date,
-        coalesce(searches.depth, 0) as depth, searches.origin, searches.api,
-        ${featuresOf} as features
-      from searches
-      join tasks on tasks.id = searches.task_id
-      join runs on runs.id = tasks.run_id
-      join night_health as health on health.run_id = runs.id
-      where searches.query_id = asked.query_id
-        and searches.parse_error is null
-        -- Of what is in the archive nobody can tell here what it showed.
-        and not searches.archived
-        and not runs.suspect
-        and not exists (select from quarantine where quarantine.search_id = searches.id)
-        and runs.state in ('done', 'cancelled')
-        and health.judged_at >= runs.finished_at
-        and (runs.run_date <= ${date}::date or health.alerts_at is not null)
-      order by searches.fetched_at desc
-      limit ${limit}
-    ) as found
-    order by found.query_id, found.run_date, found.fetched_at desc, found.search_id desc`.execute(
-    trx,
+  const { rows } = await trx.executeQuery(
+    statement<RankAnswer>('read_rank_evidence', { queries, date, limit }),
   )
   return rows
 }
@@ -127,10 +63,9 @@ export async function readAnswersById(
   trx: Database,
   searches: readonly number[],
 ): Promise<readonly ShownAnswer[]> {
-  const { rows } = await sql<ShownAnswer>`
-    select searches.id as search_id, coalesce(searches.depth, 0) as depth, ${featuresOf} as features
-    from searches
-    where searches.id = any(${[...searches]}::bigint[])`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<ShownAnswer>('read_alert_answers', { searches }),
+  )
   return rows
 }
 
@@ -148,27 +83,9 @@ export async function readPlaces(
   searches: readonly number[],
   domains: readonly string[] | null,
 ): Promise<readonly Place[]> {
-  const { rows } = await sql<Place>`
-    select
-      best.search_id, best.domain, best.place >> 20 as position, analysis.page_name(pages.url_key) as page
-    from (
-      select held.search_id, held.domain, min(held.place) as place
-      from unnest(${[...searches]}::bigint[]) as asked (search_id)
-      cross join lateral (
-        select *
-        from result_domains
-        where result_domains.search_id = asked.search_id
-        offset 0
-      ) as held
-      where held.place is not null
-        and held.domain is not null
-        and (${domains === null}::boolean or held.domain = any(${domains === null ? [] : [...domains]}::text[]))
-      group by held.search_id, held.domain
-    ) as best
-    join organic_results as shown
-      on shown.search_id = best.search_id
-      and shown.ordinal = (best.place & 1048575)
-    left join pages on pages.id = shown.page_id`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<Place>('read_best_places', { searches, domains }),
+  )
   return rows
 }
 
@@ -183,14 +100,11 @@ export async function readHolders(
   trx: Database,
   sought: readonly SoughtPlace[],
 ): Promise<readonly (SoughtPlace & { readonly domain: string })[]> {
-  const { rows } = await sql<{ search_id: number; position: number; domain: string }>`
-    select distinct on (asked.search_id, asked.position) asked.search_id, asked.position, held.domain
-    from unnest(
-      ${sought.map(({ search_id: search }) => search)}::bigint[],
-      ${sought.map(({ position }) => position)}::bigint[]
-    ) as asked (search_id, position)
-    join result_domains as held on held.search_id = asked.search_id and held.position = asked.position
-    where held.domain is not null
-    order by asked.search_id, asked.position, held.ordinal`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<{ search_id: number; position: number; domain: string }>('read_holders', {
+      searches: sought.map((place) => place.search_id),
+      positions: sought.map(({ position }) => position),
+    }),
+  )
   return rows
 }

@@ -1,7 +1,7 @@
 // Checks shares of voice after a run for changes watched by rules.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { readOursOn } from '../analysis/domains.ts'
 import {
   anybody,
@@ -30,7 +30,11 @@ export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): P
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return { raised, recovered }
   // Restricts this transaction to answers of one origin.
-  await sql`select set_config('querymill.origins', ${origin}, true)`.execute(trx)
+  await trx
+    .selectNoFrom(({ fn, lit, val }) =>
+      fn('set_config', [val('querymill.origins'), val(origin), lit(true)]).as('origins'),
+    )
+    .execute()
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
@@ -174,28 +178,9 @@ async function readShareDays(
   list: string | null,
   { until, limit }: { readonly until: string; readonly limit: number },
 ): Promise<readonly string[]> {
-  const { rows } = await sql<{ run_date: string }>`
-    select runs.run_date
-    from runs
-    join lists on lists.id = runs.list_id
-    left join night_health as health on health.run_id = runs.id
-    where runs.run_date <= greatest(${until}::date, (
-        select max(looked.run_date)
-        from night_health as health
-        join runs as looked on looked.id = health.run_id
-        join lists as other on other.id = looked.list_id
-        where health.alerts_at is not null
-          and (${list}::text is null or other.name = ${list}::text)
-      ))
-      and (${list}::text is null or lists.name = ${list}::text)
-    group by runs.run_date
-    having bool_and(
-      not runs.suspect
-      and runs.state in ('done', 'cancelled')
-      and coalesce(health.judged_at >= runs.finished_at, false)
-    )
-    order by runs.run_date desc
-    limit ${limit}`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<{ run_date: string }>('read_share_days', { until, list, limit }),
+  )
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 
@@ -208,28 +193,9 @@ export async function readSharesOn(
   { tag, date }: { readonly tag: string; readonly date: string },
   domains: readonly string[],
 ): Promise<readonly ShareDay[]> {
-  const { rows } = await sql<ShareDay>`
-    select
-      ${date}::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
-    from (
-      select
-        count(*) as queries,
-        count(*) filter (where observations.evidence <> 'not asked') as fresh,
-        coalesce(avg(nullif(observations.depth, 0)), 0)::float8 as depth
-      from analysis.observations
-      join analysis.query_tags using (query_id, run_date)
-      where observations.run_date = ${date}::date
-        and query_tags.run_date = ${date}::date
-        and query_tags.tag = ${tag}
-    ) as asked
-    cross join unnest(${[...domains]}::text[]) as wanted (domain)
-    -- Nobody has a row who ranks for nothing, unless the domain is ours.
-    left join analysis.share_of_voice as held
-      on held.run_date = ${date}::date
-      and held.tag = ${tag}
-      and held.domain = wanted.domain
-    -- Where all of it rested, nothing new is known of its share.
-    where asked.fresh > 0`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<ShareDay>('read_shares_on', { date, tag, domains }),
+  )
   return rows
 }
 
@@ -238,18 +204,9 @@ async function readGainer(
   trx: Database,
   { tag, before, date }: { readonly tag: string; readonly before: string; readonly date: string },
 ): Promise<string | null> {
-  const { rows } = await sql<{ domain: string }>`
-    select now.domain
-    from analysis.share_of_voice as now
-    left join analysis.share_of_voice as old
-      on old.run_date = ${before}::date
-      and old.tag = ${tag}
-      and old.domain = now.domain
-    where now.run_date = ${date}::date
-      and now.tag = ${tag}
-      and now.share_of_voice > coalesce(old.share_of_voice, 0)
-    order by now.share_of_voice - coalesce(old.share_of_voice, 0) desc, now.domain
-    limit 1`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<{ domain: string }>('read_gainer', { before, tag, date }),
+  )
   return rows[0]?.domain ?? null
 }
 

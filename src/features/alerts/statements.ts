@@ -47,9 +47,14 @@ export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
 
 /** Makes this transaction the only one checking for alerts; false if another one is. */
 export async function claimAlerts(trx: Database): Promise<boolean> {
-  const { rows } = await sql<{ mine: boolean }>`
-    select pg_try_advisory_xact_lock(hashtext('querymill alerts')) as mine`.execute(trx)
-  return rows[0]?.mine === true
+  const { mine } = await trx
+    .selectNoFrom(({ fn, val }) =>
+      fn<boolean>('pg_try_advisory_xact_lock', [fn('hashtext', [val('querymill alerts')])]).as(
+        'mine',
+      ),
+    )
+    .executeTakeFirstOrThrow()
+  return mine
 }
 
 /** Combined severity of the alerts of a night. */
@@ -69,7 +74,10 @@ export async function markLooked(
   await db
     .updateTable('night_health')
     .set((eb) => ({
-      alerts_at: eb.fn<Date>('greatest', ['alerts_at', sql<Date>`${judged}::timestamptz`]),
+      alerts_at: eb.fn<Date>('greatest', [
+        'alerts_at',
+        eb.cast<Date>(eb.val(judged), 'timestamptz'),
+      ]),
       alerts_severity: summary?.severity ?? null,
       alerts_headline: summary?.headline ?? null,
     }))
@@ -85,7 +93,7 @@ export async function rulesInForce(
   const rules = await db
     .selectFrom('alert_rules')
     .select('name')
-    .where('since', '<', sql<Date>`${judged}::timestamptz`)
+    .where((eb) => eb('since', '<', eb.cast<Date>(eb.val(judged), 'timestamptz')))
     .execute()
   return new Set(rules.map(({ name }) => name))
 }
@@ -101,12 +109,12 @@ export async function withdrawAlerts(
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   const withdrawn = await trx
     .updateTable('alerts')
-    .set({
-      withdrawn_at: sql<Date>`now()`,
+    .set((eb) => ({
+      withdrawn_at: eb.fn<Date>('now'),
       withdrawn_because: suspect
         ? `run ${run} turned out suspect`
         : `an answer of run ${run} is quarantined`,
-    })
+    }))
     .where((eb) =>
       suspect
         ? eb.or([
@@ -204,7 +212,7 @@ export async function readKnownAlerts(
     .where((eb) =>
       about === 'shares'
         ? eb('query_id', 'is', null)
-        : eb('query_id', '=', eb.fn.any(sql<string[]>`${[...about]}::uuid[]`)),
+        : eb('query_id', '=', eb.fn.any(eb.val(about))),
     )
     .where('withdrawn_at', 'is', null)
     .orderBy('rule')
@@ -298,14 +306,14 @@ export async function recoverAlert(
 ): Promise<void> {
   await trx
     .updateTable('alerts')
-    .set({
-      recovered_at: sql<Date>`now()`,
+    .set((eb) => ({
+      recovered_at: eb.fn<Date>('now'),
       recovered_run_id: run,
       recovered_run_date: date,
       recovered_search_id: search,
       recovered_position: position,
       recovered_share: share,
-    })
+    }))
     .where('id', '=', id)
     .where('recovered_at', 'is', null)
     .execute()
@@ -591,10 +599,10 @@ export async function replaceAlertRules(
       await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
       await trx
         .updateTable('alerts')
-        .set({
-          withdrawn_at: sql<Date>`now()`,
+        .set((eb) => ({
+          withdrawn_at: eb.fn<Date>('now'),
           withdrawn_because: 'its rule was changed or taken out',
-        })
+        }))
         .where('rule', 'in', removed)
         .where('recovered_at', 'is', null)
         .where('withdrawn_at', 'is', null)

@@ -7,7 +7,7 @@ import { count } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { readSlice, sliceFlags, spanFlags } from '../../base/database/views.ts'
 import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { openMill } from '../../core/mill.ts'
@@ -175,16 +175,9 @@ function nameOf(question: string): string {
 
 /** Finds a table or view by its typed name; returns it quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
-  const { rows } = await sql<{ name: string; quoted: string }>`
-    select
-      nspname || '.' || relname as name,
-      quote_ident(nspname) || '.' || quote_ident(relname) as quoted
-    from pg_class
-    join pg_namespace on pg_namespace.oid = relnamespace
-    where nspname in ('analysis', 'public', 'notes')
-      and relkind in ('r', 'v', 'm', 'p')
-    order by nspname, relname
-  `.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ name: string; quoted: string }>('list_relations', {}),
+  )
   const wanted = typed.trim().toLowerCase()
   // Analysts' views first; none of our tables has the same name as one.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
@@ -234,16 +227,9 @@ async function selectRows(
 }
 
 async function findTime(db: Database, relation: string): Promise<string> {
-  const { rows } = await sql<{ name: string }>`
-    select attname as name
-    from pg_attribute
-    where attrelid = ${relation}::regclass
-      and attname = any (${times}::text[])
-      and atttypid in ('date'::regtype, 'timestamptz'::regtype)
-      and not attisdropped
-    order by array_position(${times}::text[], attname::text)
-    limit 1
-  `.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ name: string }>('read_time_column', { relation, times }),
+  )
   const [found] = rows
   if (found !== undefined) return found.name
   throw new Misuse(

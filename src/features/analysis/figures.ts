@@ -1,8 +1,7 @@
 // Reads the data of a report.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
 import { type HeldDay, readHeldDays } from './domains.ts'
 import { type Note, readNotes } from './notes.ts'
@@ -88,13 +87,20 @@ async function chooseDomains(
   { domains: asked, today }: FigureOptions,
   greatest: readonly string[],
 ): Promise<Figures['domains']> {
-  const { rows } = await sql<{ domain: string; label: string; ours: boolean }>`
-    select distinct on (domain)
-      domain, label,
-      (since is null or since <= ${today}::date) and (until is null or until >= ${today}::date) as ours
-    from own_domains
-    order by domain, ours desc, since desc nulls last
-  `.execute(trx)
+  const rows = await trx
+    .selectFrom('own_domains')
+    .distinctOn('domain')
+    .select(['domain', 'label'])
+    .select(({ and, or, eb }) =>
+      and([
+        or([eb('since', 'is', null), eb('since', '<=', today)]),
+        or([eb('until', 'is', null), eb('until', '>=', today)]),
+      ]).as('ours'),
+    )
+    .orderBy('domain')
+    .orderBy('ours', 'desc')
+    .orderBy('since', (order) => order.desc().nullsLast())
+    .execute()
   // A requested domain keeps its label even after its last day.
   const labels = new Map(rows.map(({ domain, label }) => [domain, label]))
   const ours = rows.filter((row) => row.ours).map(({ domain }) => domain)
@@ -118,77 +124,19 @@ interface ReportSummary {
   readonly credits: number
 }
 
-// For a subset of queries, their own days determine which are full, by the rule of analysis.days.
-const slicedDays = sql`(
-  select
-    run_date,
-    queries as answered,
-    queries * 2 < max(planned) over (order by run_date range between interval '30 days' preceding and current row) as thin
-  from analysis.label_days
-  where tag = '*'
-)`
-
 /** Reads the summary from views already restricted to the slice. */
 async function readReportSummary(
   trx: Database,
-  { conditions, ...span }: Slice,
+  { conditions, since, until }: Slice,
 ): Promise<ReportSummary> {
-  const [since, until] = [span.since ?? null, span.until ?? null]
-  const sliced = conditions.length > 0
-  const told = sliced ? slicedDays : sql`analysis.days`
-  const { rows } = await sql<ReportSummary>`
-    with told as materialized (
-      select run_date, answered, thin
-      from ${told} as days
-    ),
-    full_days as (
-      select run_date
-      from told
-      where answered > 0
-        and not thin
-    ),
-    chosen as materialized (
-      select ${sliced || since !== null || until !== null ? newestWithin(since, until) : sql`analysis.newest_day()`} as day
-    )
-    select
-      analysis.origins() as origins,
-      chosen.day,
-      ${since === null ? lastBefore : sinceThen(since)} as previous,
-      ${sliced ? sql`(select max(run_date) from told)` : sql`(select max(run_date) from runs)`} as newest,
-      (select count(*) from analysis.latest) as queries,
-      kept.answers,
-      kept.credits
-    from chosen
-    cross join (
-      select count(*) as answers, coalesce(sum(credits_used), 0) as credits
-      from searches
-      where origin = any ((select analysis.origins())::text[])
-        and case when (select analysis.slice() is not null)
-          then (query_id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
-          else 1
-        end <> 0
-    ) as kept
-  `.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<ReportSummary>('read_report_summary', {
+      since: since ?? null,
+      until: until ?? null,
+      sliced: conditions.length > 0,
+    }),
+  )
   return only(rows)
-}
-
-/** Newest full day of a period; if none is full, the newest with any answer. */
-function newestWithin(since: string | null, until: string | null) {
-  const within = sql`run_date between coalesce(${since}::date, '-infinity') and coalesce(${until}::date, 'infinity')`
-  return sql`coalesce(
-    (select max(run_date) from full_days where ${within}),
-    (select max(run_date) from told where answered > 0 and ${within})
-  )`
-}
-
-const lastBefore = sql`(select max(run_date) from full_days where run_date < chosen.day)`
-
-/** First requested day, or the first later one with data to compare. */
-function sinceThen(since: string) {
-  return sql`coalesce(
-    (select ${since}::date where exists (select from full_days where run_date <= ${since}::date)),
-    (select min(run_date) from full_days where run_date < chosen.day)
-  )`
 }
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
@@ -198,9 +146,16 @@ const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'work
  * denied read would abort the transaction and the page with it.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
-  const { rows } = await sql<{ may: boolean }>`
-    select bool_and(has_table_privilege('public.' || name, 'select')) as may
-    from unnest(${books}::text[]) as book (name)
-  `.execute(trx)
-  return only(rows).may
+  const { may } = await trx
+    .selectNoFrom(({ and, fn, val }) =>
+      and(
+        books.map((name) =>
+          fn<boolean>('has_table_privilege', [val(`public.${name}`), val('select')]),
+        ),
+      )
+        .$castTo<boolean>()
+        .as('may'),
+    )
+    .executeTakeFirstOrThrow()
+  return may
 }

@@ -1,7 +1,9 @@
 // Reads facts about a list and its members.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import type { ReadSpan } from './span.ts'
 
 /** A list with the result of its newest run. */
@@ -29,43 +31,59 @@ export async function readListFacts(
   db: Database,
   only: number | null,
 ): Promise<readonly ListFacts[]> {
-  const { rows } = await sql<ListFacts>`
-    select
-      lists.id, lists.name, lists.source, lists.budget, lists.reading, held.members, newest.id as run,
-      newest.run_date as "runDate", newest.rows, newest.accepted, newest.duplicates, newest.rejected, newest.state,
-      coalesce(
-        (
-          select sum(spent)
-          from runs
-          where runs.list_id = lists.id
-            and runs.run_date > current_date - 30
-        ),
-        0
-      ) as credits
-    from lists
-    cross join lateral (
-      select count(*) as members
-      from list_queries
-      where list_queries.list_id = lists.id
-        and list_queries.last_seen = (
-          select max(others.last_seen)
-          from list_queries as others
-          where others.list_id = lists.id
+  return db
+    .selectFrom('lists')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runs')
+          .selectAll()
+          .whereRef('runs.list_id', '=', 'lists.id')
+          .orderBy('runs.run_date', 'desc')
+          .orderBy('runs.id', 'desc')
+          .limit(1)
+          .as('newest'),
+      (join) => join.onTrue(),
+    )
+    .select(['lists.id', 'lists.name', 'lists.source', 'lists.budget'])
+    .select(['newest.id as run', 'newest.run_date as runDate', 'newest.rows', 'newest.accepted'])
+    .select(['newest.duplicates', 'newest.rejected', 'newest.state'])
+    .select((eb) => [
+      eb.ref('lists.reading').$castTo<ListFacts['reading']>().as('reading'),
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('list_queries')
+            .select(({ fn }) => fn.countAll<number>().as('members'))
+            .whereRef('list_queries.list_id', '=', 'lists.id')
+            .where('list_queries.last_seen', '=', newestReading(eb)),
+          eb.lit(0),
         )
-    ) as held
-    left join lateral (
-      select *
-      from runs
-      where runs.list_id = lists.id
-      order by runs.run_date desc, runs.id desc
-      limit 1
-    ) as newest on true
-    where case when ${only}::bigint is null
-      then lists.forgotten_at is null
-      else lists.id = ${only}::bigint
-    end
-    order by lists.name`.execute(db)
-  return rows
+        .as('members'),
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('runs')
+            .select(({ fn }) => fn.sum<number>('runs.spent').as('spent'))
+            .whereRef('runs.list_id', '=', 'lists.id')
+            .where('runs.run_date', '>', sql<string>`current_date - 30`),
+          eb.lit(0),
+        )
+        .as('credits'),
+    ])
+    .where((eb) =>
+      only === null ? eb('lists.forgotten_at', 'is', null) : eb('lists.id', '=', only),
+    )
+    .orderBy('lists.name')
+    .execute()
+}
+
+/** Time at which a list was last read. */
+export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
+  return eb
+    .selectFrom('list_queries as others')
+    .select(({ fn }) => fn.max('others.last_seen').as('last_seen'))
+    .whereRef('others.list_id', '=', 'lists.id')
 }
 
 /** Counts for a list on one day. */
@@ -91,42 +109,9 @@ export async function readListDays(
   db: Database,
   { name, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly name: string },
 ): Promise<readonly ListDay[]> {
-  const { rows } = await sql<ListDay>`
-    select
-      (
-        select max(runs.id)
-        from runs
-        join lists on lists.id = runs.list_id
-        where lists.name = ${name}
-          and runs.run_date = coverage.run_date
-      ) as run,
-      coverage.run_date as "runDate", coverage.planned, coverage.answered, coverage.bought, coverage.reused,
-      coverage.not_asked as "notAsked",
-      coverage.failed, coverage.unknown, coverage.open,
-      coverage.unreadable + coverage.suspect + coverage.other_origin + coverage.unaffordable + coverage.cancelled as others,
-      (
-        select coalesce(sum(runs.spent), 0)
-        from runs
-        join lists on lists.id = runs.list_id
-        where lists.name = ${name}
-          and runs.run_date = coverage.run_date
-      ) as credits
-    from (
-      select distinct runs.run_date
-      from runs
-      join lists on lists.id = runs.list_id
-      where lists.name = ${name}
-        and runs.run_date between ${since}::date and ${until}::date
-    ) as days
-    -- Day by day: asked for a span, the view reads the answers of all days.
-    cross join lateral (
-      select *
-      from analysis.coverage
-      where coverage.list = ${name}
-        and coverage.run_date = days.run_date
-      offset 0
-    ) as coverage
-    order by coverage.run_date desc`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<ListDay>('read_list_days', { name, since, until }),
+  )
   return rows
 }
 
@@ -160,23 +145,50 @@ export async function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,
 ): Promise<readonly ListMember[]> {
-  const { rows } = await sql<ListMember>`
-    select
-      queries.id, queries.q,
-      analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
-      members.weight, members.priority, members.tags, members.target_url as target, members.given,
-      members.last_seen = newest.last_seen as current
-    from list_queries as members
-    join queries on queries.id = members.query_id
-    cross join (select max(last_seen) as last_seen from list_queries where list_id = ${list}) as newest
-    where members.list_id = ${list}
-      and (${word}::text is null or strpos(lower(queries.q), lower(${word}::text)) > 0)
-      and (${tag}::text is null or ${tag}::text = any (members.tags))
-      and (not ${respelled}::boolean or members.given is not null)
-    order by members.last_seen = newest.last_seen desc, members.weight desc nulls last, queries.q, queries.id
-    limit ${most}::integer
-    offset ${skip}::integer`.execute(db)
-  return rows
+  return db
+    .selectFrom('list_queries as members')
+    .innerJoin('queries', 'queries.id', 'members.query_id')
+    .select(['queries.id', 'queries.q', 'members.weight', 'members.priority', 'members.tags'])
+    .select(['members.target_url as target', 'members.given'])
+    .select(({ fn }) =>
+      fn<string>('analysis.variant', [
+        ...(['queries.device', 'queries.location', 'queries.hl', 'queries.gl'] as const),
+        'queries.num',
+      ]).as('variant'),
+    )
+    .select((eb) =>
+      eb(
+        'members.last_seen',
+        '=',
+        eb
+          .selectFrom('list_queries as newest')
+          .select(({ fn }) => fn.max('newest.last_seen').as('seen'))
+          .where('newest.list_id', '=', list),
+      )
+        .$castTo<boolean>()
+        .as('current'),
+    )
+    .where('members.list_id', '=', list)
+    .$if(word !== null, (members) =>
+      members.where(({ eb, fn, lit }) =>
+        eb(
+          fn<number>('strpos', [fn('lower', ['queries.q']), fn('lower', [eb.val(word)])]),
+          '>',
+          lit(0),
+        ),
+      ),
+    )
+    .$if(tag !== null, (members) =>
+      members.where((eb) => eb(eb.val(tag ?? ''), '=', eb.fn.any('members.tags'))),
+    )
+    .$if(respelled, (members) => members.where('members.given', 'is not', null))
+    .orderBy('current', 'desc')
+    .orderBy('members.weight', (order) => order.desc().nullsLast())
+    .orderBy('queries.q')
+    .orderBy('queries.id')
+    .limit(most)
+    .offset(skip)
+    .execute()
 }
 
 /** An invalid line of a list. */
@@ -191,11 +203,11 @@ export async function readRejectedLines(
   db: Database,
   run: number,
 ): Promise<readonly RejectedLine[]> {
-  const { rows } = await sql<RejectedLine>`
-    select line, reason, content
-    from rejected_lines
-    where run_id = ${run}
-    order by line
-    limit 200`.execute(db)
-  return rows
+  return db
+    .selectFrom('rejected_lines')
+    .select(['line', 'reason', 'content'])
+    .where('run_id', '=', run)
+    .orderBy('line')
+    .limit(200)
+    .execute()
 }

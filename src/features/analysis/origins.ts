@@ -1,6 +1,7 @@
 // Origins of answers included in the analysis.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
@@ -20,14 +21,11 @@ export function readOrigins(typed: string): string {
 
 /** Origins of stored answers if none of them has an origin that the views show; otherwise null. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
-  const { rows } = await sql<{ shown: boolean; there: string | null }>`
-    select
-      exists (select from searches where origin = any (shown.origins)) as shown,
-      (select string_agg(distinct origin, ',') from searches) as there
-    from (
-      select string_to_array(coalesce(${asked ?? null}::text, array_to_string(analysis.origins(), ',')), ',') as origins
-    ) as shown
-  `.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ shown: boolean; there: string | null }>('read_hidden_origins', {
+      asked: asked ?? null,
+    }),
+  )
   const [found] = rows
   return found === undefined || found.shown ? null : found.there
 }
@@ -60,7 +58,8 @@ export async function firstOrigins(
 
 /** Changes the default origins shown by this database's views; for demonstrations. */
 export async function setOrigins(db: Database, shown: string): Promise<void> {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
-  const name = rows[0]?.name ?? ''
+  const { name } = await db
+    .selectNoFrom(({ fn }) => fn<string>('current_database').as('name'))
+    .executeTakeFirstOrThrow()
   await sql`alter database ${sql.id(name)} set querymill.origins = ${sql.lit(shown)}`.execute(db)
 }

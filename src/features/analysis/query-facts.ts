@@ -1,7 +1,9 @@
 // Reads facts about a query.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import type { NotNull } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
+import { newestReading } from './list-facts.ts'
 import type { ReadSpan } from './span.ts'
 
 /** A query with its parameters. */
@@ -17,11 +19,12 @@ export interface QueryFacts {
 
 /** Finds a query by id; null if there is none. */
 export async function readQueryFacts(db: Database, id: string): Promise<QueryFacts | null> {
-  const { rows } = await sql<QueryFacts>`
-    select id, q, location, hl, gl, num, device
-    from queries
-    where id = ${id}`.execute(db)
-  return rows[0] ?? null
+  const found = await db
+    .selectFrom('queries')
+    .select(['id', 'q', 'location', 'hl', 'gl', 'num', 'device'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return found ?? null
 }
 
 /** Labels and settings of a query on one list. */
@@ -40,19 +43,19 @@ export interface SaidOfQuery {
 
 /** Reads the settings of a query on all lists; lists that still contain it come first. */
 export async function readSaidOf(db: Database, query: string): Promise<readonly SaidOfQuery[]> {
-  const { rows } = await sql<SaidOfQuery>`
-    select
-      lists.id as "listId", lists.name as list, weight, priority, tags, target_url as target, given,
-      list_queries.last_seen = (
-        select max(others.last_seen)
-        from list_queries as others
-        where others.list_id = lists.id
-      ) as current
-    from list_queries
-    join lists on lists.id = list_queries.list_id
-    where query_id = ${query}
-    order by current desc, lists.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('list_queries')
+    .innerJoin('lists', 'lists.id', 'list_queries.list_id')
+    .select(['lists.id as listId', 'lists.name as list', 'list_queries.weight'])
+    .select(['list_queries.priority', 'list_queries.tags', 'list_queries.given'])
+    .select('list_queries.target_url as target')
+    .select((eb) =>
+      eb('list_queries.last_seen', '=', newestReading(eb)).$castTo<boolean>().as('current'),
+    )
+    .where('list_queries.query_id', '=', query)
+    .orderBy('current', 'desc')
+    .orderBy('lists.name')
+    .execute()
 }
 
 /** Query and days to read. */
@@ -84,40 +87,9 @@ export async function readQueryDays(
   db: Database,
   { query, since, until }: QuerySpan,
 ): Promise<readonly QueryDay[]> {
-  const { rows } = await sql<QueryDay>`
-    select
-      runs.run_date as "runDate", runs.id as run, runs.list_id as "listId", lists.name as list, tasks.state,
-      tasks.error_code as "errorCode", observed.search_id as search,
-      case
-        when observed.search_id is not null then null
-        when tasks.state not in ('answered', 'reused', 'not_asked') then tasks.state
-        when searches.parse_error is not null then 'unreadable'
-        when runs.run_date in (select run_date from analysis.away_days) or searches.archived then 'archived'
-        when runs.suspect then 'suspect'
-        else 'hidden'
-      end as silence,
-      observed.depth, observed.evidence,
-      observed.fetched_at as "fetchedAt", spent.calls, spent.credits
-    from runs
-    join lists on lists.id = runs.list_id
-    join tasks on tasks.run_id = runs.id and tasks.query_id = ${query}
-    left join searches on searches.id = tasks.search_id
-    left join (
-      select *
-      from analysis.observations
-      where observations.query_id = ${query}
-        and observations.run_date between ${since}::date and ${until}::date
-      offset 0
-    ) as observed on observed.run_date = runs.run_date
-    cross join lateral (
-      select
-        count(*) filter (where outcome is distinct from 'unsent') as calls,
-        coalesce(sum(credits_used), 0) as credits
-      from calls
-      where calls.task_id = tasks.id
-    ) as spent
-    where runs.run_date between ${since}::date and ${until}::date
-    order by runs.run_date desc, runs.id desc`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<QueryDay>('read_query_days', { query, since, until }),
+  )
   return rows
 }
 
@@ -134,20 +106,9 @@ export async function readDayRanks(
   { query, since, until }: QuerySpan,
   domains: readonly string[],
 ): Promise<readonly DayRank[]> {
-  const { rows } = await sql<DayRank>`
-    select observed.run_date as "runDate", result_domains.domain, min(result_domains.position) as position
-    from (
-      select *
-      from analysis.observations
-      where observations.query_id = ${query}
-        and observations.run_date between ${since}::date and ${until}::date
-      offset 0
-    ) as observed
-    join public.result_domains on result_domains.search_id = observed.search_id
-    where result_domains.domain = any (${domains}::text[])
-      and result_domains.position is not null
-    group by observed.run_date, result_domains.domain
-    order by observed.run_date, result_domains.domain`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<DayRank>('read_day_ranks', { query, since, until, domains }),
+  )
   return rows
 }
 
@@ -156,21 +117,9 @@ export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
 ): Promise<readonly { readonly domain: string; readonly ours: boolean }[]> {
-  const { rows } = await sql<{ domain: string; ours: boolean }>`
-    select domain, bool_or(ours) as ours
-    from (
-      select domain, true as ours, 0 as position
-      from analysis.ours_on(${day}::date)
-      union all
-      select domain, false, position
-      from public.result_domains
-      where search_id = ${search}
-        and position is not null
-        and domain is not null
-    ) as known
-    group by domain
-    order by bool_or(ours) desc, max(position), domain
-    limit 20`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ domain: string; ours: boolean }>('read_interesting_domains', { day, search }),
+  )
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
@@ -215,16 +164,7 @@ export interface SerpWords {
 
 /** Answer to a query on a day; null if none is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
-  const { rows } = await sql<Serp>`
-    select
-      observed.run_date as "runDate", observed.search_id as search, searches.call_id as call, observed.depth,
-      observed.evidence, observed.fetched_at as "fetchedAt", observed.origin, observed.intent, observed.sentiment,
-      searches.credits_used as credits, octet_length(raw_answers.body) as bytes
-    from analysis.observations as observed
-    join searches on searches.id = observed.search_id
-    left join raw_answers on raw_answers.call_id = searches.call_id
-    where observed.query_id = ${query}
-      and observed.run_date = ${day}::date`.execute(db)
+  const { rows } = await db.executeQuery(statement<Serp>('read_serp', { query, day }))
   return rows[0] ?? null
 }
 
@@ -233,47 +173,20 @@ export async function readSerpResults(
   db: Database,
   search: number,
 ): Promise<readonly SerpResult[]> {
-  const { rows } = await sql<SerpResult>`
-    select
-      result_domains.ordinal, result_domains.position, result_domains.title, result_domains.snippet, pages.url,
-      result_domains.page_id as page, result_domains.url_key as "pageKey", result_domains.domain
-    from public.result_domains
-    left join pages on pages.id = result_domains.page_id
-    where result_domains.search_id = ${search}
-    order by result_domains.ordinal`.execute(db)
-  return rows
+  return db
+    .selectFrom('result_domains as shown')
+    .leftJoin('pages', 'pages.id', 'shown.page_id')
+    .select(['shown.ordinal', 'shown.position', 'shown.title', 'shown.snippet', 'pages.url'])
+    .select(['shown.page_id as page', 'shown.url_key as pageKey', 'shown.domain'])
+    .where('shown.search_id', '=', search)
+    .orderBy('shown.ordinal')
+    .$narrowType<{ ordinal: NotNull }>()
+    .execute()
 }
 
 /** Entities, groups, related searches and blocks of an answer. */
 export async function readSerpWords(db: Database, search: number): Promise<readonly SerpWords[]> {
-  const { rows } = await sql<SerpWords>`
-    select words.kind, words.ordinal, words.text, words.type, (
-      select (array_agg(queries.id order by queries.device, queries.id))[1]
-      from queries
-      where words.kind = 'related'
-        and queries.q = words.text
-    ) as query
-    from (
-      select 'entity' as kind, ordinal, name as text, type
-      from search_entities
-      join entities on entities.id = entity_id
-      where search_id = ${search}
-      union all
-      select 'group', ordinal, label, null
-      from search_clusters
-      join clusters on clusters.id = cluster_id
-      where search_id = ${search}
-      union all
-      select 'related', ordinal, q, null
-      from search_related_searches
-      join related_searches on related_searches.id = related_search_id
-      where search_id = ${search}
-      union all
-      select 'block', ordinal, coalesce(search_features.text, ''), search_features.kind
-      from search_features
-      where search_id = ${search}
-    ) as words
-    order by words.kind, words.ordinal`.execute(db)
+  const { rows } = await db.executeQuery(statement<SerpWords>('read_serp_words', { search }))
   return rows
 }
 
@@ -283,12 +196,12 @@ export async function readNeighbours(
   query: string,
   day: string,
 ): Promise<{ readonly before: string | null; readonly after: string | null }> {
-  const { rows } = await sql<{ before: string | null; after: string | null }>`
-    select
-      max(run_date) filter (where run_date < ${day}::date) as before,
-      min(run_date) filter (where run_date > ${day}::date) as after
-    from analysis.observations
-    where query_id = ${query}`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ before: string | null; after: string | null }>('read_neighbour_days', {
+      day,
+      query,
+    }),
+  )
   return rows[0] ?? { before: null, after: null }
 }
 
@@ -304,13 +217,14 @@ export async function readKeptBody(
   query: string,
   call: number,
 ): Promise<BodyAsItCame | null> {
-  const { rows } = await sql<BodyAsItCame>`
-    select body, truncated
-    from raw_answers
-    join calls on calls.id = raw_answers.call_id
-    where raw_answers.call_id = ${call}
-      and calls.query_id = ${query}`.execute(db)
-  return rows[0] ?? null
+  const body = await db
+    .selectFrom('raw_answers')
+    .innerJoin('calls', 'calls.id', 'raw_answers.call_id')
+    .select(['raw_answers.body', 'raw_answers.truncated'])
+    .where('raw_answers.call_id', '=', call)
+    .where('calls.query_id', '=', query)
+    .executeTakeFirst()
+  return body ?? null
 }
 
 export interface RankPoint {
@@ -346,13 +260,9 @@ export async function readSuspects(
   trx: Database,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,
 ): Promise<readonly SuspectRun[]> {
-  const { rows } = await sql<SuspectRun>`
-    select run_date as "runDate", list, reasons
-    from analysis.night_health
-    where suspect
-      and run_date between ${since}::date and ${until}::date
-    order by run_date desc, run_id desc
-    limit 30`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<SuspectRun>('read_suspect_runs', { since, until }),
+  )
   return rows
 }
 
@@ -361,15 +271,9 @@ export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
 ): Promise<readonly string[]> {
-  const { rows } = await sql<{ domain: string }>`
-    select domain
-    from analysis.share_of_voice
-    where tag = '*'
-      and run_date = ${day}::date
-      and share_of_voice is not null
-    order by share_of_voice desc, domain
-    limit ${most}::integer
-  `.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<{ domain: string }>('read_greatest_domains', { day, most }),
+  )
   return rows.map(({ domain }) => domain)
 }
 
@@ -384,30 +288,9 @@ export async function readRanks(
     readonly domains: readonly string[]
   },
 ): Promise<readonly RankPoint[]> {
-  const { rows } = await sql<RankPoint>`
-    select domain, query_id as "queryId", q, run_date as "runDate", position, depth
-    from (
-      select
-        history.*,
-        dense_rank() over (
-          partition by domain
-          order by (position_count > 0) desc, weight desc, position_count desc, query_id
-        ) as place
-      from (
-        select
-          rank_history.*,
-          coalesce(weights.weight, 1) as weight,
-          count(position) over (partition by rank_history.query_id, domain) as position_count
-        from analysis.rank_history
-        left join analysis.latest_weights as weights on weights.query_id = rank_history.query_id
-        where domain = any (${domains}::text[])
-          and run_date between ${since}::date and ${until}::date
-      ) as history
-      where position_count > 0
-    ) as ordered
-    where place <= 9
-    order by domain, place, run_date
-  `.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<RankPoint>('read_ranks', { domains, since, until }),
+  )
   return rows
 }
 
@@ -416,10 +299,9 @@ export async function readVariants(
   trx: Database,
   texts: readonly string[],
 ): Promise<readonly Variant[]> {
-  const { rows } = await sql<Variant>`
-    select id as "queryId", q, device, location, hl, gl, num
-    from queries
-    where q = any (${[...new Set(texts)]}::text[])
-  `.execute(trx)
-  return rows
+  return trx
+    .selectFrom('queries')
+    .select(['id as queryId', 'q', 'device', 'location', 'hl', 'gl', 'num'])
+    .where((eb) => eb('q', '=', eb.fn.any(eb.val([...new Set(texts)]))))
+    .execute()
 }

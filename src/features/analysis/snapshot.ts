@@ -28,8 +28,8 @@ export function readSnapshot<T>(
 
 /** Default origins shown by this database's views. */
 export async function readShownOrigins(db: Database): Promise<string> {
-  const { rows } = await sql<{ origins: string }>`
-    select array_to_string(analysis.origins(), ',') as origins
-  `.execute(db)
-  return rows[0]?.origins ?? 'live'
+  const { origins } = await db
+    .selectNoFrom(({ fn }) => fn<string[]>('analysis.origins').as('origins'))
+    .executeTakeFirstOrThrow()
+  return origins.join(',')
 }

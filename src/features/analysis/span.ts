@@ -1,7 +1,6 @@
 // Period covered by a page or report.
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 
 /** Period that is read. */
 export interface ReadSpan {
@@ -26,18 +25,14 @@ export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
 ): Promise<ReadSpan> {
-  const { rows } = await sql<{ since: string; until: string; earliest: string }>`
-    select
-      coalesce(${since}::date, last.day - (${days}::integer - 1)) as since,
-      last.day as until,
-      last.day - (${most}::integer - 1) as earliest
-    from (
-      select greatest(
-        coalesce(${until}::date, analysis.newest_day(), (select max(run_date) from runs), current_date),
-        ${since}::date
-      ) as day
-    ) as last
-  `.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ since: string; until: string; earliest: string }>('read_span', {
+      since,
+      days,
+      most,
+      until,
+    }),
+  )
   const found = only(rows)
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
@@ -48,18 +43,8 @@ export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,
 ): Promise<ReadSpan> {
-  const { rows } = await sql<{ since: string }>`
-    select case
-      when exists (select from analysis.known_on(${since}::date)) then ${since}::date
-      else coalesce(
-        (
-          select min(run_date)
-          from analysis.days
-          where answered > 0
-            and run_date between ${since}::date and ${until}::date
-        ),
-        ${since}::date
-      )
-    end as since`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ since: string }>('read_first_answered', { since, until }),
+  )
   return { since: only(rows).since, until, cut }
 }

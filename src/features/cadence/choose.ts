@@ -2,7 +2,7 @@
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { dayNumber } from '../../base/time/zone.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { findList } from '../../core/nights/nights.ts'
@@ -129,58 +129,27 @@ async function keepNight(db: Database, night: KeptNight): Promise<void> {
 }
 
 async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNight) {
-  await sql`
-    with decided as (
-      select *
-      from unnest(
-        ${decisions.map(({ id }) => id)}::uuid[],
-        ${decisions.map(({ interval }) => interval)}::integer[],
-        ${decisions.map(({ dueOn }) => dueOn)}::date[],
-        ${decisions.map(({ byChance }) => byChance)}::boolean[],
-        ${decisions.map(({ why }) => why)}::text[]
-      ) as decision (query_id, interval_days, due_on, by_chance, why)
-    ),
-    gone as (
-      delete from cadences
-      where list_id = ${list}
-        and not exists (select from decided where decided.query_id = cadences.query_id)
-    )
-    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, why)
-    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, why
-    from decided
-    order by query_id
-    on conflict (list_id, query_id) do update
-    set decided_on = excluded.decided_on,
-      interval_days = excluded.interval_days,
-      due_on = excluded.due_on,
-      by_chance = excluded.by_chance,
-      why = excluded.why`.execute(trx)
+  await trx.executeQuery(
+    statement('keep_cadence_decisions', {
+      ids: decisions.map(({ id }) => id),
+      intervals: decisions.map(({ interval }) => interval),
+      due: decisions.map(({ dueOn }) => dueOn),
+      by_chance: decisions.map(({ byChance }) => byChance),
+      reasons: decisions.map(({ why }) => why),
+      list,
+      run_date: runDate,
+    }),
+  )
 }
 
 async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight) {
-  await sql`
-    insert into cadence_nights
-      (list_id, run_date, longest_days, queries, due, by_chance, rested, intervals)
-    select
-      ${list}::bigint, ${runDate}::date, ${longestDays}::integer, count(*),
-      count(*) filter (where due_on <= decided_on),
-      count(*) filter (where by_chance),
-      count(*) filter (where due_on > decided_on and not by_chance),
-      array(
-        select (select count(*)::integer from cadences as held where held.list_id = ${list} and held.interval_days = days)
-        from generate_series(1, ${longestDays}::integer) as days
-        order by days
-      )
-    from cadences
-    where list_id = ${list}
-    on conflict (list_id, run_date) do update
-    set decided_at = excluded.decided_at,
-      longest_days = excluded.longest_days,
-      queries = excluded.queries,
-      due = excluded.due,
-      by_chance = excluded.by_chance,
-      rested = excluded.rested,
-      intervals = excluded.intervals`.execute(trx)
+  await trx.executeQuery(
+    statement('keep_cadence_night', {
+      list,
+      run_date: runDate,
+      longest_days: longestDays,
+    }),
+  )
 }
 
 async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
@@ -212,15 +181,12 @@ async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
 }
 
 async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {
-  await sql`
-    update cadence_draws
-    set moves = outcome.moves
-    from unnest(
-      ${outcomes.map(({ id }) => id)}::uuid[],
-      ${outcomes.map(({ runDate }) => runDate)}::date[],
-      ${outcomes.map(({ moves }) => moves)}::integer[]
-    ) as outcome (query_id, run_date, moves)
-    where cadence_draws.list_id = ${list}
-      and cadence_draws.query_id = outcome.query_id
-      and cadence_draws.run_date = outcome.run_date`.execute(trx)
+  await trx.executeQuery(
+    statement('keep_cadence_outcomes', {
+      ids: outcomes.map(({ id }) => id),
+      run_dates: outcomes.map(({ runDate }) => runDate),
+      moves: outcomes.map(({ moves }) => moves),
+      list,
+    }),
+  )
 }

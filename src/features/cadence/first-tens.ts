@@ -49,7 +49,11 @@ async function lookAt(
 ): Promise<readonly SeenQuery[]> {
   return db.transaction().execute(async (trx) => {
     // Two months of a large list are sorted in memory rather than on disk.
-    await sql`set local work_mem = '64MB'`.execute(trx)
+    await trx
+      .selectNoFrom(({ fn, lit, val }) =>
+        fn('set_config', [val('work_mem'), val('64MB'), lit(true)]).as('work_mem'),
+      )
+      .execute()
     const { rows } = await sql<SeenQuery>`
       with members as (${membersOf(order)}),
       answers as materialized (${answersOf(order)}),

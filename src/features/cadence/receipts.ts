@@ -1,7 +1,7 @@
 // Reads past nights of adaptive lists, with the calls they saved and the moves they hid.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 
 /** A resting list: its newest decision, and the results of recent nights. */
 export interface RestingList {
@@ -27,20 +27,7 @@ const lately = 28
 
 /** All resting lists, over the nights of the last four weeks. */
 export async function readRestingLists(db: Database): Promise<readonly RestingList[]> {
-  const { rows } = await sql<RestingList>`
-    select
-      list, max(run_date) as run_date,
-      (select newest.intervals from analysis.cadence_nights as newest where newest.list = nights.list order by newest.run_date desc limit 1) as intervals,
-      count(*) as nights, sum(queries) as queries, sum(due + by_chance) as asked, sum(rested) as rested,
-      sum(by_chance) as by_chance, coalesce(sum(credits), 0) as credits, coalesce(sum(credits_saved), 0) as credits_saved,
-      sum(compared) as compared, sum(moved) as moved
-    from (
-      select *, row_number() over (partition by list order by run_date desc) as nth
-      from analysis.cadence_nights
-    ) as nights
-    where nth <= ${lately}
-    group by list
-    order by list`.execute(db)
+  const { rows } = await db.executeQuery(statement<RestingList>('read_resting_lists', { lately }))
   return rows
 }
 
@@ -66,31 +53,8 @@ export async function readRestingNights(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },
 ): Promise<readonly RestingNight[]> {
-  const { rows } = await sql<RestingNight>`
-    with nights as (
-      select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits
-      from runs
-      join lists on lists.id = runs.list_id
-      where runs.kind = 'nightly'
-        and runs.run_date between ${since}::date and ${until}::date
-        and exists (select from cadence_nights where cadence_nights.list_id = runs.list_id)
-      group by runs.list_id, lists.name, runs.run_date
-    )
-    select
-      nights.list, nights.run_date, nights.credits, receipt.credits_saved, seen.moves,
-      receipt.hidden, case when receipt.hidden is not null then receipt.hidden_low end as hidden_low,
-      case when receipt.hidden is not null then receipt.hidden_high end as hidden_high
-    from nights
-    left join analysis.cadence_nights as receipt
-      on receipt.list = nights.list
-      and receipt.run_date = nights.run_date
-    left join (
-      select list_queries.list_id, step_days.run_date, sum(step_days.entered + step_days.left_top_10) as moves
-      from analysis.step_days
-      join list_queries on list_queries.query_id = step_days.query_id
-      where step_days.run_date between ${since}::date and ${until}::date
-      group by list_queries.list_id, step_days.run_date
-    ) as seen on seen.list_id = nights.list_id and seen.run_date = nights.run_date
-    order by nights.list, nights.run_date desc`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<RestingNight>('read_resting_nights', { since, until }),
+  )
   return rows
 }

@@ -1,7 +1,7 @@
 // Statements of expansions: their rounds, and the candidate related searches.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
@@ -28,69 +28,87 @@ export async function readRounds(
   db: Database,
   { into, origin }: Expanding,
 ): Promise<readonly Round[]> {
-  const { rows } = await sql<Round>`
-    select
-      expansions.round,
-      count(*) as queries,
-      count(*) filter (where expansions.run_id is null) as unplanned,
-      count(*) filter (where tasks.state = 'open') as open,
-      count(*) filter (where tasks.state in ('unaffordable', 'cancelled')) as unasked
-    from expansions
-    left join tasks on tasks.run_id = expansions.run_id and tasks.query_id = expansions.query_id
-    where expansions.list_id = ${into}
-      and expansions.origin = ${origin}
-    group by expansions.round
-    order by expansions.round`.execute(db)
-  return rows
+  return db
+    .selectFrom('expansions')
+    .leftJoin('tasks', (join) =>
+      join
+        .onRef('tasks.run_id', '=', 'expansions.run_id')
+        .onRef('tasks.query_id', '=', 'expansions.query_id'),
+    )
+    .select(({ fn }) => [
+      'expansions.round',
+      fn.countAll<number>().as('queries'),
+      fn.countAll<number>().filterWhere('expansions.run_id', 'is', null).as('unplanned'),
+      fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
+      fn
+        .countAll<number>()
+        .filterWhere('tasks.state', 'in', ['unaffordable', 'cancelled'])
+        .as('unasked'),
+    ])
+    .where('expansions.list_id', '=', into)
+    .where('expansions.origin', '=', origin)
+    .groupBy('expansions.round')
+    .orderBy('expansions.round')
+    .execute()
 }
 
 /** Credits used or reserved by the list's runs, including the bound of each call with an unknown cost. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
-  const { rows } = await sql<{ used: number }>`
-    select coalesce(sum(case
-      when calls.outcome = 'settled' then coalesce(calls.credits_used, 0)
-      when calls.outcome = 'unsent' then 0
-      else calls.credits_reserved
-    end), 0) as used
-    from runs
-    join tasks on tasks.run_id = runs.id
-    join calls on calls.task_id = tasks.id
-    join accounts on accounts.id = calls.account_id
-    where runs.list_id = ${into}
-      and accounts.kind = ${origin}`.execute(db)
-  return only(rows).used
+  const { used } = await db
+    .selectFrom('runs')
+    .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+    .innerJoin('calls', 'calls.task_id', 'tasks.id')
+    .innerJoin('accounts', 'accounts.id', 'calls.account_id')
+    .select(({ case: when, fn, lit, ref }) => {
+      const credits = when()
+        .when('calls.outcome', '=', 'settled')
+        .then(fn.coalesce('calls.credits_used', lit(0)))
+        .when('calls.outcome', '=', 'unsent')
+        .then(lit(0))
+        .else(ref('calls.credits_reserved'))
+        .end()
+      return fn.coalesce(fn.sum<number>(credits), lit(0)).as('used')
+    })
+    .where('runs.list_id', '=', into)
+    .where('accounts.kind', '=', origin)
+    .executeTakeFirstOrThrow()
+  return used
 }
 
 /** Unfinished runs with open tasks of the list. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from runs
-    where list_id = ${into}
-      and state in ('planning', 'open')
-    order by id`.execute(db)
-  return rows.map(({ id }) => id)
+  const open = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('list_id', '=', into)
+    .where('state', 'in', ['planning', 'open'])
+    .orderBy('id')
+    .execute()
+  return open.map(({ id }) => id)
 }
 
 /** Queries that are or were on these lists. */
 export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
-  const { rows } = await sql<Query>`
-    select distinct queries.q, queries.location, queries.hl, queries.gl, queries.num, queries.device
-    from list_queries
-    join queries on queries.id = list_queries.query_id
-    where list_queries.list_id = any(${[...lists]}::bigint[])`.execute(db)
-  return rows
+  return db
+    .selectFrom('list_queries')
+    .innerJoin('queries', 'queries.id', 'list_queries.query_id')
+    .select(['queries.q', 'queries.location', 'queries.hl', 'queries.gl', 'queries.num'])
+    .select((eb) => eb.ref('queries.device').$castTo<Query['device']>().as('device'))
+    .distinct()
+    .where((eb) => eb('list_queries.list_id', '=', eb.fn.any(eb.val(lists))))
+    .execute()
 }
 
 /** Name of the list that a list was expanded from; null: none. */
 export async function expandedFrom(db: Database, list: number): Promise<string | null> {
-  const { rows } = await sql<{ name: string }>`
-    select lists.name
-    from expansions
-    join lists on lists.id = expansions.source_list_id
-    where expansions.list_id = ${list}
-    limit 1`.execute(db)
-  return rows[0]?.name ?? null
+  const source = await db
+    .selectFrom('expansions')
+    .innerJoin('lists', 'lists.id', 'expansions.source_list_id')
+    .select('lists.name')
+    .where('expansions.list_id', '=', list)
+    .limit(1)
+    .executeTakeFirst()
+  return source?.name ?? null
 }
 
 /** Related searches to be added to a target list. */
@@ -115,30 +133,14 @@ export async function takeExpansions(db: Database, taking: Taking): Promise<numb
     await lockExpansions(trx, name)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null
-    await sql`
-      with taken as materialized (
-        select *
-        from jsonb_to_recordset(${JSON.stringify(queries.map(rowOf))}::jsonb) as given (
-          id uuid, key text, q text, location text, hl text, gl text, num integer, device text,
-          priority smallint, round integer, from_query uuid, sources bigint, weight double precision
-        )
-        order by id
-      ),
-      asked as (
-        insert into queries (id, key, q, location, hl, gl, num, device)
-        select id, key, q, location, hl, gl, num, device
-        from taken
-        on conflict do nothing
-      ),
-      held as (
-        insert into list_queries (list_id, query_id, priority)
-        select ${into}::bigint, id, priority
-        from taken
-        on conflict (list_id, query_id) do update set priority = excluded.priority
-      )
-      insert into expansions (list_id, query_id, source_list_id, origin, round, from_query, sources, weight)
-      select ${into}::bigint, id, ${source}::bigint, ${origin}::text, round, from_query, sources, weight
-      from taken`.execute(trx)
+    await trx.executeQuery(
+      statement('take_expansions', {
+        queries: JSON.stringify(queries.map(rowOf)),
+        into,
+        source,
+        origin,
+      }),
+    )
     return into
   })
 }
@@ -152,16 +154,21 @@ function rowOf(query: Taking['queries'][number]): object {
 /** Serialises expansions into one list. */
 async function lockExpansions(trx: Transaction, name: string): Promise<void> {
   const lock = `querymill expansions ${name}`
-  await sql`select pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`.execute(trx)
+  await trx
+    .selectNoFrom(({ fn, lit, val }) =>
+      fn('pg_advisory_xact_lock', [fn('hashtextextended', [val(lock), lit(0)])]).as('locked'),
+    )
+    .execute()
 }
 
 async function countTaken(trx: Transaction, { into, origin }: Expanding): Promise<number> {
-  const { rows } = await sql<{ taken: number }>`
-    select count(*) as taken
-    from expansions
-    where list_id = ${into}
-      and origin = ${origin}`.execute(trx)
-  return only(rows).taken
+  const { taken } = await trx
+    .selectFrom('expansions')
+    .select(({ fn }) => fn.countAll<number>().as('taken'))
+    .where('list_id', '=', into)
+    .where('origin', '=', origin)
+    .executeTakeFirstOrThrow()
+  return taken
 }
 
 /**
@@ -169,32 +176,7 @@ async function countTaken(trx: Transaction, { into, origin }: Expanding): Promis
  * call were bought and failed, so they are not included.
  */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
-  await sql`
-    with unasked as (
-      update expansions
-      set run_id = null
-      where list_id = ${into}
-        and origin = ${origin}
-        and (run_id is null or exists (
-          select
-          from tasks
-          where tasks.run_id = expansions.run_id
-            and tasks.query_id = expansions.query_id
-            and tasks.state in ('unaffordable', 'cancelled')
-        ))
-      returning query_id
-    ),
-    -- Read once; later than every reading before it, whatever the clock says.
-    reading as materialized (
-      select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
-      from list_queries
-      where list_id = ${into}
-    )
-    update list_queries
-    set last_seen = reading.at
-    from unasked, reading
-    where list_queries.list_id = ${into}
-      and list_queries.query_id = unasked.query_id`.execute(db)
+  await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
 }
 
 /**
@@ -208,14 +190,14 @@ export async function lowerBudget(
 ): Promise<number | null> {
   const { into } = expanding
   return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ id: number; most: number | null; gone: number }>`
-      select id, budget as most, spent + reserved as gone
-      from runs
-      where list_id = ${into}
-        and kind = 'manual'
-        and state in ('planning', 'open')
-      for no key update`.execute(trx)
-    const [open] = rows
+    const open = await trx
+      .selectFrom('runs')
+      .select((eb) => ['id', 'budget as most', eb('spent', '+', eb.ref('reserved')).as('gone')])
+      .where('list_id', '=', into)
+      .where('kind', '=', 'manual')
+      .where('state', 'in', ['planning', 'open'])
+      .forNoKeyUpdate()
+      .executeTakeFirst()
     if (open === undefined) return null
     const budget = open.gone + Math.max(0, credits - (await readUsed(trx, expanding)))
     if (open.most !== null && open.most <= budget) return null
@@ -236,42 +218,55 @@ export async function recordRun(
   run: number,
   { into, origin }: Expanding,
 ): Promise<void> {
-  const linked = await sql`
-    update expansions
-    set run_id = ${run}
-    where list_id = ${into}
-      and origin = ${origin}
-      and run_id is null`.execute(trx)
-  const { rows } = await sql<{ tasks: number }>`
-    select count(*) as tasks
-    from tasks
-    where run_id = ${run}`.execute(trx)
-  if (Number(linked.numAffectedRows ?? 0) !== only(rows).tasks) throw new TakenElsewhere()
-  await sql`
-    update runs
-    set budget = spent + reserved
-    where list_id = ${into}
-      and id <> ${run}
-      and kind = 'manual'
-      and state in ('done', 'cancelled')
-      and budget > spent + reserved`.execute(trx)
-  // The list contains all queries ever added, not only the newest.
-  await sql`
-    update list_queries
-    set last_seen = newest.last_seen
-    from (
-      select max(last_seen) as last_seen
-      from list_queries
-      where list_id = ${into}
-    ) as newest
-    where list_id = ${into}
-      and list_queries.last_seen < newest.last_seen
-      and exists (
-        select
-        from expansions
-        where expansions.list_id = list_queries.list_id
-          and expansions.query_id = list_queries.query_id
-      )`.execute(trx)
+  const linked = await trx
+    .updateTable('expansions')
+    .set({ run_id: run })
+    .where('list_id', '=', into)
+    .where('origin', '=', origin)
+    .where('run_id', 'is', null)
+    .executeTakeFirstOrThrow()
+  const { tasks } = await trx
+    .selectFrom('tasks')
+    .select(({ fn }) => fn.countAll<number>().as('tasks'))
+    .where('run_id', '=', run)
+    .executeTakeFirstOrThrow()
+  if (Number(linked.numUpdatedRows) !== tasks) throw new TakenElsewhere()
+  await trx
+    .updateTable('runs')
+    .set((eb) => ({ budget: eb('spent', '+', eb.ref('reserved')) }))
+    .where('list_id', '=', into)
+    .where('id', '<>', run)
+    .where('kind', '=', 'manual')
+    .where('state', 'in', ['done', 'cancelled'])
+    .where((eb) => eb('budget', '>', eb('spent', '+', eb.ref('reserved'))))
+    .execute()
+  await restoreMembers(trx, into)
+}
+
+/** Makes all queries ever added members of the list again, not only the newest. */
+async function restoreMembers(trx: Transaction, into: number): Promise<void> {
+  await trx
+    .updateTable('list_queries')
+    .from((eb) =>
+      eb
+        .selectFrom('list_queries')
+        .select(({ fn }) => fn.max('last_seen').as('last_seen'))
+        .where('list_id', '=', into)
+        .as('newest'),
+    )
+    .set((eb) => ({ last_seen: eb.ref('newest.last_seen') }))
+    .where('list_queries.list_id', '=', into)
+    .whereRef('list_queries.last_seen', '<', 'newest.last_seen')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('expansions')
+          .select('expansions.query_id')
+          .whereRef('expansions.list_id', '=', 'list_queries.list_id')
+          .whereRef('expansions.query_id', '=', 'list_queries.query_id'),
+      ),
+    )
+    .execute()
 }
 
 /** Cost and yield of a round of an expansion. */
@@ -298,13 +293,9 @@ export async function readBrought(
 ): Promise<readonly BroughtRound[]> {
   return db.transaction().execute(async (trx) => {
     await prepareReading(trx, { origins: origin })
-    const { rows } = await sql<BroughtRound>`
-      select
-        round, queries, open, answers, failed, unaffordable, credits_used, new_pages, new_domains,
-        new_pages_per_answer, new_domains_per_answer, new_pages_per_credit, new_domains_per_credit
-      from analysis.expansion_rounds
-      where list = ${list}
-      order by round`.execute(trx)
+    const { rows } = await trx.executeQuery(
+      statement<BroughtRound>('read_expansion_rounds', { list }),
+    )
     return rows
   })
 }
@@ -321,11 +312,7 @@ export interface FrontierRound extends Pick<
 
 /** All answered rounds of all lists, from answers of the shown origins. */
 export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
-  const { rows } = await sql<FrontierRound>`
-    select list, round, answers, credits_used, pages, new_pages, domains, new_domains
-    from analysis.expansion_rounds
-    where answers > 0
-    order by list, round`.execute(db)
+  const { rows } = await db.executeQuery(statement<FrontierRound>('read_answered_rounds', {}))
   return rows
 }
 
@@ -367,10 +354,7 @@ export async function rankFrontier(trx: Transaction, sources: FrontierSources): 
   await gatherSources(trx, sources)
   await gatherTexts(trx)
   await rankTexts(trx)
-  const { rows } = await sql<Frontier>`
-    select
-      (select count(*) from pg_temp.frontier_sources) as answered,
-      (select count(*) from pg_temp.frontier_ranked) as candidates`.execute(trx)
+  const { rows } = await trx.executeQuery(statement<Frontier>('count_frontier', {}))
   return only(rows)
 }
 
@@ -379,80 +363,21 @@ async function gatherSources(
   trx: Transaction,
   { list, into, from, until, origin, api }: FrontierSources,
 ): Promise<void> {
-  await sql`
-    create temporary table frontier_sources on commit drop as
-    select
-      sources.query_id, sources.round, sources.weight, latest.search_id,
-      -- One number compares faster than five texts: what is asked besides the text.
-      dense_rank() over (order by latest.location, latest.hl, latest.gl, latest.num, latest.device) as variant
-    from (
-      select query_id, 0 as round, coalesce(weight, 1) as weight
-      from list_queries
-      where list_id = ${list}::bigint
-        and ${from}::integer = 0
-        and last_seen = (select max(last_seen) from list_queries where list_id = ${list}::bigint)
-      union all
-      -- Several queries may have led to it: as a source it counts as one of them.
-      select query_id, round, weight / sources
-      from expansions
-      where list_id = ${into}::bigint
-        and origin = ${origin}::text
-        and round between ${from}::integer and ${until}::integer
-    ) as sources
-    join analysis.latest on latest.query_id = sources.query_id
-    where latest.api = ${api}::text`.execute(trx)
+  await trx.executeQuery(
+    statement('gather_frontier_sources', { list, into, from, until, origin, api }),
+  )
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
 }
 
 /** Collects the distinct related searches of these answers, normalized like queries. */
 async function gatherTexts(trx: Transaction): Promise<void> {
-  await sql`
-    create temporary table frontier_texts on commit drop as
-    -- Compared byte by byte, which sorts several times faster than a language.
-    select id, analysis.canonical(q) collate "C" as q
-    from related_searches
-    where id in (
-      select named.related_search_id
-      from pg_temp.frontier_sources as sources
-      join search_related_searches as named on named.search_id = sources.search_id
-    )`.execute(trx)
+  await trx.executeQuery(statement('gather_frontier_texts', {}))
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
 }
 
 /** Ranks new related searches by the number and weight of the queries they are related to. */
 async function rankTexts(trx: Transaction): Promise<void> {
-  await sql`
-    create temporary table frontier_ranked on commit drop as
-    select
-      row_number() over (order by named.weight desc, named.sources desc, named.q, named.from_query) as place,
-      named.q, named.round, named.from_query, named.sources, named.weight
-    from (
-      select
-        texts.q,
-        min(texts.round) + 1 as round,
-        (array_agg(texts.query_id order by texts.round, texts.weight desc, texts.query_id))[1] as from_query,
-        count(*) as sources,
-        sum(texts.weight) as weight
-      from (
-        -- An answer may name a text in several spellings: its query counts once.
-        select distinct sources.query_id, sources.variant, sources.round, sources.weight, related.q
-        from pg_temp.frontier_sources as sources
-        join search_related_searches as named on named.search_id = sources.search_id
-        join pg_temp.frontier_texts as related on related.id = named.related_search_id
-        where related.q <> ''
-      ) as texts
-      group by texts.q, texts.variant
-    ) as named
-    join queries as source on source.id = named.from_query
-    where not exists (
-      select
-      from queries as ours
-      where ours.q = named.q
-        and ours.location is not distinct from source.location
-        and ours.hl is not distinct from source.hl
-        and ours.gl is not distinct from source.gl
-        and ours.device is not distinct from source.device
-    )`.execute(trx)
+  await trx.executeQuery(statement('rank_frontier', {}))
 }
 
 const pageSize = 2000
@@ -461,15 +386,9 @@ const pageSize = 2000
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {
-    const { rows } = await sql<RelatedQuery>`
-      select
-        ranked.q, source.location, source.hl, source.gl, source.num, source.device,
-        ranked.round, ranked.from_query, source.q as from_q, ranked.sources, ranked.weight
-      from pg_temp.frontier_ranked as ranked
-      join queries as source on source.id = ranked.from_query
-      where ranked.place > ${after}
-        and ranked.place <= ${after + pageSize}
-      order by ranked.place`.execute(trx)
+    const { rows } = await trx.executeQuery(
+      statement<RelatedQuery>('read_frontier', { after, until: after + pageSize }),
+    )
     if (rows.length === 0) return
     yield rows
   }

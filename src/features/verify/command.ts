@@ -1,16 +1,14 @@
 // The verify command: checks all invariants, parses bodies again, and accounts for all credits.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Answer, refusedRows } from '../../base/answer.ts'
+import { type Answer, type Origin, refusedRows } from '../../base/answer.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wholeFlag } from '../../base/cli/flags.ts'
-import { formatNumber } from '../../base/cli/text.ts'
+import { count, formatNumber } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
-import { type AnswerRows, type KeptBody, readAnswers } from '../../core/answers/store.ts'
+import { type AnswerRows, readAnswers } from '../../core/answers/store.ts'
 import { openMill } from '../../core/mill.ts'
 import { rereadAnswer } from '../../core/search/verdict.ts'
 import {
@@ -19,8 +17,8 @@ import {
   checkOf,
   type Conservation,
   conserveCredits,
-  countFinishedDays,
   onSnapshot,
+  readFinishedDays,
 } from './verify.ts'
 
 export interface VerifyOptions {
@@ -39,7 +37,7 @@ const sampleSize = 500
 /** Adding up a day again takes as long as storing it. */
 const sampleDays = 7
 
-/** Checks the database for rows that violate an invariant: one line per invariant, and the credits of each account. */
+/** Checks the database for rows that violate an invariant; prints each group of checks and the credits of each account. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
@@ -49,11 +47,11 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   const credits = await conserveCredits(mill.db)
   const over = credits.filter(({ unexplained }) => unexplained > most)
   const ok = over.length === 0 && checks.every((check) => check.ok)
-  if (options.json === true) printJson({ ok, checks, credits, unproved })
-  else {
-    for (const { name, violations } of checks) {
-      print(violations === 0 ? `ok      ${name}` : `BROKEN  ${name}: ${violations} violations`)
-    }
+  if (options.json === true) {
+    const named = checks.map(({ name, violations }) => ({ name, ok: violations === 0, violations }))
+    printJson({ ok, checks: named, credits, unproved })
+  } else {
+    for (const line of checkLines(checks)) print(line)
     for (const account of credits) print(creditsLine(account))
     for (const line of unproved) print(`not proved: ${line}`)
   }
@@ -76,9 +74,12 @@ export async function prove(
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless, archived } = await countAnswers(db)
   const unread = answers - bodiless - archived - rebuilt
-  const unadded = deep ? 0 : Math.max(0, (await countFinishedDays(db)) - sampleDays)
+  const unadded = deep ? 0 : Math.max(0, (await readFinishedDays(db)).length - sampleDays)
   return {
-    checks: [...promises, checkOf('each answer says what its body says', violations)],
+    checks: [
+      ...promises,
+      checkOf('Rows of answers', 'each answer says what its body says', violations),
+    ],
     unproved: [
       ...(bodiless > 0
         ? [`what ${bodiless} answers say whose bodies were pruned or forgotten`]
@@ -93,6 +94,24 @@ export async function prove(
       ...beyondProof,
     ],
   }
+}
+
+/** One line per group, followed by its violated checks. */
+function checkLines(checks: readonly Check[]): readonly string[] {
+  const groups = [...new Set(checks.map(({ group }) => group))]
+  return groups.flatMap((group) => {
+    const members = checks.filter((check) => check.group === group)
+    const violated = members.filter(({ ok }) => !ok)
+    const all = count(members.length, 'check')
+    const heading =
+      violated.length === 0
+        ? `${group}: ${all} hold`
+        : `${group}: ${members.length - violated.length} of ${all} hold`
+    return [
+      heading,
+      ...violated.map(({ name, violations }) => `  ${name}: ${count(violations, 'violation')}`),
+    ]
+  })
 }
 
 function creditsLine(account: Conservation): string {
@@ -206,9 +225,6 @@ interface AnswerFigures {
   readonly result_count: number
 }
 
-/** A stored body with the figures of its answer. */
-type Proof = Pick<KeptBody, 'id' | 'q' | 'origin' | 'status' | 'truncated' | 'body'> & AnswerFigures
-
 /** A URL with the values derived from it. */
 interface StoredPage {
   readonly url: string
@@ -217,62 +233,77 @@ interface StoredPage {
   readonly site: string | null
 }
 
-/** Reads bodies of answers in batches: all of them, or a random sample. */
-async function* readProofs(
-  db: Database,
-  sample: BodySample,
-  size: number,
-): AsyncGenerator<readonly Proof[]> {
+/** Reads bodies of answers with the figures stored beside them, in batches: all of them, or a random sample. */
+async function* readProofs(db: Database, sample: BodySample, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
-    const { rows } = await sql<Proof>`
-      select s.id, q.q, s.origin, r.status, r.truncated, r.body, s.depth, s.replaced, s.result_count
-      from searches s
-      join raw_answers r on r.call_id = s.call_id
-      join queries q on q.id = s.query_id
-      where s.id > ${after}
-        and (${drawn}::bigint[] is null or s.id = any(${drawn}::bigint[]))
-      order by s.id
-      limit ${size}`.execute(db)
-    const last = rows.at(-1)
+    const proofs = await db
+      .selectFrom('searches as s')
+      .innerJoin('raw_answers as r', 'r.call_id', 's.call_id')
+      .innerJoin('queries as q', 'q.id', 's.query_id')
+      .select(['s.id', 'q.q', 'r.status', 'r.truncated', 'r.body'])
+      .select(['s.depth', 's.replaced', 's.result_count'])
+      .select((eb) => eb.ref('s.origin').$castTo<Origin>().as('origin'))
+      .where('s.id', '>', after)
+      .$if(drawn !== null, (query) =>
+        query.where((eb) => eb('s.id', '=', eb.fn.any(eb.val(drawn ?? [])))),
+      )
+      .orderBy('s.id')
+      .limit(size)
+      .execute()
+    const last = proofs.at(-1)
     if (last === undefined) return
-    yield rows
+    yield proofs
     after = last.id
   }
 }
 
-async function draw(db: Database, count: number): Promise<readonly number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select r.call_id as id
-    from raw_answers r
-    order by random()
-    limit ${count}`.execute(db)
-  return rows.map(({ id }) => id)
+async function draw(db: Database, size: number): Promise<readonly number[]> {
+  const drawn = await db
+    .selectFrom('raw_answers')
+    .select('call_id')
+    .orderBy((eb) => eb.fn('random'))
+    .limit(size)
+    .execute()
+  return drawn.map((body) => body.call_id)
 }
 
 /** Pages these answers refer to. */
 async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
-  const { rows } = await sql<StoredPage>`
-    select distinct p.url, p.url_key, d.host, d.site
-    from (
-      select page_id from organic_results where search_id = any(${answers}::bigint[])
-      union
-      select page_id from search_features where search_id = any(${answers}::bigint[])
-    ) r
-    join pages p on p.id = r.page_id
-    left join domains d on d.id = p.domain_id`.execute(db)
-  return rows
+  const shown = (table: 'organic_results' | 'search_features') =>
+    db
+      .selectFrom(table)
+      .select('page_id')
+      .where((eb) => eb('search_id', '=', eb.fn.any(eb.val(answers))))
+  return db
+    .selectFrom(shown('organic_results').union(shown('search_features')).as('r'))
+    .innerJoin('pages as p', 'p.id', 'r.page_id')
+    .leftJoin('domains as d', 'd.id', 'p.domain_id')
+    .select(['p.url', 'p.url_key', 'd.host', 'd.site'])
+    .distinct()
+    .execute()
 }
 
 /** Counts answers, those in the archive, and the remaining ones without a body. */
-async function countAnswers(
-  db: Database,
-): Promise<{ readonly answers: number; readonly bodiless: number; readonly archived: number }> {
-  const { rows } = await sql<{ answers: number; bodiless: number; archived: number }>`
-    select
-      count(*) as answers,
-      count(*) filter (where s.archived) as archived,
-      count(*) filter (where not s.archived and not exists (select from raw_answers r where r.call_id = s.call_id)) as bodiless
-    from searches s`.execute(db)
-  return only(rows)
+async function countAnswers(db: Database) {
+  return db
+    .selectFrom('searches as s')
+    .select(({ fn, not, exists, selectFrom }) => [
+      fn.countAll<number>().as('answers'),
+      fn.countAll<number>().filterWhere('s.archived', '=', true).as('archived'),
+      fn
+        .countAll<number>()
+        .filterWhere('s.archived', '=', false)
+        .filterWhere(
+          not(
+            exists(
+              selectFrom('raw_answers as r')
+                .select('r.call_id')
+                .whereRef('r.call_id', '=', 's.call_id'),
+            ),
+          ),
+        )
+        .as('bodiless'),
+    ])
+    .executeTakeFirstOrThrow()
 }

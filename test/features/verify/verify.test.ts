@@ -138,6 +138,12 @@ test('a thing in a block of an answer that names a page or a host nobody knows i
       checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
     ).toEqual([['each item of a SERP feature names a known page and a known host', 1]])
   }
+  const { code, stdout } = await run('verify', [], mill.env)
+  expect(code).toBe(1)
+  expect(stdout).toContain('Accounts and balances: 13 checks hold\n')
+  expect(stdout).toContain(`Rows of answers: 6 of 7 checks hold
+  each item of a SERP feature names a known page and a known host: 1 violation
+`)
 })
 
 test('a query that stands under an id of its own making is found', async () => {

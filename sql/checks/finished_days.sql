@@ -1,0 +1,137 @@
+-- Finished days
+-- The sums stored for a day equal those that its answers give. Sums added up in another order may differ in the last
+-- digit. A sample of days is computed day by day, all days at once: each is the faster way for its number of days.
+-- Parameters: :days (bigint[], rows of finished_days), :all_days (boolean: these are all the days that can be checked).
+
+-- check: each finished day counts the queries of its labels
+with drawn as materialized (
+  select id, run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from (
+  select drawn.run_date, sums.set_id, sums.labels, sums.queries, sums.planned, sums.weight, sums.planned_weight
+  from drawn
+  join finished_labels as sums on sums.finish_id = drawn.id
+) as there
+full join (
+  select live.run_date, live.set_id, live.labels, live.queries, live.planned, live.weight, live.planned_weight
+  from analysis.live_labels as live
+  where :all_days::boolean
+    and live.run_date in (select run_date from drawn)
+  union all
+  select live.run_date, live.set_id, live.labels, live.queries, live.planned, live.weight, live.planned_weight
+  from drawn
+  cross join lateral analysis.labels_on(drawn.run_date) as live
+  where not :all_days::boolean
+) as live using (run_date, set_id)
+where there.labels is distinct from live.labels
+  or there.queries is distinct from live.queries
+  or there.planned is distinct from live.planned
+  or abs(coalesce(there.weight, 0) - coalesce(live.weight, 0)) > 1e-9 * greatest(1, abs(live.weight))
+  or abs(coalesce(there.planned_weight, 0) - coalesce(live.planned_weight, 0))
+    > 1e-9 * greatest(1, abs(live.planned_weight));
+
+-- check: each finished day holds the shares that its answers give
+with drawn as materialized (
+  select id, run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from (
+  select
+    drawn.run_date, sums.set_id, sums.domain, sums.ranked, sums.top_3, sums.top_10, sums.top_20, sums.positions,
+    sums.clicks
+  from drawn
+  join finished_shares as sums on sums.finish_id = drawn.id
+) as there
+full join (
+  select
+    live.run_date, live.set_id, live.domain, live.ranked, live.top_3, live.top_10, live.top_20, live.positions,
+    live.clicks
+  from analysis.live_shares as live
+  where :all_days::boolean
+    and live.run_date in (select run_date from drawn)
+  union all
+  select
+    live.run_date, live.set_id, live.domain, live.ranked, live.top_3, live.top_10, live.top_20, live.positions,
+    live.clicks
+  from drawn
+  cross join lateral analysis.shares_on(drawn.run_date) as live
+  where not :all_days::boolean
+) as live using (run_date, set_id, domain)
+where there.ranked is distinct from live.ranked
+  or there.top_3 is distinct from live.top_3
+  or there.top_10 is distinct from live.top_10
+  or there.top_20 is distinct from live.top_20
+  or abs(coalesce(there.positions, 0) - coalesce(live.positions, 0)) > 1e-9 * greatest(1, abs(live.positions))
+  or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
+
+-- check: each answer of a finished day differs from the previous one as stored
+with drawn as materialized (
+  select id, run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from (
+  select
+    drawn.run_date, sums.query_id, sums.search_id, sums.fetched_at, sums.depth, sums.compared_depth, sums.entered,
+    sums.left_top_10, sums.stayed, sums.previous_search_id, sums.previous_run_date, sums.previous_depth,
+    sums.volatility
+  from drawn
+  join finished_steps as sums on sums.finish_id = drawn.id
+) as there
+full join (
+  select
+    live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
+    live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
+    live.volatility
+  from analysis.live_steps as live
+  where :all_days::boolean
+    and live.run_date in (select run_date from drawn)
+  union all
+  select
+    live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
+    live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
+    live.volatility
+  from drawn
+  cross join lateral analysis.compared_on(drawn.run_date) as live
+  where not :all_days::boolean
+) as live using (run_date, query_id)
+where there.search_id is distinct from live.search_id
+  or there.fetched_at is distinct from live.fetched_at
+  or there.depth is distinct from live.depth
+  or there.compared_depth is distinct from live.compared_depth
+  or there.entered is distinct from live.entered
+  or there.left_top_10 is distinct from live.left_top_10
+  or there.stayed is distinct from live.stayed
+  or there.previous_search_id is distinct from live.previous_search_id
+  or there.previous_run_date is distinct from live.previous_run_date
+  or there.previous_depth is distinct from live.previous_depth
+  or abs(coalesce(there.volatility, 0) - coalesce(live.volatility, 0)) > 1e-9 * greatest(1, abs(live.volatility));
+
+-- check: each page that a finished day showed is known with its query
+with drawn as materialized (
+  select run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from drawn
+cross join lateral (
+  select observations.search_id, observations.query_id
+  from analysis.observations
+  where observations.run_date = drawn.run_date
+  offset 0
+) as shown
+join organic_results on organic_results.search_id = shown.search_id
+where organic_results.page_id is not null
+  and not exists (
+    select
+    from seen_pages
+    where seen_pages.page_id = organic_results.page_id
+      and seen_pages.query_id = shown.query_id
+  );

@@ -1,0 +1,23 @@
+-- Collects the source queries of an expansion in a temporary table, each with its newest answer and its weight.
+-- Parameters: :list, :into (bigint, lists), :from, :until (rounds), :origin, :api.
+create temporary table frontier_sources on commit drop as
+select
+  sources.query_id, sources.round, sources.weight, latest.search_id,
+  -- One number compares faster than five texts: what is asked besides the text.
+  dense_rank() over (order by latest.location, latest.hl, latest.gl, latest.num, latest.device) as variant
+from (
+  select query_id, 0 as round, coalesce(weight, 1) as weight
+  from list_queries
+  where list_id = :list::bigint
+    and :from::integer = 0
+    and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
+  union all
+  -- Several queries may have led to it: as a source it counts as one of them.
+  select query_id, round, weight / sources
+  from expansions
+  where list_id = :into::bigint
+    and origin = :origin::text
+    and round between :from::integer and :until::integer
+) as sources
+join analysis.latest on latest.query_id = sources.query_id
+where latest.api = :api::text;

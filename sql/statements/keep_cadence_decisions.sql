@@ -1,0 +1,27 @@
+-- Replaces the decisions about the queries of a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due
+-- (date[]), :by_chance (boolean[]), :reasons (text[]), one value each for a query; :list (bigint), :run_date.
+with decided as (
+  select *
+  from unnest(
+    :ids::uuid[],
+    :intervals::integer[],
+    :due::date[],
+    :by_chance::boolean[],
+    :reasons::text[]
+  ) as decision (query_id, interval_days, due_on, by_chance, why)
+),
+gone as (
+  delete from cadences
+  where list_id = :list
+    and not exists (select from decided where decided.query_id = cadences.query_id)
+)
+insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, why)
+select :list::bigint, query_id, :run_date::date, interval_days, due_on, by_chance, why
+from decided
+order by query_id
+on conflict (list_id, query_id) do update
+set decided_on = excluded.decided_on,
+  interval_days = excluded.interval_days,
+  due_on = excluded.due_on,
+  by_chance = excluded.by_chance,
+  why = excluded.why;

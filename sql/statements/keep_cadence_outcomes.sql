@@ -1,0 +1,12 @@
+-- Records the moves that drawn queries showed. Parameters: :ids (uuid[]), :run_dates (date[]), :moves (integer[]),
+-- one value each for a draw; :list (bigint).
+update cadence_draws
+set moves = outcome.moves
+from unnest(
+  :ids::uuid[],
+  :run_dates::date[],
+  :moves::integer[]
+) as outcome (query_id, run_date, moves)
+where cadence_draws.list_id = :list
+  and cadence_draws.query_id = outcome.query_id
+  and cadence_draws.run_date = outcome.run_date;

@@ -1,0 +1,14 @@
+-- Reads the first day of a period that has answers; a day that knows earlier ones has. Parameters: :since, :until
+-- (date).
+select case
+  when exists (select from analysis.known_on(:since::date)) then :since::date
+  else coalesce(
+    (
+      select min(run_date)
+      from analysis.days
+      where answered > 0
+        and run_date between :since::date and :until::date
+    ),
+    :since::date
+  )
+end as since;

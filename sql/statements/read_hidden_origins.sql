@@ -1,0 +1,8 @@
+-- Reads the origins of stored answers, and whether any of them is shown. Parameter: :asked (origins separated by
+-- commas, or null for those that the views show).
+select
+  exists (select from searches where origin = any (shown.origins)) as shown,
+  (select string_agg(distinct origin, ',') from searches) as there
+from (
+  select string_to_array(coalesce(:asked::text, array_to_string(analysis.origins(), ',')), ',') as origins
+) as shown;

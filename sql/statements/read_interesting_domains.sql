@@ -1,0 +1,16 @@
+-- Reads our own domains of a day, followed by the highest-ranking ones of an answer. Parameters: :day (date), :search
+-- (bigint, or null).
+select domain, bool_or(ours) as ours
+from (
+  select domain, true as ours, 0 as position
+  from analysis.ours_on(:day::date)
+  union all
+  select domain, false, position
+  from public.result_domains
+  where search_id = :search
+    and position is not null
+    and domain is not null
+) as known
+group by domain
+order by bool_or(ours) desc, max(position), domain
+limit 20;

@@ -1,0 +1,10 @@
+-- Reads the column with the time of a row of a table or view, the first of some names. Parameters: :relation (quoted
+-- name), :times (text[]).
+select attname as name
+from pg_attribute
+where attrelid = :relation::regclass
+  and attname = any (:times::text[])
+  and atttypid in ('date'::regtype, 'timestamptz'::regtype)
+  and not attisdropped
+order by array_position(:times::text[], attname::text)
+limit 1;
