@@ -11,8 +11,8 @@ const beside: NightlyParts = {
     (await import('../src/features/cadence/choose.ts')).decideByName(...args),
   monitor: async (...args) =>
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
-  tellNews: async (...args) =>
-    (await import('../src/features/notifications/news.ts')).tellBeforeEnd(...args),
+  sendNotices: async (...args) =>
+    (await import('../src/features/notifications/news.ts')).sendBeforeEnd(...args),
   desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 

@@ -61,7 +61,7 @@ export class BadSettings extends MillError {
 }
 
 /** The request exceeds the allowed or available credits; nothing was bought. */
-export class TooDear extends MillError {
+export class OverBudget extends MillError {
   override readonly exit = exits.stopped
 }
 

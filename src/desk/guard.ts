@@ -37,7 +37,7 @@ interface GuardOptions {
 }
 
 /** Decides, based on headers, whether a request may be answered. */
-export class Doorkeeper {
+export class HostGuard {
   readonly sessions: Sessions | null
   readonly #publicUrl: URL | null
   readonly #names: ReadonlySet<string>
@@ -132,7 +132,7 @@ const largestForm = 10_000
 /** Adds signing in and out, the only forms that the desk accepts. */
 export function addDoor(
   app: Hono<DeskEnv>,
-  { guard, assets }: { readonly guard: Doorkeeper; readonly assets: Assets },
+  { guard, assets }: { readonly guard: HostGuard; readonly assets: Assets },
 ): void {
   const { sessions } = guard
   if (sessions === null) return

@@ -7,7 +7,7 @@ import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
 import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
-import { Purse, Turnstile, usualLimits } from './credits.ts'
+import { KeyCredits, RateLimiter, usualLimits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
 import { forgetAnswers, type Provider } from './stored-answers.ts'
 import {
@@ -144,9 +144,9 @@ function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts)
   return buildApp({
     ...parts,
     pool,
-    purse: new Purse(pool),
+    credits: new KeyCredits(pool),
     keys: new KeyRing(pool),
-    turnstile: new Turnstile(pool, {
+    rateLimiter: new RateLimiter(pool, {
       ...usualLimits,
       ...(options.testRate === undefined ? {} : { test: options.testRate }),
     }),
@@ -200,7 +200,7 @@ function keysOf({ pool }: Tables): Keys {
   }
 }
 
-interface SweepWish {
+interface SweepOptions {
   readonly log: Log
   /** Time until stored queries are reduced to sums. */
   readonly keepMs: number
@@ -209,7 +209,7 @@ interface SweepWish {
 const orphanAgeMs = 300_000
 
 /** Runs every minute: refunds dead requests, and deletes old answers and queries. */
-async function sweep(pool: pg.Pool, { log, keepMs }: SweepWish): Promise<void> {
+async function sweep(pool: pg.Pool, { log, keepMs }: SweepOptions): Promise<void> {
   try {
     const refunded = await refundOrphans(pool, orphanAgeMs)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')

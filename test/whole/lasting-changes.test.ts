@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { composeNotices } from '../../src/features/notifications/news.ts'
-import { takeNews } from '../../src/features/alerts/statements.ts'
+import { readNoticeFacts } from '../../src/features/alerts/statements.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
@@ -22,7 +22,7 @@ async function openNights(options: SceneOptions = {}) {
     )
     return id
   }
-  const drain = () => mill.drain({ tell: (line) => told.push(line) })
+  const drain = () => mill.drain({ report: (line) => told.push(line) })
   /** One night, and what is said to be odd about it. */
   const night = async (num?: number) => {
     const before = told.length
@@ -102,7 +102,7 @@ describe('a change that lasts', () => {
     expect(await night()).toEqual([])
     expect(await newestDay(scene)).toBe('2026-01-07')
     expect(await suspectDays(scene)).toEqual([])
-    const news = await takeNews(mill.db, new Date(0), ['run_suspect', 'run_odd'])
+    const news = await readNoticeFacts(mill.db, new Date(0), ['run_suspect', 'run_odd'])
     expect(composeNotices(news).map(({ text }) => text)[0]).toBe(
       `querymill: run 4 of test for 2026-01-04 is odd, and shown all the same: ${odd}`,
     )

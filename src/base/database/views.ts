@@ -61,10 +61,10 @@ export const sliceFlags = ['list', 'tag', 'country', 'place', 'language', 'devic
 /** Flags that select days. */
 export const spanFlags = ['since', 'until', 'between'] as const
 
-type Given = ReadonlyMap<string, readonly string[]>
+type GivenFlags = ReadonlyMap<string, readonly string[]>
 
 /** Reads the flags by name, with all values of each; ignores other flags. */
-export function readSlice(given: Given): Slice {
+export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
     const values = (given.get(flag) ?? []).filter((value) => value !== '')
@@ -81,7 +81,7 @@ function split(flag: string, value: string): Condition {
   return names.map((name) => `+${flag}=${name.trim()}`)
 }
 
-function readSpan(given: Given): Pick<Slice, 'since' | 'until'> {
+function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const between = given.get('between')?.at(-1)
   const since = given.get('since')?.at(-1)
   const until = given.get('until')?.at(-1)

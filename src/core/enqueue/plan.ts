@@ -21,15 +21,15 @@ import {
   refuseUndecided,
 } from './list-diff.ts'
 import {
-  countIdleWishes,
+  countUnusedIntervals,
   countShares,
   knownList,
   type Planned,
   type PlanOrder,
   queuedWithTurns,
   refuseOtherSource,
-  type RestOrder,
-  restsOf,
+  type NotAskedOrder,
+  notAskedOf,
   shareColumns,
   storeList,
   takeTurns,
@@ -115,7 +115,7 @@ async function planRun(
   const dropped = order.ifRemoved === 'drop' ? removed.queries : 0
   const added = await addTasks(trx, run, { keep, joined, order })
   const { tasks, queued } = added
-  const idleWishes = await countIdleWishes(trx, order)
+  const unusedIntervals = await countUnusedIntervals(trx, order)
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
   const reasons = keep ? await storeRejections(trx, stage, run) : await countRejections(trx, stage)
   const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
@@ -123,7 +123,7 @@ async function planRun(
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, ...added, removed, dropped, idleWishes, before, toBuy }
+  return { run, joined, ...lines, ...added, removed, dropped, unusedIntervals, before, toBuy }
 }
 
 /** Finds the open run to plan a list into. A preview does not consume a run id, which a rolled-back insert would. */
@@ -213,7 +213,7 @@ interface Group {
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
-  { keep, joined, order }: { keep: boolean; joined: boolean; order: RestOrder },
+  { keep, joined, order }: { keep: boolean; joined: boolean; order: NotAskedOrder },
 ): Promise<
   Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
 > {
@@ -262,7 +262,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { group, joined, order }: { group: Group; joined: boolean; order: RestOrder },
+  { group, joined, order }: { group: Group; joined: boolean; order: NotAskedOrder },
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
   const done = reused || rests
@@ -495,14 +495,14 @@ interface Run {
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  { run, joined, list, order }: Run & { list: number; order: RestOrder },
+  { run, joined, list, order }: Run & { list: number; order: NotAskedOrder },
 ): Promise<void> {
   const wanted = wantedName(stage)
   await sql`analyze ${wanted} (id)`.execute(trx)
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id and ${isDecided(order)})`
     : sql`false`
-  const { joins, rests, standIn, answered, overdue } = restsOf(list, order)
+  const { joins, rests, standIn, answered, overdue } = notAskedOf(list, order)
   const columns = shareColumns(order)
   await sql`
     create temporary table merged on commit drop as
@@ -527,14 +527,14 @@ export async function mergeDuplicates(
 }
 
 /** A resting query may be due when a later nightly run joins, and a dropped one may come back. */
-function isDecided({ kind }: RestOrder) {
+function isDecided({ kind }: NotAskedOrder) {
   return kind === 'nightly'
     ? sql`tasks.state not in ('not_asked', 'cancelled')`
     : sql`tasks.state <> 'cancelled'`
 }
 
 /** Unreadable answers count as well: they were paid for and are kept to be read again. */
-function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
+function youngAnswer({ kind, wished, maxAgeMs, origin, api }: NotAskedOrder) {
   const own = wished && kind === 'nightly'
   if (maxAgeMs === 0 && !own) return sql`select null::bigint as id, null::boolean as unreadable`
   const age = own ? sql`coalesce(lines.max_age_ms, ${maxAgeMs}::bigint)` : sql`${maxAgeMs}::bigint`

@@ -230,7 +230,7 @@ export function addUp(
     unreadable: sum(({ unreadable }) => unreadable),
     already: sum(({ already }) => already),
     estimate,
-    balance: foreseeBalance(estimate, {
+    balance: forecastBalance(estimate, {
       remaining: funds.remaining,
       floor: Math.max(floor, funds.floor ?? 0),
       budget,
@@ -323,7 +323,7 @@ export interface Balance {
  * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. A budget also covers
  * what its run has used, and may still use, `before` this purchase; null: unknown.
  */
-export function foreseeBalance(
+export function forecastBalance(
   { credits, worst }: Estimate,
   {
     remaining,

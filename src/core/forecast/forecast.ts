@@ -13,7 +13,7 @@ export type Forecast =
     }
 
 /** Processes open work and future nights in order of time: computes the cost of each, and when credit runs out. */
-export function forecastOf(prospect: Prospect): Forecast {
+export function forecastOf(prospect: ForecastInput): Forecast {
   const { balance, prices, open, groups } = prospect
   const classes = [
     ...open.flatMap((work) => work.classes.map((one) => one.class)),
@@ -40,7 +40,7 @@ export function forecastOf(prospect: Prospect): Forecast {
 }
 
 /** Cost of the next 24 hours if there is enough credit for all of it. */
-function dayOfUnknown(prospect: Prospect) {
+function dayOfUnknown(prospect: ForecastInput) {
   const sum = (price: PriceKind) =>
     walk(prospect, { balance: Infinity, price })
       .filter(({ at }) => at <= prospect.now + dayMs)
@@ -53,7 +53,7 @@ function nameOf({ kind, name, at }: Step): string {
 }
 
 function walk(
-  prospect: Prospect,
+  prospect: ForecastInput,
   { balance, price }: { readonly balance: number; readonly price: PriceKind },
 ): readonly Step[] {
   const spending = new Spending(prospect, { balance, price })
@@ -104,7 +104,7 @@ interface QueryPrice {
 }
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
-interface AskedAgain {
+interface QueryInterval {
   readonly list: number
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
@@ -123,7 +123,7 @@ export interface QueryGroup {
   /** Day it was bought for; only known if a list specifies an interval. */
   readonly answeredOn?: string | null
   /** Absent if no list specifies an interval. */
-  readonly wishes?: readonly AskedAgain[] | null
+  readonly wishes?: readonly QueryInterval[] | null
 }
 
 export interface OpenWork {
@@ -155,14 +155,14 @@ export interface ComingNight {
   readonly part?: number | null
 }
 
-interface ListAllowance {
+interface ListBudget {
   readonly list: string
   readonly month: string
   readonly budget: number
   readonly gone: number
 }
 
-export interface Prospect {
+export interface ForecastInput {
   readonly now: number
   readonly until: number
   /** Credits left after calls in flight are paid; null if no balance is known. */
@@ -179,7 +179,7 @@ export interface Prospect {
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
   /** Monthly budgets of lists, with their use in the known months. */
-  readonly lists: readonly ListAllowance[]
+  readonly lists: readonly ListBudget[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
@@ -226,20 +226,20 @@ interface Leftover {
 
 class Spending {
   readonly steps: Step[] = []
-  readonly #prospect: Prospect
+  readonly #prospect: ForecastInput
   readonly #price: PriceKind
-  readonly #allowances: Allowances
+  readonly #allowances: BudgetLimits
   #balance: number
   #left: Leftover[] = []
 
   constructor(
-    prospect: Prospect,
+    prospect: ForecastInput,
     { balance, price }: { readonly balance: number; readonly price: PriceKind },
   ) {
     this.#prospect = prospect
     this.#price = price
     this.#balance = balance
-    this.#allowances = new Allowances(prospect)
+    this.#allowances = new BudgetLimits(prospect)
   }
 
   buyOpen({ run, list, month, left, classes }: OpenWork): void {
@@ -386,7 +386,7 @@ class Members {
 /** True for queries that need not be bought this night: they rest, or their answers are recent enough. */
 function isRested(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
-  wish: AskedAgain | undefined,
+  wish: QueryInterval | undefined,
   { list, at, day, adaptive, maxAgeMs }: ComingNight,
 ): boolean {
   if (answeredAt === null) return false
@@ -401,7 +401,7 @@ function isRested(
 
 function noteBought(
   known: KnownGroup,
-  wish: AskedAgain | undefined,
+  wish: QueryInterval | undefined,
   { list, at, day }: ComingNight,
 ): void {
   known.answeredAt = at
@@ -413,7 +413,7 @@ function noteBought(
 /**
  * Next due day of a query according to its cadence; if an answer arrived after the decision, the day moves accordingly.
  */
-function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: AskedAgain): number {
+function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)
   if (due === null) return -Infinity
@@ -433,11 +433,11 @@ interface Drawer {
 }
 
 /** Remaining budgets of days, months and lists over time. */
-class Allowances {
-  readonly #prospect: Prospect
+class BudgetLimits {
+  readonly #prospect: ForecastInput
   readonly #spent = new Map<string, number>()
 
-  constructor(prospect: Prospect) {
+  constructor(prospect: ForecastInput) {
     this.#prospect = prospect
     const { now, dayOf, monthOf } = prospect
     this.#spent.set(`day ${dayOf(now)}`, prospect.spentToday)

@@ -65,18 +65,18 @@ export function isComment(line: string): boolean {
 const looked = 400
 
 /** Flags that allow lines with more than a query. */
-interface LineWishes {
+interface LineOptions {
   readonly numbering?: 'keep' | 'strip' | undefined
   readonly comments?: 'keep' | 'skip' | undefined
 }
 
 /** Rejects text that is not a list of queries, unless flags say that each line is one. */
-export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): void {
+export function refuseForeign(head: Buffer, shown: string, options: LineOptions): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
   const got = (what: string): string =>
     `expected a list of queries in ${shown}, got ${what} (it begins with ${show(first)})`
-  if (wishes.numbering === undefined && isNumbered(lines)) {
+  if (options.numbering === undefined && isNumbered(lines)) {
     throw new Misuse(
       `${got('a list with numbers or bullets')}; type --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
     )
@@ -85,7 +85,7 @@ export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): 
     ({ first: begins, any, most }) =>
       begins?.test(first.trimStart()) === true ||
       (any !== undefined && lines.some((line) => any.test(line))) ||
-      (wishes.numbering === undefined && isMost(lines, most)),
+      (options.numbering === undefined && isMost(lines, most)),
   )
   if (found !== undefined || isJson(first)) {
     const advice = found?.advice ?? 'save the queries as CSV or one to a line'
@@ -93,7 +93,7 @@ export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): 
       `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or type --delimiter none if each line is one query all the same`,
     )
   }
-  const comment = wishes.comments === undefined ? lines.find(isComment) : undefined
+  const comment = options.comments === undefined ? lines.find(isComment) : undefined
   if (comment !== undefined) {
     throw new Misuse(
       `expected a list of queries in ${shown}, got ${show(comment)}, which may be a comment; type --comments skip to leave such lines out, or --comments keep if they are queries`,

@@ -3,13 +3,13 @@
 import { unhandled } from '../../base/errors.ts'
 import { buy, type Outcome, type Steps } from '../../pipeline.ts'
 import { constants, costClass } from '../ledger/account.ts'
-import type { Rest } from '../ledger/admission.ts'
+import type { Deferral } from '../ledger/admission.ts'
 import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
 /** Reason why held tasks are currently not bought. */
-type Standstill = Extract<Rest, { kind: 'stop' }>
+type Stopped = Extract<Deferral, { kind: 'stop' }>
 
 interface DispatchOptions {
   readonly steps: Steps
@@ -42,7 +42,7 @@ export class Dispatch {
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  standstill: Standstill | null = null
+  stopped: Stopped | null = null
   /** True during a reservation; the calls it grants start right afterwards. */
   atGate = false
 
@@ -125,8 +125,8 @@ export class Dispatch {
     return this.#heed(reserved, tasks)
   }
 
-  #heed({ rest, granted }: Reserved, tasks: readonly Task[]): number | null {
-    this.standstill = rest.kind === 'stop' ? rest : null
+  #heed({ deferral: rest, granted }: Reserved, tasks: readonly Task[]): number | null {
+    this.stopped = rest.kind === 'stop' ? rest : null
     switch (rest.kind) {
       case 'none':
         return 0

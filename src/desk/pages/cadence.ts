@@ -3,10 +3,10 @@
 import { count } from '../../base/cli/text.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import {
-  readRestingLists,
-  readRestingNights,
-  type RestingList,
-  type RestingNight,
+  readCadenceReceipts,
+  readCadenceNightCosts,
+  type CadenceReceipt,
+  type CadenceNightCost,
 } from '../../features/cadence/receipts.ts'
 import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
 import { drawBars } from '../drawing/bars.ts'
@@ -39,7 +39,7 @@ export const cadencePage = definePage({
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: async (reading, span) => {
     const resting = await reading.books(async (db) => {
-      return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
+      return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
     // Optional, because a long history makes it slow.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
@@ -57,7 +57,7 @@ export const cadencePage = definePage({
             'npm run cadence -- --backtest',
           )
         : lists.map((list, nth) =>
-            drawResting(
+            drawReceipts(
               list,
               nights.filter((night) => night.list === list.list),
               nth,
@@ -69,7 +69,11 @@ export const cadencePage = definePage({
 })
 
 /** A resting list: figures of its last nights, charts of all nights, and its intervals. */
-function drawResting(list: RestingList, nights: readonly RestingNight[], nth: number): Html {
+function drawReceipts(
+  list: CadenceReceipt,
+  nights: readonly CadenceNightCost[],
+  nth: number,
+): Html {
   const days = nights.toReversed()
   const couldRest = list.rested + list.by_chance
   return section(
@@ -94,8 +98,8 @@ function drawResting(list: RestingList, nights: readonly RestingNight[], nth: nu
   )
 }
 
-function pictures(name: string, days: readonly RestingNight[]): Html {
-  const line = (title: string, of: (night: RestingNight) => number | null): Series => {
+function pictures(name: string, days: readonly CadenceNightCost[]): Html {
+  const line = (title: string, of: (night: CadenceNightCost) => number | null): Series => {
     return {
       name: title,
       points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
@@ -131,7 +135,7 @@ function picture(title: string, series: readonly Series[]): Html | null {
     })}`
 }
 
-function intervalTable({ list, intervals, run_date: date }: RestingList): Html {
+function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Html {
   const all = intervals.reduce((sum, queries) => sum + queries, 0)
   const rows = intervals
     .map((queries, index) => ({ days: index + 1, queries }))

@@ -5,11 +5,11 @@ import type { Database } from '../../base/database/database.ts'
 import type { ForecastStep } from '../../core/forecast/forecast.ts'
 import { type CreditForecast, forecastSentences } from '../../core/forecast/foresee.ts'
 import {
-  type AccountPurse,
-  type PursePoint,
+  type AccountSpending,
+  type BalancePoint,
   readCosts,
-  readPursePoints,
-  readPurses,
+  readBalancePoints,
+  readAccountSpending,
   type SpentRow,
   type ZonedSpan,
 } from '../../core/ledger/money.ts'
@@ -38,15 +38,15 @@ import {
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
-export interface PurseFound {
-  readonly purses: readonly AccountPurse[]
-  readonly points: readonly PursePoint[]
+export interface AccountsFound {
+  readonly accounts: readonly AccountSpending[]
+  readonly points: readonly BalancePoint[]
   readonly costs: readonly SpentRow[]
   /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
-interface MoneyFound extends PurseFound {
+interface MoneyFound extends AccountsFound {
   readonly forecast: CreditForecast | null
 }
 
@@ -73,7 +73,11 @@ async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFoun
   const zoned = { ...span, zone: reading.config.zone }
   const forecast = await reading.forecast()
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
-  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, forecast }))
+  return reading.books(async (db) => ({
+    ...(await readAccountsFound(db, zoned)),
+    events,
+    forecast,
+  }))
 }
 
 /** Balance changes within some days that none of our calls certainly explains. */
@@ -87,18 +91,18 @@ export async function readRises(
 }
 
 /** Reads the accounts, their balances and the costs of some days. */
-export async function readPurseFound(
+export async function readAccountsFound(
   db: Database,
   span: ZonedSpan,
-): Promise<Omit<PurseFound, 'events'>> {
+): Promise<Omit<AccountsFound, 'events'>> {
   return {
-    purses: await readPurses(db, span),
-    points: await readPursePoints(db, span),
+    accounts: await readAccountSpending(db, span),
+    points: await readBalancePoints(db, span),
     costs: await readCosts(db, span),
   }
 }
 
-export function drawCosts({ costs: all }: PurseFound): Html {
+export function drawCosts({ costs: all }: AccountsFound): Html {
   return html`<div class="pair">
     ${costs(
       { id: 'lists', title: 'Cost by list', head: 'list' },
@@ -112,21 +116,21 @@ export function drawCosts({ costs: all }: PurseFound): Html {
 }
 
 export function drawBalances(
-  { purses, points, events }: PurseFound,
+  { accounts, points, events }: AccountsFound,
   place: PagePlace,
   span: DaySpan,
 ): Html {
-  if (purses.length === 0) {
+  if (accounts.length === 0) {
     const text =
       'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'
     return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
   }
-  return html`${purses.map((purse) =>
+  return html`${accounts.map((account) =>
     drawBalance(
       {
-        purse,
-        points: points.filter((point) => point.account_id === purse.id),
-        events: events?.filter(({ account }) => account === purse.account) ?? null,
+        account,
+        points: points.filter((point) => point.account_id === account.id),
+        events: events?.filter((event) => event.account === account.account) ?? null,
         span,
       },
       place,
@@ -162,8 +166,8 @@ function costs(
 }
 
 interface BalanceFound {
-  readonly purse: AccountPurse
-  readonly points: readonly PursePoint[]
+  readonly account: AccountSpending
+  readonly points: readonly BalancePoint[]
   /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
   readonly span: DaySpan
@@ -171,7 +175,7 @@ interface BalanceFound {
 
 /** One account: its balance, its spending, and changes by others. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
-  const { purse, events } = found
+  const { account, events } = found
   const told = (events ?? []).filter(({ what }) => what !== 'perhaps ours')
   const sum = (names: readonly string[]) =>
     events === null
@@ -182,17 +186,17 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const external = sum(['external spend'])
   return section(
     {
-      id: `account-${purse.id}`,
-      title: html`Balance of ${given(purse.account)}`,
-      about: html`${purse.origin} account; the balance was reported
-      ${instant(purse.observed_at, place.zone)}.`,
+      id: `account-${account.id}`,
+      title: html`Balance of ${given(account.account)}`,
+      about: html`${account.origin} account; the balance was reported
+      ${instant(account.observed_at, place.zone)}.`,
     },
     html`${tiles([
-      { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
-      { text: 'credit floor', value: amount(purse.floor) },
+      { text: 'credits left', value: figure(`${account.account}.remaining`, account.remaining) },
+      { text: 'credit floor', value: amount(account.floor) },
       {
         text: 'used by our calls in this time',
-        value: figure(`${purse.account}.used`, purse.used),
+        value: figure(`${account.account}.used`, account.used),
       },
       { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
       { text: 'external spend', value: amount(external === null ? null : Math.abs(external)) },
@@ -205,13 +209,13 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
             ${told.slice(-8).map((event) => happened(event, place))}
           </ul>`
     }
-    ${wayToStatement(found, place)}`,
+    ${statementLink(found, place)}`,
   )
 }
 
-function wayToStatement({ purse, span }: BalanceFound, { href }: PagePlace): Html | null {
+function statementLink({ account, span }: BalanceFound, { href }: PagePlace): Html | null {
   const way = href('/money/statement', {
-    account: purse.account,
+    account: account.account,
     since: span.since,
     until: span.until,
   })
@@ -226,13 +230,13 @@ function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlac
   </li>`
 }
 
-function picture({ purse, points, events }: BalanceFound): Html {
+function picture({ account, points, events }: BalanceFound): Html {
   if (points.length < 2)
     return html`<p class="soft">
       Fewer than two balances were told in this time: there is no line to draw.
     </p>`
   const values = points.map(({ remaining }) => remaining)
-  const { floor } = purse
+  const { floor } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values, floor ?? greatest)
   // A balance that hardly changed would look flat on an axis from 0, so the axis starts higher and says so.
@@ -247,10 +251,10 @@ function picture({ purse, points, events }: BalanceFound): Html {
       : { mark: { value: floor, name: `floor ${numberText(floor)}` } }
   return html`${drawPicture(
     {
-      title: `Balance of ${purse.account} over time`,
+      title: `Balance of ${account.account} over time`,
       series: [
         {
-          name: purse.account,
+          name: account.account,
           points: points.map(({ at, remaining }) => ({ at, value: remaining })),
         },
       ],

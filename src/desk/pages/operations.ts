@@ -4,7 +4,7 @@ import { count } from '../../base/cli/text.ts'
 import { type MillState, readTables } from '../../core/runs/status-command.ts'
 import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
-import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
+import { type LiveWorker, readLiveWorkers } from '../../core/runs/waits.ts'
 import { describeLastNight, type NightSummary } from '../../core/scheduler/show.ts'
 import { listNotices, type NoticeRow } from '../../features/notifications/news.ts'
 import { type Html, html } from '../drawing/html.ts'
@@ -29,11 +29,11 @@ import { drawForecastLines } from './money.ts'
 
 /** State of the mill as in `status`, without the queue, with workers and notices. */
 interface OperationsFound extends Omit<MillState, 'queue'> {
-  readonly crew: readonly LiveWorker[]
+  readonly workers: readonly LiveWorker[]
   readonly notices: readonly NoticeRow[]
 }
 
-const shownNews = 6
+const shownNotices = 6
 
 /** Reads a snapshot; the forecast, which is expensive, may be some seconds older. */
 async function readOperations(reading: DeskReading): Promise<OperationsFound> {
@@ -41,12 +41,12 @@ async function readOperations(reading: DeskReading): Promise<OperationsFound> {
   return reading.books(async (db) => ({
     ...(await readTables({ ...reading.mill, db }, null)),
     forecast,
-    crew: await readCrew(db),
-    notices: await listNotices(db, shownNews),
+    workers: await readLiveWorkers(db),
+    notices: await listNotices(db, shownNotices),
   }))
 }
 
-function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html {
+function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace): Html {
   const uncertain = account?.uncertain ?? 0
   const held =
     uncertain === 0
@@ -80,12 +80,12 @@ function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html
     },
   ]
   const body =
-    crew.length === 0
+    workers.length === 0
       ? nothing(
           'No worker is alive. Each would be a line here, with its calls in flight.',
           'npm run work',
         )
-      : table('Workers', columns, crew)
+      : table('Workers', columns, workers)
   return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
 }
 
@@ -309,7 +309,13 @@ interface Headline {
   readonly text: string
 }
 
-function headline({ runs, account, crew, endedLastMinute, forecast }: OperationsFound): Headline {
+function headline({
+  runs,
+  account,
+  workers,
+  endedLastMinute,
+  forecast,
+}: OperationsFound): Headline {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   const tasks = count(open, 'open task')
   const stop = account?.stops[0]
@@ -328,7 +334,7 @@ function headline({ runs, account, crew, endedLastMinute, forecast }: Operations
       'No task is open. A failed task has no answer; of an unknown one the reply was lost.'
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
-  if (crew.length === 0) {
+  if (workers.length === 0) {
     return { tone: 'warn', title: 'No worker is running', text: `${tasks} wait for one.` }
   }
   if (endedLastMinute === 0) {
@@ -386,7 +392,7 @@ function drawOperations(found: OperationsFound, place: PagePlace): LiveParts {
     state: drawState(found, place),
     runs: drawRuns(found, place),
     money: drawMoney(found, place),
-    crew: drawCrew(found, place),
+    crew: drawWorkers(found, place),
     due: drawDue(found, place),
     notices: drawNotices(found, place),
   }

@@ -30,7 +30,7 @@ import {
   type OverviewFound,
   readOverview,
   type ShareChange,
-  type Standing,
+  type ShareStanding,
 } from './overview-read.ts'
 import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
@@ -65,7 +65,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 }
 
 /** Share of the clicks of all our own domains on a day; null if unknown. */
-function ourShare({ shares, ours }: Standing, day: string): number | null {
+function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // For an excluded day, the previous one is used.
   const last = own.reduce(
@@ -172,7 +172,7 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   </section>`
 }
 
-function drawStanding(found: Standing, place: PagePlace): Html {
+function drawStanding(found: ShareStanding, place: PagePlace): Html {
   return html`${drawTiles(found, place)}
     ${
       found.shares.length === 0
@@ -193,7 +193,7 @@ function drawStanding(found: Standing, place: PagePlace): Html {
     </div>`
 }
 
-function drawTiles(found: Standing, place: PagePlace): Html {
+function drawTiles(found: ShareStanding, place: PagePlace): Html {
   const { days, week, counts } = found
   const now = ourShare(found, days.now.day)
   const since = (day: string) => {
@@ -217,8 +217,8 @@ function drawTiles(found: Standing, place: PagePlace): Html {
 
 const ranges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
 
-function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
-  const inRange = (of: Standing['counts']['day'], range: (typeof ranges)[number]) =>
+function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
+  const inRange = (of: ShareStanding['counts']['day'], range: (typeof ranges)[number]) =>
     range === 'none' ? of.keywords - of['1-3'] - of['4-10'] - of['11-20'] - of['21+'] : of[range]
   const all = Math.max(1, counts.day.keywords)
   type Range = (typeof ranges)[number]
@@ -267,7 +267,7 @@ function drawDistribution({ days, week, counts }: Standing, place: PagePlace): H
   )
 }
 
-function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
+function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
   const columns: readonly Column<ShareChange>[] = [
     { head: 'Domain', cell: ({ domain }) => toDomain(place, domain) },
     { head: 'Share', number: true, cell: ({ share }) => percent(share) },
@@ -287,7 +287,7 @@ function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
 
 function drawGains(
   title: 'Won most' | 'Lost most',
-  { won, lost, days }: Standing,
+  { won, lost, days }: ShareStanding,
   place: PagePlace,
 ): Html {
   const { keywords, pages } = title === 'Won most' ? won : lost

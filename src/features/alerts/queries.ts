@@ -29,7 +29,7 @@ import {
   type NewAlert,
   readKnownAlerts,
   type Recovery,
-  type UnlookedRun,
+  type UncheckedRun,
 } from './statements.ts'
 
 const chunkSize = 200
@@ -37,7 +37,7 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
+export async function checkQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
   if (rules.length === 0) return { raised, recovered }
@@ -47,7 +47,7 @@ export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): 
     const asked = await readAsked(trx, night, { after, limit: chunkSize })
     const last = asked.at(-1)
     if (last === undefined) return { raised, recovered }
-    const found = await lookAtSome(trx, { run, rules, ours, asked })
+    const found = await checkSome(trx, { run, rules, ours, asked })
     raised.push(...found.raised)
     recovered.push(...found.recovered)
     after = last.query_id
@@ -67,7 +67,7 @@ interface Facts extends Some {
   readonly places: SeenPlaces
 }
 
-async function lookAtSome(trx: Database, some: Some): Promise<AlertLook> {
+async function checkSome(trx: Database, some: Some): Promise<AlertCheck> {
   const facts = await readAround(trx, some)
   const found: FoundChange[] = []
   const recovered: Recovery[] = []
@@ -156,11 +156,11 @@ function standingOf(
 }
 
 export interface AlertOrder {
-  readonly run: UnlookedRun
+  readonly run: UncheckedRun
   readonly rules: readonly AlertRule[]
 }
 
-export interface AlertLook {
+export interface AlertCheck {
   readonly raised: readonly NewAlert[]
   readonly recovered: readonly Recovery[]
 }

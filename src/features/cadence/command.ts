@@ -7,7 +7,7 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { type Bounds, unseenOf } from './draws.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
-import { readRestingLists, type RestingList } from './receipts.ts'
+import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
 import {
   movesSeen,
   type QueryHistory,
@@ -38,11 +38,11 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   const wanted = lists.filter(({ name }) => only === null || name === only)
   if (only !== null && wanted.length === 0) throw new Misuse(unknownList(only, lists))
   if (options.backtest !== true) {
-    const resting = (await readRestingLists(mill.db)).filter(
+    const receipts = (await readCadenceReceipts(mill.db)).filter(
       ({ list }) => only === null || list === only,
     )
-    if (options.json === true) printJson({ lists: resting.map(restingJson) })
-    else print(restingLines(resting).join('\n'))
+    if (options.json === true) printJson({ lists: receipts.map(receiptsJson) })
+    else print(receiptLines(receipts).join('\n'))
     return exits.done
   }
   const tests = []
@@ -130,7 +130,7 @@ function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
   }
 }
 
-export function restingLines(lists: readonly RestingList[]): readonly string[] {
+export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[] {
   if (lists.length === 0) {
     return [
       'no list rests: every query is asked every night',
@@ -215,11 +215,11 @@ function inPercent(share: number): string {
 }
 
 /** Estimates, with bounds, the moves hidden by resting queries, from the draws of recent nights. */
-function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
+function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }
 
-function restingJson(list: RestingList) {
+function receiptsJson(list: CadenceReceipt) {
   const { share, queries } = hiddenIn(list)
   return {
     ...list,

@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
 /** A resting list: its newest decision, and the results of recent nights. */
-export interface RestingList {
+export interface CadenceReceipt {
   readonly list: string
   /** Last decided night. */
   readonly run_date: string
@@ -23,11 +23,11 @@ export interface RestingList {
   readonly moved: number
 }
 
-const lately = 28
+const recentNights = 28
 
 /** All resting lists, over the nights of the last four weeks. */
-export async function readRestingLists(db: Database): Promise<readonly RestingList[]> {
-  const { rows } = await sql<RestingList>`
+export async function readCadenceReceipts(db: Database): Promise<readonly CadenceReceipt[]> {
+  const { rows } = await sql<CadenceReceipt>`
     select
       list, max(run_date) as run_date,
       (select newest.intervals from analysis.cadence_nights as newest where newest.list = nights.list order by newest.run_date desc limit 1) as intervals,
@@ -38,14 +38,14 @@ export async function readRestingLists(db: Database): Promise<readonly RestingLi
       select *, row_number() over (partition by list order by run_date desc) as nth
       from analysis.cadence_nights
     ) as nights
-    where nth <= ${lately}
+    where nth <= ${recentNights}
     group by list
     order by list`.execute(db)
   return rows
 }
 
 /** A night of a list that rests now or later. */
-export interface RestingNight {
+export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
   readonly credits: number
@@ -62,11 +62,11 @@ export interface RestingNight {
 }
 
 /** All nights of resting lists, day by day, newest first, including those before they rested. */
-export async function readRestingNights(
+export async function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },
-): Promise<readonly RestingNight[]> {
-  const { rows } = await sql<RestingNight>`
+): Promise<readonly CadenceNightCost[]> {
+  const { rows } = await sql<CadenceNightCost>`
     with nights as (
       select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits
       from runs

@@ -9,7 +9,7 @@ import { askPerson } from '../../core/enqueue/flags.ts'
 import { openMill } from '../../core/mill.ts'
 import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
 import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
-import { type BroughtRound, readBrought, type RelatedQuery } from './statements.ts'
+import { type RoundYield, readRoundYields, type RelatedQuery } from './statements.ts'
 
 /** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
@@ -28,7 +28,7 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
       ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : null,
     }),
   )
-  const rounds = await readBrought(mill.db, { list: order.into, origin: mill.supplier.origin })
+  const rounds = await readRoundYields(mill.db, { list: order.into, origin: mill.supplier.origin })
   if (json) printJson(expandReport(order, outcome, rounds))
   else show([...roundLines(rounds), ...outcomeLines(outcome, order)])
   return exitOf(outcome, mill.supplier.origin)
@@ -113,7 +113,7 @@ function balanceLine({ preview: { balance } }: Takeable): string {
 
 /** Lines about the result, and the next command. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
-  const { kind, round, run, stand, again, lowered } = outcome
+  const { kind, round, run, state: stand, again, lowered } = outcome
   const { into, credits, depth } = order
   const taken = outcome.found?.queries.length ?? again
   const work = 'npm run work -- --drain'
@@ -150,12 +150,15 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   }
 }
 
-function openCount({ stand }: ExpandOutcome): string {
+function openCount({ state: stand }: ExpandOutcome): string {
   const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
   return count(open, 'query')
 }
 
-function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandOrder): string {
+function exhaustedLine(
+  { found, state: stand }: ExpandOutcome,
+  { list, depth }: ExpandOrder,
+): string {
   const done = stand.rounds.at(-1)?.round ?? 0
   const deeper = done > 0 && done < depth
   const whose = deeper ? `round ${done}` : `the list ${JSON.stringify(list)}`
@@ -170,7 +173,7 @@ function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandO
 }
 
 /** Table of the rounds, and whether the newest one yielded less than the previous one. */
-function roundLines(rounds: readonly BroughtRound[]): string[] {
+function roundLines(rounds: readonly RoundYield[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
     'round',
@@ -190,16 +193,16 @@ function roundLines(rounds: readonly BroughtRound[]): string[] {
 }
 
 /** Cells of a round; without answers, its yield is still unknown rather than zero. */
-function cellsOf(round: BroughtRound): readonly (number | string)[] {
+function cellsOf(round: RoundYield): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)
   return [round.answers, round.credits_used, round.new_pages, round.new_domains, rates]
 }
 
-function lessonLine(rounds: readonly BroughtRound[]): string[] {
+function lessonLine(rounds: readonly RoundYield[]): string[] {
   const [before, newest] = rounds.filter((round) => round.new_domains_per_credit !== null).slice(-2)
   if (before === undefined) return []
-  const said = ({ round, new_domains_per_credit: found }: BroughtRound) =>
+  const said = ({ round, new_domains_per_credit: found }: RoundYield) =>
     `round ${round} brought ${rate(found)} new domains a credit`
   return [
     newest === undefined
@@ -215,8 +218,8 @@ function rate(value: number | null): string {
 /** JSON report of a finished expansion. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
-  { kind, round, run, stand, found, again }: ExpandOutcome,
-  rounds: readonly BroughtRound[],
+  { kind, round, run, state: stand, found, again }: ExpandOutcome,
+  rounds: readonly RoundYield[],
 ): object {
   return {
     list,

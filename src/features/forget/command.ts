@@ -27,14 +27,14 @@ import {
   findHeldQueries,
   findLivingList,
   type HeldQuery,
-  type InTheWay,
-  inTheWayOfList,
-  inTheWayOfQueries,
-  type Stays,
-  staysOfDomain,
-  staysOfList,
+  type Blockers,
+  blockersOfList,
+  blockersOfQueries,
+  type RemainingMentions,
+  mentionsLeftByDomain,
+  mentionsLeftByList,
 } from './list.ts'
-import { domainPattern, type Gone, wordPattern } from './naming.ts'
+import { domainPattern, type DeletedRows, wordPattern } from './naming.ts'
 
 /** Flags of `forget`. */
 export interface ForgetFlags extends TypedSubject {
@@ -60,15 +60,15 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     say('an earlier forget broke off; whatever is typed with --yes first goes on with it')
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
-  const obstacle = await obstacleTo(db, found.subject)
+  const obstacle = await blockerOf(db, found.subject)
   const gone = await countSubject(db, found.subject)
-  const notes = notesOf(found.subject, await staysOf(db, found.subject), await countDays(db))
+  const notes = notesOf(found.subject, await mentionsLeft(db, found.subject), await countDays(db))
   if (flags.json === true) {
     printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
   print(`${found.said}: nothing is changed yet. Rows that would go, or be emptied, at most:`)
-  tellQueries(found)
+  showQueries(found)
   showTables(gone)
   for (const note of notes) print(`- ${note}`)
   say(obstacle ?? 'type the same with --yes to do it; nothing brings it back but a backup')
@@ -83,9 +83,9 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
     say('nothing else of that name is there')
     return exits.done
   }
-  const obstacle = await obstacleTo(db, found.subject)
+  const obstacle = await blockerOf(db, found.subject)
   if (obstacle !== null) throw new Misuse(obstacle)
-  const gone = await forgetSubject(db, found.subject, teller())
+  const gone = await forgetSubject(db, found.subject, showProgress())
   if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
     throw new Misuse(
       `expected ${found.said} to stay as it was meanwhile, got one that was read again; type the same again`,
@@ -102,30 +102,30 @@ async function finishLeft(db: Database): Promise<boolean> {
   const left = await countLeft(db)
   if (left.queries + left.words === 0) return false
   say('goes on with an earlier forget that broke off')
-  await finishForgetting(db, teller())
+  await finishForgetting(db, showProgress())
   return true
 }
 
-async function obstacleTo(db: Database, subject: Forgettable): Promise<string | null> {
-  const away = awayObstacle(await awayDaysOf(db, subject))
+async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
+  const away = archiveBlocker(await awayDaysOf(db, subject))
   if (away !== null || subject.kind === 'domain') return away
   const way =
     subject.kind === 'list'
-      ? await inTheWayOfList(db, subject.list)
-      : await inTheWayOfQueries(db, subject.ids)
-  return obstacleOf(subject, way)
+      ? await blockersOfList(db, subject.list)
+      : await blockersOfQueries(db, subject.ids)
+  return blockerSentence(subject, way)
 }
 
-async function staysOf(db: Database, subject: Forgettable): Promise<Stays> {
+async function mentionsLeft(db: Database, subject: Forgettable): Promise<RemainingMentions> {
   if (subject.kind === 'list') {
-    return staysOfList(db, subject.list, wordPattern([subject.list.name]))
+    return mentionsLeftByList(db, subject.list, wordPattern([subject.list.name]))
   }
-  if (subject.kind === 'domain') return staysOfDomain(db, domainPattern(subject.name))
+  if (subject.kind === 'domain') return mentionsLeftByDomain(db, domainPattern(subject.name))
   return { shared: 0, namesakes: [] }
 }
 
 /** Reports the progress periodically. */
-function teller(): (gone: Gone) => void {
+function showProgress(): (gone: DeletedRows) => void {
   let told = Date.now()
   return (gone) => {
     if (Date.now() - told < 5_000) return
@@ -138,11 +138,11 @@ function named({ subject, said }: FoundSubject) {
   return { kind: subject.kind, subject: said }
 }
 
-function filled(gone: Gone): Gone {
+function filled(gone: DeletedRows): DeletedRows {
   return Object.fromEntries(Object.entries(gone).filter(([, rows]) => rows > 0))
 }
 
-function tellQueries({ queries }: FoundSubject): void {
+function showQueries({ queries }: FoundSubject): void {
   for (const { q, location, hl, gl, num, device } of queries) {
     const said = { place: location, language: hl, country: gl, num, device }
     const parts = Object.entries(said).flatMap(([name, value]) =>
@@ -152,14 +152,14 @@ function tellQueries({ queries }: FoundSubject): void {
   }
 }
 
-function showTables(gone: Gone): void {
+function showTables(gone: DeletedRows): void {
   const rows = Object.entries(filled(gone)).toSorted(([one], [other]) => one.localeCompare(other))
   if (rows.length === 0) print('nothing')
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
 /** Describes an obstacle and its remedy; null if there is none. */
-export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
+export function blockerSentence(subject: Forgettable, way: Blockers): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
@@ -175,7 +175,7 @@ export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
 }
 
 /** Archived days that may contain it, with a way to forget them as well; null: none. */
-function awayObstacle({ days, since, until }: AwayDays): string | null {
+function archiveBlocker({ days, since, until }: AwayDays): string | null {
   if (days === 0) return null
   return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
 }
@@ -183,7 +183,7 @@ function awayObstacle({ days, since, until }: AwayDays): string | null {
 /** Notes on data that remains, or that this command can't reach. */
 function notesOf(
   subject: Forgettable,
-  { shared, namesakes }: Stays,
+  { shared, namesakes }: RemainingMentions,
   days: number,
 ): readonly string[] {
   return [

@@ -51,7 +51,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
   if (counted !== undefined) mirrorTasks(registers, counted)
   const collectAccount = accountGauges(registers)
   const collectForecast = forecastGauges(registers)
-  const collect = [listGauges, nightGauges, suspectGauges, newsGauges].map((open) =>
+  const collect = [listGauges, nightGauges, suspectGauges, noticeGauges].map((open) =>
     open(registers, db),
   )
   return {
@@ -249,7 +249,7 @@ function suspectGauges(registers: Registry[], db: Database) {
 }
 
 /** Notices that MILL_WEBHOOK has not accepted. */
-function newsGauges(registers: Registry[], db: Database) {
+function noticeGauges(registers: Registry[], db: Database) {
   const waiting = gauge(registers, {
     name: 'notices_waiting',
     help: 'Notices that the webhook has not taken yet.',

@@ -81,7 +81,7 @@ export async function conserveCredits(db: Database): Promise<readonly Conservati
 }
 
 // An id is the first 16 bytes of the hash of the row's content, joined by U+001F.
-function strays(table: string, kind: string, content: RawBuilder<unknown>) {
+function wrongIds(table: string, kind: string, content: RawBuilder<unknown>) {
   return counting(sql`
     from ${sql.table(table)} t
     where uuid_send(t.id) <> substring(sha256(convert_to(${kind}::text || chr(31) || ${content}, 'UTF8')) for 16)`)
@@ -99,18 +99,18 @@ const canonical = sql`
 /** Ids derived from content match it; bodies exist unless they were pruned. */
 const contentPromises: Promises = {
   // Ids are unique by primary key, and therefore keys are as well.
-  'each query has the id of its key': strays('queries', 'query', sql`t.key`),
+  'each query has the id of its key': wrongIds('queries', 'query', sql`t.key`),
   'each query has the key of what it asks': counting(sql`
     from queries where key <> encode(sha256(convert_to(${canonical}, 'UTF8')), 'hex')`),
-  'each page has the id of its address': strays('pages', 'page', sql`t.url`),
-  'each domain has the id of its host': strays('domains', 'domain', sql`t.host`),
-  'each entity has the id of its name and type': strays(
+  'each page has the id of its address': wrongIds('pages', 'page', sql`t.url`),
+  'each domain has the id of its host': wrongIds('domains', 'domain', sql`t.host`),
+  'each entity has the id of its name and type': wrongIds(
     'entities',
     'entity',
     sql`t.name || coalesce(chr(31) || t.type, '')`,
   ),
-  'each topic has the id of its label': strays('clusters', 'cluster', sql`t.label`),
-  'each related query has the id of its text': strays(
+  'each topic has the id of its label': wrongIds('clusters', 'cluster', sql`t.label`),
+  'each related query has the id of its text': wrongIds(
     'related_searches',
     'related_search',
     sql`t.q`,
@@ -658,7 +658,7 @@ function fromAnswers({ live, on }: Sums, sample: DaySample): RawBuilder<unknown>
 }
 
 /** Rows of a table of sums that differ from the answers, including missing and extra ones. */
-function straySums(
+function violatedSums(
   of: Sums,
   { counts, sums }: { readonly counts: readonly string[]; readonly sums: readonly string[] },
   sample: DaySample,
@@ -700,12 +700,12 @@ function straySums(
 /** Stored sums of finished days equal those computed from their answers, row by row. */
 function finishedPromises(sample: DaySample): Promises {
   return {
-    'each finished day counts the queries of its labels': straySums(
+    'each finished day counts the queries of its labels': violatedSums(
       { table: 'finished_labels', live: 'live_labels', on: 'labels_on', keys: ['set_id'] },
       { counts: ['labels', 'queries', 'planned'], sums: ['weight', 'planned_weight'] },
       sample,
     ),
-    'each finished day holds the shares that its answers give': straySums(
+    'each finished day holds the shares that its answers give': violatedSums(
       {
         table: 'finished_shares',
         live: 'live_shares',
@@ -715,7 +715,7 @@ function finishedPromises(sample: DaySample): Promises {
       { counts: ['ranked', 'top_3', 'top_10', 'top_20'], sums: ['positions', 'clicks'] },
       sample,
     ),
-    'each answer of a finished day differs from the previous one as stored': straySums(
+    'each answer of a finished day differs from the previous one as stored': violatedSums(
       { table: 'finished_steps', live: 'live_steps', on: 'compared_on', keys: ['query_id'] },
       {
         counts: [

@@ -24,7 +24,7 @@ interface FoundPages {
   readonly meant: Interpretation | null
 }
 
-interface FindWish {
+interface FindOptions {
   readonly search: Search
   readonly question: AskedWords
   /** Number of pages to show. */
@@ -60,14 +60,14 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 }
 
 /** Finds pages with all words, then pages with the rarest ones. */
-export async function findPages(run: Statements, wish: FindWish): Promise<FoundPages> {
-  const { search, question, shown, trigrams } = wish
+export async function findPages(run: Statements, options: FindOptions): Promise<FoundPages> {
+  const { search, question, shown, trigrams } = options
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const unknown = terms.strange.length
   const meant = terms.words.join(' ')
-  const subjects = wish.subjectsIn(terms.mends.length > 0 ? meant : search.q)
+  const subjects = options.subjectsIn(terms.mends.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: null }
   const strict =

@@ -15,7 +15,7 @@ const list: ListPlan = {
   queued: 2,
   reused: 0,
   notAsked: 0,
-  idleWishes: 0,
+  unusedIntervals: 0,
   unreadable: 0,
   shares: [],
   already: 0,

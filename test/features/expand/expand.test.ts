@@ -89,7 +89,7 @@ describe('five rounds of expansion', () => {
     expect(api.balance()).toBe(30)
     expect(await expand(mill, order, silent)).toMatchObject({ kind: 'waiting', round: 1 })
     api.renew(500)
-    await mill.drain({ tell: () => undefined })
+    await mill.drain({ report: () => undefined })
     expect(await broken(mill)).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { noteNews } from '../../../src/features/notifications/news.ts'
+import { recordNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -66,7 +66,7 @@ describe('the list of notices', () => {
       select id, reason, now() from account, unnest(array['auth', 'budget', 'credit_floor']) as reason`.execute(
       database.db,
     )
-    await noteNews(database.db, { webhook: receiver.webhook(), unattendedMs: 0 })
+    await recordNotices(database.db, { webhook: receiver.webhook(), unattendedMs: 0 })
     await sql`
       update notices
       set

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { tellNews } from '../../../src/features/notifications/news.ts'
+import { sendNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { Story, ten } from '../analysis/story.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -36,7 +36,7 @@ async function night(
 
 async function told(events?: readonly string[]): Promise<readonly unknown[]> {
   const webhook = receiver.webhook({ events: events ?? ['new_field'] })
-  expect(await tellNews(database.db, { webhook, unattendedMs: 0 })).toBe(null)
+  expect(await sendNotices(database.db, { webhook, unattendedMs: 0 })).toBe(null)
   return receiver.bodies().splice(0)
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
 import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { replaceAlertRules } from '../../../src/features/alerts/statements.ts'
-import { tellNews } from '../../../src/features/notifications/news.ts'
+import { sendNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { placed, Story, ten } from '../analysis/story.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -38,7 +38,10 @@ async function night(date: string, results: readonly string[]) {
 function tell() {
   const secret = new Secret('obviously-fake-secret-of-a-test')
   const events = ['rank_alert', 'rank_recovered']
-  return tellNews(database.db, { webhook: receiver.webhook({ secret, events }), unattendedMs: 0 })
+  return sendNotices(database.db, {
+    webhook: receiver.webhook({ secret, events }),
+    unattendedMs: 0,
+  })
 }
 
 describe('a rank alert', () => {
