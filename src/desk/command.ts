@@ -38,7 +38,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   if (options.json === true) printJson({ url: desk.url, port: desk.port })
   else
     say(
-      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C ends it`,
+      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C stops it`,
     )
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done

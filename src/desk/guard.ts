@@ -57,7 +57,7 @@ export class HostGuard {
     if (host === null || !(isLoopback(host) || this.#names.has(host))) {
       throw new Refused(
         403,
-        'The desk is not known by this name: open it by the address it printed.',
+        'The desk does not answer to this host name: open it at the address that it printed.',
       )
     }
     const origin = c.req.header('origin')

@@ -75,7 +75,7 @@ export interface Service {
 
 /** The actions of the keys command, for programs. */
 export interface Keys {
-  create(wish: NewKey): Promise<IssuedKey>
+  create(order: NewKey): Promise<IssuedKey>
   revoke(keyOrId: string): Promise<boolean>
   list(): Promise<ListedKey[]>
   usage(): Promise<UsedDay[]>
@@ -109,10 +109,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     let base = `http://${where.host}:${where.port}${basePath}`
     const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
     const app = openApp(options, { tables, provider, mock, basePath, publicUrl, log })
-    const wish = { log, keepMs: options.keepMs ?? usualKeepMs }
-    const timer = setInterval(() => void sweep(tables.pool, wish), sweepMs)
+    const order = { log, keepMs: options.keepMs ?? usualKeepMs }
+    const timer = setInterval(() => void sweep(tables.pool, order), sweepMs)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
-    await sweep(tables.pool, wish)
+    await sweep(tables.pool, order)
     const { server, port, url } = await listen(
       (request, connection) => app.fetch(request, connection),
       {
@@ -193,7 +193,7 @@ export async function openKeys(databaseUrl: string): Promise<Keys & { close(): P
 
 function keysOf({ pool }: Tables): Keys {
   return {
-    create: (wish) => createKey(pool, wish),
+    create: (order) => createKey(pool, order),
     revoke: (keyOrId) => revokeKey(pool, keyOrId),
     list: () => listKeys(pool),
     usage: () => readUsage(pool),

@@ -100,7 +100,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
 
 function inOrder(since: string | undefined, until: string | undefined) {
   if (since !== undefined && until !== undefined && since > until) {
-    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; change them round`)
+    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
   }
   return { since, until }
 }
@@ -268,12 +268,12 @@ function join(
       : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
   if (joined.length <= mostConditions) return joined
   throw new Misuse(
-    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; ask two questions`,
+    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; run two queries`,
   )
 }
 
 function unclear(typed: string): Misuse {
   return new Misuse(
-    `expected --tag to be labels joined by and, or, not and brackets, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
+    `expected --tag to be labels joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
   )
 }

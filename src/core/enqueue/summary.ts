@@ -91,7 +91,7 @@ function listLines(list: ListSummary): string[] {
   if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
-      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
     )
   }
   if (list.removed.queries > 0) lines.push(removedLine(list))
@@ -110,7 +110,7 @@ function removedLine({ removed, removedCost, dropped }: ListSummary): string {
   const { credits } = removedCost
   const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
   const fate =
-    dropped > 0 ? 'they are dropped' : 'type --drop to leave them unbought, or --keep to buy them'
+    dropped > 0 ? 'they are dropped' : 'type --drop to cancel them, or --keep to buy them'
   return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 

@@ -72,7 +72,7 @@ export async function computeForecast(db: Database, order: ForecastOrder): Promi
   const today = localDate(zone, now)
   const monthOf = monthsOf(order.renewal, zone)
   const spent = await readSpent(db, buyer, { day: today, month: monthOf(now.getTime()).month })
-  const prospect: ForecastInput = {
+  const input: ForecastInput = {
     now: now.getTime(),
     until: until.getTime(),
     balance: funds.remaining,
@@ -98,7 +98,7 @@ export async function computeForecast(db: Database, order: ForecastOrder): Promi
     schedules: coming.length,
     unpriced: await readUnpriced(db),
     renewal: renewals[0] ?? null,
-    outcome: forecastOf(prospect),
+    outcome: forecastOf(input),
   }
 }
 
@@ -380,7 +380,7 @@ export function forecastSentences(
     const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'
     return [
-      `${what} not known yet: the first answers will tell`,
+      `${what} not known yet: the first answers will show`,
       ...(day === undefined
         ? []
         : [

@@ -1,5 +1,6 @@
 // Decides which tasks may be bought now, and why the others may not. All rules are pure.
 
+import { count, formatNumber } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
@@ -300,7 +301,7 @@ function stopFor(
 ): Deferral | null {
   if (foreignKeys.includes(key)) {
     const detail =
-      'this key tells a balance that cannot be the one of this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
+      'this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (blockedKeys.includes(key)) {
@@ -429,7 +430,10 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
 /** Describes the stop at the floor for people. */
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
-  const held = uncertain > 0 ? `, ${uncertain} of them held for calls nobody could read` : ''
+  const held =
+    uncertain > 0
+      ? `, ${formatNumber(uncertain)} of them held for calls with an unknown outcome`
+      : ''
   return {
     kind: 'stop',
     reason: 'credit_floor',
@@ -437,7 +441,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
     detail:
       seen === null
         ? 'no balance could be read yet; type: npm run resume'
-        : `${seen.remaining} credits were left, the floor is ${floor}: another call might cross it${held}`,
+        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might cross it${held}`,
   }
 }
 
@@ -478,11 +482,11 @@ function budgetStop(
   limits: ReadonlySet<Limit>,
 ): Deferral | null {
   if (limits.has('month')) {
-    const detail = `the budget of the month is used: ${monthSpent} of ${monthlyBudget} credits; raise MILL_MONTHLY_BUDGET, or wait for the next month`
+    const detail = `the monthly budget is used up: ${formatNumber(monthSpent)} of ${count(monthlyBudget ?? 0, 'credit')}; raise MILL_MONTHLY_BUDGET, or wait for the next month`
     return { kind: 'stop', reason: 'budget', until: monthEnds, detail }
   }
   if (!limits.has('day')) return null
-  const detail = `the budget of the day is used: ${daySpent} of ${dailyBudget} credits; raise MILL_DAILY_BUDGET, or wait for the next day`
+  const detail = `the daily budget is used up: ${formatNumber(daySpent)} of ${count(dailyBudget ?? 0, 'credit')}; raise MILL_DAILY_BUDGET, or wait for the next day`
   return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
 }
 

@@ -108,7 +108,7 @@ type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
  */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
-    throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
+    throw setBack(`${account.seq} calls have started, but ${begun.seq} had a moment ago`)
   }
   begun.seq = account.seq
 }

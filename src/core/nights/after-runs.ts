@@ -27,7 +27,7 @@ export const addUpDay: AfterRuns = async (mill, report) => {
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
       // Without its sums, a day is read answer by answer, which is only slower.
-      report(`a day was not added up: ${scrubbedReason(error)}`)
+      report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
     }
   })
 }

@@ -117,7 +117,7 @@ async function runScheduler(
   const scheduler = new Scheduler(mill, { file, report, ...beside })
   const monitor = await beside.monitor(mill, {
     report,
-    problems: () => (scheduler.trouble === null ? [] : ['the last tick was not done']),
+    problems: () => (scheduler.trouble === null ? [] : ['the last tick failed']),
   })
   try {
     await keepTime(mill, scheduler, { signal, report })

@@ -78,7 +78,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
-    ...(dropped === 0 ? [] : [`${dropped} dropped, as the list no longer holds them`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, since the list no longer has them`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
   ].join(', ')

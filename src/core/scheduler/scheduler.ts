@@ -68,7 +68,7 @@ export class Scheduler {
       this.#trouble = null
     } catch (error) {
       this.#trouble = scrubbedReason(error)
-      this.#options.report(`the tick was not done, the next one tries again: ${this.#trouble}`)
+      this.#options.report(`the tick failed, the next one tries again: ${this.#trouble}`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -103,7 +103,7 @@ export class Scheduler {
     try {
       this.#file = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
       for (const { line, problem } of this.#file.refusals) {
-        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules go on`)
+        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules continue`)
       }
       return this.#file
     } catch (error) {
@@ -160,7 +160,7 @@ export async function keepTime(
       await pause(lookMs, signal)
       if (signal.aborted || scheduler.silentFor < silenceMs) continue
       if (await othersLook(mill)) continue
-      report('the clock of the queue is silent: it is started again')
+      report('the clock of the queue does not tick: restarting it')
       await clock?.()
       clock = await tryClock(mill, scheduler, report)
       await scheduler.tryTick()

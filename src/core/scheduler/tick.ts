@@ -39,7 +39,8 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     }
   }
   if (failures.length === 1) throw failures[0]
-  if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
+  if (failures.length > 1)
+    throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
 /** Stores the schedules of the file; one that is new, changed or re-enabled starts now. */

@@ -162,7 +162,7 @@ export class Upkeep {
     const queue = await this.#mill.queue()
     // Not awaited for the same reason.
     queue
-      .mend()
+      .repair()
       .then(() => queue.count())
       .then(
         () => this.#worker.outages.mark('the queue', false),
@@ -198,7 +198,7 @@ class KeyFile {
     if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
     this.#present = found
     worker.turnKey(found)
-    this.#report(`the key file ${this.#path} holds another key: going on with it`)
+    this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
   }
 
   /** Returns null unless the file contains something new that could be a key. */
@@ -215,15 +215,15 @@ class KeyFile {
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
     this.#report(
-      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: restart it if that is meant`,
+      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: if that is intended, restart it`,
     )
   }
 }
 
 /** Changing the key while calls are in flight would attribute replies for the old key to the new one. */
 function isHalted({ dispatch, batch }: Halted): boolean {
-  const { stopped: standstill, flying, atGate } = dispatch
-  return standstill?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
+  const { stopped, flying, atGate } = dispatch
+  return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
 }
 
 function isTest(key: Secret): boolean {

@@ -20,7 +20,7 @@ export class Outages {
   markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a database that can be written')
     this.mark('a database that can be written', away)
-    if (away && !was) say('the database is out of reach: no call begins until it is back')
+    if (away && !was) say('the database is unreachable: no call starts until it is back')
     if (!away && was) say('the database is back')
   }
 
@@ -35,7 +35,7 @@ export class Outages {
 
   /** Lists the unreachable dependencies, one line each. */
   list(): readonly string[] {
-    return [...this.#since.keys()].map((part) => `${part} is out of reach`)
+    return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
   /** The part that has been unreachable for at least this long; null when all respond. */

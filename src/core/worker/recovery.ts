@@ -91,7 +91,8 @@ async function settleAll(
   const batch = openBatch(mill, rules, {
     counted: true,
     onAway: (away) => {
-      if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
+      if (away)
+        giveUp(new Unreachable('expected the database to be reachable, got no answer; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
     onStrangers: () => giveUp(new Error('the database changed while a log was settled')),

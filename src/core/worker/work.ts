@@ -107,7 +107,8 @@ async function waitForEnd(
 }
 
 function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
-  if (!outages.away('the database')) report('the database is silent: it is taken for out of reach')
+  if (!outages.away('the database'))
+    report('the database does not answer: treating it as unreachable')
   outages.mark('the database', true)
 }
 
@@ -118,9 +119,9 @@ async function drained(
   open: boolean | null,
 ): Promise<Finish | null> {
   if (open === null || worker.dispatch.flying > 0) return null
-  const { stopped: standstill } = worker.dispatch
-  if (standstill !== null && worker.dispatch.inHand > 0) {
-    if (standstill.reason !== 'rate') return standstill.reason
+  const { stopped } = worker.dispatch
+  if (stopped !== null && worker.dispatch.inHand > 0) {
+    if (stopped.reason !== 'rate') return stopped.reason
     return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
   }
   if (worker.handling > 0) return null

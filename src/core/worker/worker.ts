@@ -85,8 +85,10 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
 }
 
 function unknownCalls(mill: Mill, answers: number): Error {
-  const who = answers === 1 ? 'its paid answer stays' : `${answers} paid answers stay`
-  return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
+  const who = answers === 1 ? 'its paid answer is kept' : `${answers} paid answers are kept`
+  return setBack(
+    `${count(answers, 'call')} ${answers === 1 ? 'is' : 'are'} unknown to it; ${who} in ${logFolder(mill)}`,
+  )
 }
 
 /** Identity and limits of a worker for reservations. */

@@ -109,7 +109,7 @@ export function drawCosts({ costs: all }: AccountsFound): Html {
       all.filter(({ by }) => by === 'list'),
     )}
     ${costs(
-      { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
+      { id: 'classes', title: 'Cost by price class', head: 'results / device' },
       all.filter(({ by }) => by === 'class'),
     )}
   </div>`
@@ -122,7 +122,7 @@ export function drawBalances(
 ): Html {
   if (accounts.length === 0) {
     const text =
-      'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'
+      'No account was used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
     return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
   }
   return html`${accounts.map((account) =>
@@ -149,13 +149,13 @@ function costs(
     { head: 'credits', number, cell: ({ credits }: SpentRow) => amount(credits) },
     { head: 'readable answers', number, cell: ({ answers }: SpentRow) => amount(answers) },
     {
-      head: 'credits an answer',
+      head: 'credits per answer',
       number,
       cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
     },
     { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
     { head: 'perhaps, untold', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
-    { head: 'dearest call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
+    { head: 'most expensive call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
   ]
   return section(
     { id, title },
@@ -233,7 +233,7 @@ function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlac
 function picture({ account, points, events }: BalanceFound): Html {
   if (points.length < 2)
     return html`<p class="soft">
-      Fewer than two balances were told in this time: there is no line to draw.
+      Fewer than two balances were reported in this time, so there is no line to draw.
     </p>`
   const values = points.map(({ remaining }) => remaining)
   const { floor } = account
@@ -272,9 +272,9 @@ function picture({ account, points, events }: BalanceFound): Html {
       format: tickText,
       ...mark,
     },
-    { name: 'Picture of the balance' },
+    { name: 'Chart of the balance' },
   )}
-  ${from > 0 ? html`<p class="soft">The scale does not begin at nought.</p>` : null}`
+  ${from > 0 ? html`<p class="soft">The scale does not start at zero.</p>` : null}`
 }
 
 interface StatementAsked {
@@ -324,19 +324,19 @@ export const statementPage = definePage({
 
 function choices({ by, account, span }: StatementAsked, { href }: PagePlace): Html {
   return html`<p>
-    Told by
+    Grouped by
     ${groupings.map((one) =>
       one === by
         ? html` <strong>${one}</strong>`
         : html` ${to(href('/money/statement', { account, by: one, ...span }), one)}`,
     )}.
-    On paper: ${command(`npm run statement -- --by ${by}`)}
+    In a terminal: ${command(`npm run statement -- --by ${by}`)}
   </p>`
 }
 
 function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
   if (rows.length === 0) {
-    const text = 'No balance was told in this time: a statement begins with the first answer.'
+    const text = 'No balance was reported in this time: a statement begins with the first answer.'
     return section({ id: 'sums', title: 'Changes' }, nothing(text, 'npm run statement'))
   }
   const number = true as const
@@ -376,7 +376,7 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
   const about =
     all.length > mostEvents ? { about: `The newest ${mostEvents} of ${all.length}.` } : {}
   return section(
-    { id: 'events', title: 'What no call of ours surely explains', ...about },
+    { id: 'events', title: 'Changes that our calls do not fully explain', ...about },
     table('Events', columns, rows),
   )
 }
@@ -405,7 +405,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
 
 /** The forecast in sentences; null if it took too long. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
-  if (forecast === null) return html`<p>It takes too long to compute for a look.</p>`
+  if (forecast === null) return html`<p>The forecast takes too long to compute for this page.</p>`
   return html`<ul class="lines">
     ${forecastSentences(forecast, zone).map((line) => html`<li>${line}</li>`)}
   </ul>`
@@ -425,7 +425,7 @@ function forecastColumns(zone: string) {
     { head: 'to buy', number, cell: ({ asked }: ForecastStep) => amount(asked) },
     { head: 'still fresh', number, cell: ({ fresh }: ForecastStep) => amount(fresh) },
     { head: 'credits', number, cell: ({ credits }: ForecastStep) => amount(credits) },
-    { head: 'at the dearest', number, cell: ({ worst }: ForecastStep) => amount(worst) },
+    { head: 'at the highest price', number, cell: ({ worst }: ForecastStep) => amount(worst) },
     { head: 'left after', number, cell: ({ after }: ForecastStep) => amount(after) },
     { head: 'verdict', cell: verdict },
   ]
@@ -436,7 +436,9 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
     return html`<span class="bad">${what} ends it at ${bought} of ${asked}</span>`
   }
-  return sure ? html`fits` : html`<span class="warn">fits as paid lately, not at the dearest</span>`
+  return sure
+    ? html`fits`
+    : html`<span class="warn">fits at recent prices, not at the highest</span>`
 }
 
 /** Future balance: one line at recent prices, one at the highest price. */
@@ -456,10 +458,10 @@ function band(
   const greatest = Math.max(balance, ...usual.map(({ value }) => value), floor)
   return drawPicture(
     {
-      title: 'Balance to come, as paid lately and at the dearest price',
+      title: 'Forecast of the balance, at recent and at the highest prices',
       series: [
-        { name: 'as paid lately', points: [begin, ...usual] },
-        { name: 'at the dearest', points: [begin, ...worst] },
+        { name: 'at recent prices', points: [begin, ...usual] },
+        { name: 'at the highest price', points: [begin, ...worst] },
       ],
       grain: 'instant',
       hover: true,
@@ -470,7 +472,7 @@ function band(
       named: true,
       mark: { value: floor, name: `floor ${numberText(floor)}` },
     },
-    { name: 'Picture of the forecast', seen: 'beginning' },
+    { name: 'Chart of the forecast', seen: 'beginning' },
   )
 }
 

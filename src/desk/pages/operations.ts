@@ -52,7 +52,7 @@ function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace)
     uncertain === 0
       ? null
       : html`<p>
-          ${uncertain} credits are held for calls whose end nobody could read:
+          ${uncertain} credits are held for calls with an unknown outcome:
           ${command('npm run status -- --unknown')}
         </p>`
   const number = true as const
@@ -82,7 +82,7 @@ function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace)
   const body =
     workers.length === 0
       ? nothing(
-          'No worker is alive. Each would be a line here, with its calls in flight.',
+          'No worker is running. Each will be a line here, with its calls in flight.',
           'npm run work',
         )
       : table('Workers', columns, workers)
@@ -105,7 +105,7 @@ function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
       title: 'Schedules',
       about: to(href('/nights'), 'All nights'),
       empty: [
-        'No schedule is on. Each would be a line here: its last night, and when it is due.',
+        'No schedule is on. Each will be a line here, with its last night and its next due time.',
         'npm run nightly',
       ],
     },
@@ -136,7 +136,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
     return section({ id: 'money-now', title }, nothing(text, 'npm run work -- --drain'))
   }
   const seen =
-    account.remaining === null ? 'not told yet' : `told ${ago(account.observed_ago_s)} ago`
+    account.remaining === null ? 'not reported yet' : `reported ${ago(account.observed_ago_s)} ago`
   return section(
     {
       id: 'money-now',
@@ -151,7 +151,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
           text: 'held for calls with an unknown outcome',
           value: figure('account.uncertain', account.uncertain),
         },
-        { text: 'spent this day', value: figure('account.day_spent', account.day_spent) },
+        { text: 'spent today', value: figure('account.day_spent', account.day_spent) },
         { text: 'spent this month', value: figure('account.month_spent', account.month_spent) },
       ])}
       <h3>Forecast</h3>
@@ -201,7 +201,7 @@ function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
       title: 'Runs',
       ...about,
       empty: [
-        'One line for each pass over a list, with what was answered, reused and failed.',
+        'One line for each run, with the tasks answered, reused and failed.',
         'npm run enqueue inputs/keywords.csv',
       ],
     },
@@ -331,7 +331,7 @@ function headline({
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
     if (wrong === 0) return { tone: 'good', title: 'All done', text: 'No task is open.' }
     const text =
-      'No task is open. A failed task has no answer; of an unknown one the reply was lost.'
+      'No task is open. A failed task has no answer; the reply to an unknown one was lost.'
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
   if (workers.length === 0) {
@@ -339,7 +339,7 @@ function headline({
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'Working, but no call ends', text }
+    return { tone: 'warn', title: 'Working, but no call has ended', text }
   }
   return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }

@@ -126,7 +126,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
     }
   }
   if (standing !== null && standing.ours.length === 0) {
-    const text = 'No domain is marked as yours, so that no keyword has a rank.'
+    const text = 'No domain is marked as yours, so no keyword has a rank.'
     yield task('warn', text, { line: 'npm run domains -- set example.com' })
   }
 }
@@ -181,7 +181,7 @@ function drawStanding(found: ShareStanding, place: PagePlace): Html {
             found,
             {
               picture: 'Share of voice of our domains and of competitors, day by day',
-              about: html`Share of the clicks that the best places of each would get, by weight.
+              about: html`Share of the clicks that the best positions of each would get, by weight.
               ${to(place.href('/domains'), 'All domains')}`,
             },
             place,
@@ -260,7 +260,7 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
       about: html`Since ${week.before.day}: ${numberText(up)} up, ${numberText(down)} down,
       ${numberText(entered)} entered, ${numberText(left)} left.
       ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See them')}`,
-      empty: 'Every rank would be counted here.',
+      empty: 'Ranks will be counted here.',
     },
     columns,
     ranges,
@@ -278,7 +278,7 @@ function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
       id: 'competitors',
       title: 'Competitors that moved most',
       about: `Between ${days.before.day} and ${days.now.day}.`,
-      empty: 'Domains of others that won or lost share would be here.',
+      empty: 'Competitors that won or lost share will be shown here.',
     },
     columns,
     rivals.slice(0, 8),
@@ -297,7 +297,7 @@ function drawGains(
     { head: 'Rank', word: true, cell: (gain) => html`${rank(gain.previous)} → ${rank(gain.rank)}` },
     { head: 'Clicks', number: true, cell: (gain) => clicks(gain.clicks) },
   ]
-  const empty = 'Nothing between these days.'
+  const empty = 'No changes between these days.'
   const id = title === 'Won most' ? 'won' : 'lost'
   const about = `By clicks, between ${days.before.day} and ${days.now.day}.`
   return html`<div>
@@ -331,7 +331,7 @@ const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity
   share_fell: ['lost share of voice', 'bad'],
   rival_passed: ['passed by a competitor', 'warn'],
   new_feature: ['new SERP feature', 'warn'],
-  wrong_page: ['another page than wanted ranks', 'warn'],
+  wrong_page: ['a page other than the target page ranks', 'warn'],
 }
 const severities = ['bad', 'warn', 'good'] as const
 
@@ -371,7 +371,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
     return section(
       { id: 'alerts', title: 'Alerts' },
       nothing(
-        'No alert stands. What breaks a rule shows here, by night and severity.',
+        'No open alerts. They are shown here, by night and severity.',
         'npm run alerts -- rules',
       ),
     )
@@ -381,7 +381,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
     {
       id: 'alerts',
       title: html`Alerts (${amount(alerts.length)})`,
-      about: 'Those that still stand, by night.',
+      about: 'Open alerts, by night.',
     },
     html`${groups.slice(0, shownGroups).map(
       ({ date, severity, text, alerts: own }, index) =>
@@ -451,7 +451,7 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
         },
         {
           value: nights === null ? unknown : figure('nights', nights),
-          text: 'nights until the floor, as paid lately',
+          text: 'nights until the floor, at recent prices',
         },
         {
           value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),

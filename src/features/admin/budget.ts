@@ -79,10 +79,10 @@ async function readBudgets({ db, config, supplier }: Mill): Promise<readonly Bud
   const runs = await readOpenBudgets(db)
   return [
     ...own,
-    ...lists.map(({ list, month, ...purse }) => ({
+    ...lists.map(({ list, month, ...budget }) => ({
       of: `list ${list}`,
       since: `${month}-01`,
-      ...purse,
+      ...budget,
     })),
     ...runs.map(({ run, list, budget, gone }) => {
       return { of: `run ${run} of ${list}`, since: null, budget, gone }

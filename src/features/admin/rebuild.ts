@@ -51,7 +51,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   for (const line of linesOf(left)) say(line)
   if (left.open === 0) return exits.done
   if (!signal.aborted) return exits.failures
-  say('stopped; the same command goes on from here')
+  say('stopped; run the same command to continue')
   return exits.interrupted
 }
 

@@ -61,7 +61,7 @@ async function check(trx: Database, run: UncheckedRun): Promise<readonly string[
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
-  const taken = back === 0 ? [] : [`${count(back, 'rank alert')} taken back: ${why}`]
+  const taken = back === 0 ? [] : [`${count(back, 'rank alert')} withdrawn: ${why}`]
   const { lines, summary } = run.suspect ? nothingFound : await checkRun(trx, run)
   await markChecked(trx, run, summary)
   return [...taken, ...lines]

@@ -87,10 +87,10 @@ async function readAround(trx: Database, some: Some): Promise<Facts> {
   const evidence = new Map<string, RankAnswer[]>()
   for (const one of rows) evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
   const known = await readKnownAlerts(trx, ids)
-  const rests = known
+  const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
-  const kept = new Map((await readAnswersById(trx, rests)).map((one) => [one.search_id, one]))
+  const kept = new Map((await readAnswersById(trx, standIns)).map((one) => [one.search_id, one]))
   const named = domainsOf(rules, ours)
   const told = [
     ...known,
@@ -103,7 +103,7 @@ async function readAround(trx: Database, some: Some): Promise<Facts> {
           ...named,
           ...told.flatMap((one) => [one.domain, one.other_domain]).filter((name) => name !== null),
         ]
-  const searches = [...rows.map(({ search_id: id }) => id), ...rests]
+  const searches = [...rows.map(({ search_id: id }) => id), ...standIns]
   const places = placesBySearch(await readPlaces(trx, searches, domains))
   return { ...some, evidence, known, kept, places }
 }

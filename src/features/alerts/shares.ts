@@ -61,12 +61,12 @@ async function checkRule(trx: Database, watch: Watch): Promise<AlertCheck> {
   const mine = known.filter((one) => one.rule === rule.name)
   const limit = rule.confirm + passedOver
   const days = await readShareDays(trx, rule.list, { until: run.run_date, limit })
-  const rests = mine.flatMap((one) =>
+  const standIns = mine.flatMap((one) =>
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
   const shares = new Map<string, readonly ShareDay[]>()
   // Queries each day separately, because a constant date restricts the view to that day's rows.
-  for (const date of new Set([...days, ...rests])) {
+  for (const date of new Set([...days, ...standIns])) {
     shares.set(date, await readSharesOn(trx, { tag, date }, domains))
   }
   const raised: NewAlert[] = []

@@ -50,7 +50,7 @@ export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
         moveDays(movers, { ...request, folder: folder ?? '' }, options),
       )
     default:
-      throw unhandled('wish', request)
+      throw unhandled('request', request)
   }
 }
 
@@ -189,11 +189,11 @@ async function checkDays(
   })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
-    say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)
+    say(`${path} belongs to no day in the archive: left over by an archive that was interrupted`)
   }
   const bad = checked.problems.length
   say(
-    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all as they were written' : `${bad} days are not as they were written`}`,
+    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all unchanged' : `${bad} days have changed`}`,
   )
   return bad === 0 ? exits.done : exits.failures
 }

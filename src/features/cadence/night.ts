@@ -81,7 +81,7 @@ function rest(
   const byChance = false
   // An answer dated in the future was dated by a wrong clock, so it can't be used for tonight.
   if (last === null || last.day > today) {
-    const why = 'no answer of the nights before is known'
+    const why = 'no earlier answer is known'
     return { id, interval: 1, due: today, byChance, why }
   }
   const due = Math.max(last.day + interval, today)
@@ -89,7 +89,7 @@ function rest(
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {
-  if (steps.length === 0) return 'answered once: nothing is known of its changes yet'
+  if (steps.length === 0) return 'answered once: its changes are not known yet'
   const seen = steps.filter(({ moves }) => moves > 0).length
   const nights = Math.round(1 / rate)
   const often = nights <= 1 ? 'nearly every night' : `about once in ${nights} nights`

@@ -130,9 +130,9 @@ function withApi(
 /** Prints the lists that rested, and what that saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
-  print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)
+  print(`\nADAPTIVE CADENCE, in the second half of the nights (npm run cadence):\n`)
   print(receiptLines(lists).join('\n'))
-  print('\nA picture of it: npm run desk, then open http://127.0.0.1:8750/cadence')
+  print('\nAs charts: npm run desk, then open http://127.0.0.1:8750/cadence')
 }
 
 /** Shows sandbox answers in the views if this is an embedded database without live answers. */
@@ -170,7 +170,7 @@ async function showWhatIsThere(
   print('\nSANDBOX: these answers come from the bundled service. Next:')
   print('  npm run sql                                    the library of questions')
   print('  npm run enqueue -- your.csv --dry-run          what your own list would cost')
-  print('  npm run status                                 runs, credits, what to type next')
+  print('  npm run status                                 runs, credits, the next command to run')
   print('  npm run stack -- status                        the database, for any SQL client')
   print('\nSee it all on one page: npm run desk, then open http://127.0.0.1:8750')
 }

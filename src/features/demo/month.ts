@@ -19,7 +19,7 @@ import {
 export const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
-  failing: 'two queries of five fail',
+  failing: 'two of five queries fail',
   nobody: 'no worker',
   html: 'HTML instead of answers',
   dear: 'three times the price',
@@ -113,7 +113,7 @@ export function monthLines({
     ...forecastLines(forecast, zone),
     '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
     formatNights(nights.filter(({ suspect }) => suspect)),
-    '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
+    '\nODD NIGHTS, but shown (their page on the desk says why):\n',
     formatNights(nights.filter(({ suspect }) => !suspect)),
     '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
     formatAlerts(alerts),

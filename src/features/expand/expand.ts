@@ -91,7 +91,7 @@ export async function expand(
     if (outcome !== null) return outcome
   }
   throw new Misuse(
-    `expected nobody else to expand ${order.list}, got another one at each try; type the same again`,
+    `expected nobody else to expand ${order.list}, got another one at each try; run the same command again`,
   )
 }
 
@@ -299,7 +299,7 @@ async function agreed(
   { yes, ask }: { yes: boolean; ask: AskPerson },
 ): Promise<boolean> {
   if (origin !== 'live' || yes || !needsYes(queries, estimate)) return true
-  return askToBuy(queries, ask, 'nothing was taken or queued')
+  return askToBuy(queries, ask, 'nothing was selected or queued')
 }
 
 /** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */

@@ -49,15 +49,13 @@ export async function runForget({ options, env, closers }: Call<ForgetFlags>): P
   if (options.yes !== true) return preview(db, options)
   const ended = await aloneForgetting(db, () => forget(db, options))
   if (ended !== null) return ended
-  throw new Misuse(
-    'expected to be the only one that forgets, got another forget at work; let it end',
-  )
+  throw new Misuse('expected no other forget at the same time, got one; wait until it has ended')
 }
 
 async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   if (left.queries + left.words > 0) {
-    say('an earlier forget broke off; whatever is typed with --yes first goes on with it')
+    say('an earlier forget was interrupted; the next one with --yes completes it first')
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
   const obstacle = await blockerOf(db, found.subject)
@@ -67,11 +65,11 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
-  print(`${found.said}: nothing is changed yet. Rows that would go, or be emptied, at most:`)
+  print(`${found.said}: nothing was changed. Rows that would be deleted or emptied, at most:`)
   showQueries(found)
   showTables(gone)
   for (const note of notes) print(`- ${note}`)
-  say(obstacle ?? 'type the same with --yes to do it; nothing brings it back but a backup')
+  say(obstacle ?? 'to delete it, add --yes; only a backup can restore it')
   return exits.done
 }
 
@@ -88,12 +86,12 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const gone = await forgetSubject(db, found.subject, showProgress())
   if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
     throw new Misuse(
-      `expected ${found.said} to stay as it was meanwhile, got one that was read again; type the same again`,
+      `expected ${found.said} to stay unchanged, got one that was read again; run the same command again`,
     )
   }
   if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
   else showTables(gone)
-  say(`${found.said} is forgotten; npm run verify proves that the books are whole`)
+  say(`${found.said} is forgotten; npm run verify checks the ledger`)
   return exits.done
 }
 
@@ -101,7 +99,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
 async function finishLeft(db: Database): Promise<boolean> {
   const left = await countLeft(db)
   if (left.queries + left.words === 0) return false
-  say('goes on with an earlier forget that broke off')
+  say('completing an earlier forget that was interrupted')
   await finishForgetting(db, showProgress())
   return true
 }
@@ -188,14 +186,14 @@ function notesOf(
 ): readonly string[] {
   return [
     ...staying(subject, shared, namesakes),
-    'the ledger stays: every call with its money, every run with what it spent; neither says any more what was asked',
+    'the ledger stays: every call and run with its cost, without the query',
     ...(days > 0
       ? [
-          `the sums of ${count(days, 'finished day')} go, and are added up anew from what is left (npm run rebuild -- --days, or by itself at night)`,
+          `the sums of ${count(days, 'finished day')} are deleted and recomputed (npm run rebuild -- --days, or by itself at night)`,
         ]
       : []),
     newAgain(subject),
-    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
   ]
 }
 
@@ -204,16 +202,16 @@ function staying(subject: Forgettable, shared: number, namesakes: readonly strin
     return namesakes.length === 0
       ? []
       : [
-          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; each goes with --query`,
+          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; delete each with --query`,
         ]
   }
   return [
     ...(shared > 0
-      ? [`${shared} of its queries stand in other lists too: they stay, with all their answers`]
+      ? [`${shared} of its queries are in other lists too: they stay, with all their answers`]
       : []),
     ...(namesakes.length > 0
       ? [
-          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; each goes with --list`,
+          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; delete each with --list`,
         ]
       : []),
   ]
@@ -222,11 +220,11 @@ function staying(subject: Forgettable, shared: number, namesakes: readonly strin
 function newAgain(subject: Forgettable): string {
   switch (subject.kind) {
     case 'list':
-      return 'a query that is enqueued again is a new one, and is bought again'
+      return 'a query that is enqueued again is new, and is bought again'
     case 'query':
-      return 'when it is enqueued again it is a new query, and is bought again; a list that still holds it does so at its next reading'
+      return 'if it is enqueued again, it is a new query and is bought again; a list whose file still has it adds it back when it is read'
     case 'domain':
-      return 'an answer that comes later may name it again; results keep their places, with nobody at them'
+      return 'later answers may name it again; its results keep their positions, without a domain'
     default:
       throw unhandled('subject', subject)
   }
@@ -311,7 +309,7 @@ function readDomain(given: string): FoundSubject {
   const name = siteName(given)
   if (!isDomain(name)) {
     throw new Misuse(
-      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; what stands below it goes as well`,
+      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; its subdomains are included`,
     )
   }
   const spellings = [...new Set([name, domainToUnicode(name)])].filter((one) => one !== '')

@@ -88,8 +88,8 @@ async function sendOnce(
 ): Promise<void> {
   const sent = await within(sendNotices(db, options), { ms: withinMs })
   if (sent === null) return
-  const problem = sent === late ? 'the webhook takes its time' : sent
-  options.report(`${problem}; what is not told is kept, and tried again`)
+  const problem = sent === late ? 'the webhook is slow' : sent
+  options.report(`${problem}; notices that were not sent are kept and tried again`)
 }
 
 /** Records events and sends due notices; returns why one could not be sent, or null if nothing failed. */
@@ -101,7 +101,7 @@ export async function sendNotices(
     await recordNotices(db, options)
     return await deliver(db, options.webhook)
   } catch (error) {
-    return `news cannot be read: ${scrubbedReason(error)}`
+    return `notices cannot be read: ${scrubbedReason(error)}`
   }
 }
 
@@ -229,7 +229,7 @@ function newFieldNotice({ found, ...about }: NewFields): ComposedNotice {
   return {
     kind: 'new_field',
     subject: `${run} ${api}`,
-    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- answers --show fields`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; npm run sql -- answers --show fields`,
     fields: { ...about, fields: found },
     others: [],
   }
@@ -255,8 +255,7 @@ function textOf(same: readonly NoticeFacts[]): string {
     }
     case 'run_suspect':
     case 'run_odd': {
-      const verdict =
-        facts.kind === 'run_odd' ? 'odd, and shown all the same' : 'suspect, and left out of trends'
+      const verdict = facts.kind === 'run_odd' ? 'odd, but shown' : 'suspect and left out of trends'
       return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} is ${verdict}: ${facts.reasons.join('; ')}`
     }
     case 'stop':
@@ -277,7 +276,7 @@ function textOf(same: readonly NoticeFacts[]): string {
     case 'rank_recovered':
       return facts.because === null
         ? `querymill: rank alert ${facts.alert} is over${nowAt(facts.alerts[0])}. It was: ${firstOf(facts)}; ${facts.alerts[0]?.question}`
-        : `querymill: rank alert ${facts.alert} is taken back, ${facts.because}: ${firstOf(facts)}`
+        : `querymill: rank alert ${facts.alert} is withdrawn, ${facts.because}: ${firstOf(facts)}`
     default:
       throw unhandled('news', facts)
   }

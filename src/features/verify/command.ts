@@ -14,7 +14,7 @@ import { type AnswerRows, type KeptBody, readAnswers } from '../../core/answers/
 import { openMill } from '../../core/mill.ts'
 import { rereadAnswer } from '../../core/search/verdict.ts'
 import {
-  askPromises,
+  runChecks,
   type Check,
   checkOf,
   type Conservation,
@@ -55,15 +55,15 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
       print(violations === 0 ? `ok      ${name}` : `BROKEN  ${name}: ${violations} violations`)
     }
     for (const account of credits) print(creditsLine(account))
-    for (const line of unproved) print(`not proved: ${line}`)
+    for (const line of unproved) print(`not checked: ${line}`)
   }
   for (const { account, unexplained } of over) {
     say(
       `external spend of ${account}: ${formatNumber(unexplained)} credits, more than --max-external ${options.maxExternal}; npm run statement shows when they were spent`,
     )
   }
-  if (ok) say('every promise holds')
-  else if (over.length === 0) say('a promise is broken')
+  if (ok) say('all checks passed')
+  else if (over.length === 0) say('a check failed')
   return ok ? exits.done : exits.failures
 }
 
@@ -72,13 +72,13 @@ export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
 ): Promise<Verified> {
-  const promises = await askPromises(db, { zone, days: deep ? null : sampleDays })
+  const promises = await runChecks(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless, archived } = await countAnswers(db)
   const unread = answers - bodiless - archived - rebuilt
   const unadded = deep ? 0 : Math.max(0, (await countFinishedDays(db)) - sampleDays)
   return {
-    checks: [...promises, checkOf('each answer says what its body says', violations)],
+    checks: [...promises, checkOf('each answer matches its body', violations)],
     unproved: [
       ...(bodiless > 0
         ? [`what ${bodiless} answers say whose bodies were pruned or forgotten`]

@@ -22,15 +22,15 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
 }
 
 /** Runs all checks, ordered by group. */
-export async function askPromises(
+export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: DaySample },
 ): Promise<readonly Check[]> {
   const promises = {
-    ...bookPromises,
-    ...evidencePromises(zone),
-    ...contentPromises,
-    ...finishedPromises(days),
+    ...ledgerChecks,
+    ...evidenceChecks(zone),
+    ...contentChecks,
+    ...finishedDayChecks(days),
   }
   const checks: Check[] = []
   for (const [name, question] of Object.entries(promises)) {
@@ -97,7 +97,7 @@ const canonical = sql`
   || coalesce(to_json(device)::text, 'null') || ']'`
 
 /** Ids derived from content match it; bodies exist unless they were pruned. */
-const contentPromises: Promises = {
+const contentChecks: Checks = {
   // Ids are unique by primary key, and therefore keys are as well.
   'each query has the id of its key': wrongIds('queries', 'query', sql`t.key`),
   'each query has the key of what it asks': counting(sql`
@@ -154,11 +154,11 @@ const answered = sql`c.error_code is null and c.http_status is not null and c.ou
 const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.http_status is not null and c.outcome = 'settled'`
 
 /** Calls, answers and accounts are consistent, although they are written separately. */
-function evidencePromises(zone: string): Promises {
+function evidenceChecks(zone: string): Checks {
   return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone), [monthName]: monthSpent }
 }
 
-const aboutCalls: Promises = {
+const aboutCalls: Checks = {
   'each call that was answered has its answer, unless the tables refused it': counting(sql`
     from calls c
     where ${answered}
@@ -285,7 +285,7 @@ const aboutCalls: Promises = {
     where said ~ 'sk_(live|test)_[A-Za-z0-9_-]'`),
 }
 
-const aboutAccounts: Promises = {
+const aboutAccounts: Checks = {
   'the balance of an account is one that an answer reported': counting(sql`
     from accounts a
     left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
@@ -413,7 +413,7 @@ function daySpent(zone: string) {
 }
 
 /** Sums that are stored twice are equal, and referenced rows exist. */
-const bookPromises: Promises = {
+const ledgerChecks: Checks = {
   'credits set aside are those of calls in flight': counting(sql`
     from accounts a
     left join lateral (
@@ -592,7 +592,7 @@ const bookPromises: Promises = {
 }
 
 /** Invariants by name: each statement counts violations, of which there should be none. */
-type Promises = Readonly<Record<string, RawBuilder<{ violations: number }>>>
+type Checks = Readonly<Record<string, RawBuilder<{ violations: number }>>>
 
 /** Builds a check from the part of the query after `select count(*)`. */
 function counting(from: RawBuilder<unknown>): RawBuilder<{ violations: number }> {
@@ -698,7 +698,7 @@ function violatedSums(
 }
 
 /** Stored sums of finished days equal those computed from their answers, row by row. */
-function finishedPromises(sample: DaySample): Promises {
+function finishedDayChecks(sample: DaySample): Checks {
   return {
     'each finished day counts the queries of its labels': violatedSums(
       { table: 'finished_labels', live: 'live_labels', on: 'labels_on', keys: ['set_id'] },

@@ -157,9 +157,9 @@ function whyNot(error: z.ZodError): string {
 }
 
 async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormResult> {
-  const wish = newShape.safeParse(form)
-  if (!wish.success) return { issued: null, problem: whyNot(wish.error) }
-  const { kind, plan, credits, account, rate: limit, name: text } = wish.data
+  const shape = newShape.safeParse(form)
+  if (!shape.success) return { issued: null, problem: whyNot(shape.error) }
+  const { kind, plan, credits, account, rate: limit, name: text } = shape.data
   const prepaid = plan === 'prepaid'
   if (kind === 'live' && account === null && prepaid && credits === null) {
     return { issued: null, problem: 'Credits: expected how many are prepaid, got nothing' }

@@ -265,7 +265,7 @@ async function readWhole(web: Web, response: Response): Promise<unknown> {
   try {
     return await readJson(response)
   } catch (error) {
-    web.log.warn({ err: error }, 'an answer of the upstream broke off')
+    web.log.warn({ err: error }, 'an answer of the upstream was interrupted')
     return undefined
   }
 }

@@ -78,7 +78,7 @@ describe('the clock of the nights', () => {
     await ticked(2)
     stop.abort()
     await kept
-    expect(said).toEqual(['the clock of the queue is silent: it is started again'])
+    expect(said).toEqual(['the clock of the queue does not tick: restarting it'])
   })
 
   test('is left as it is while the queue wakes another scheduler', async () => {

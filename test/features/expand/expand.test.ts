@@ -137,7 +137,7 @@ describe('an expansion', () => {
     expect(await rowsOf(mill, current)).toEqual([{ members: 25 }])
   })
 
-  test('ends when nothing is left to take', async () => {
+  test('ends when nothing is left to buy', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['only this'])
     const outcomes = await buyRounds(mill, typed({ credits: 100 }))

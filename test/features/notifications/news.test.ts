@@ -211,7 +211,7 @@ describe('news', () => {
     await happen()
     await expect.poll(() => receiver.bodies().length).toBe(3)
     await news.close()
-    expect(said).toEqual([expect.stringMatching(/^news cannot be read: /)])
+    expect(said).toEqual([expect.stringMatching(/^notices cannot be read: /)])
   })
 
   test('what happened a day ago is not posted any more', async () => {
