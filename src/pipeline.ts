@@ -126,7 +126,7 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
+  // The lane is free long before the answer is stored; lanes that are freed together make one group of reservations.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply

@@ -76,7 +76,7 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries that are resting because of the list or its cadence; their last answers are used instead. */
+  /** Queries skipped because of the list or its cadence; their last answers are used instead. */
   readonly notAsked: number
   /** Queries whose interval is shorter than the maximum age of a reused answer. */
   readonly unusedIntervals: number
@@ -221,9 +221,9 @@ export type NotAskedOrder = Pick<
 interface NotAsked {
   /** Joins for `cadence` and `last`, after the lines of the list. */
   readonly joins: RawBuilder<unknown>
-  /** Answer used for a query that rests in this run. */
+  /** Answer used for a query that is not asked in this run. */
   readonly standIn: RawBuilder<unknown>
-  /** True for a query that rests in this run. */
+  /** True for a query that is not asked in this run. */
   readonly rests: RawBuilder<boolean>
   /** Time of the last answer, for the buying order. */
   readonly answered: RawBuilder<unknown>

@@ -1,4 +1,4 @@
-// Writes a run with its tasks: new queries, members, reused answers, resting queries.
+// Writes a run with its tasks: new queries, members, reused answers, queries that are not asked.
 
 import type { Database } from '../../base/database/database.ts'
 import {
@@ -192,7 +192,7 @@ async function countAccepted(
   return only(rows).accepted
 }
 
-/** Tasks that may share a slice. Resting or reused tasks are grouped in slices that are not queued. */
+/** Tasks that may share a slice. Reused tasks, and those not asked, are grouped in slices that are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -298,7 +298,7 @@ async function addGroup(
   if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
-/** In a joined run, these queries may have been resting or dropped; a new run has none to update. */
+/** In a joined run, these queries may have been not asked or dropped; a new run has none to update. */
 const askedAfterAll = sql`
   on conflict (run_id, query_id) do update
   set search_id = excluded.search_id,
@@ -490,7 +490,7 @@ interface Run {
 
 /**
  * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
- * whether the run already has it, whether it rests, and the answer to reuse, if any.
+ * whether the run already has it, whether it is not asked, and the answer to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
@@ -526,7 +526,7 @@ export async function mergeDuplicates(
   )
 }
 
-/** A resting query may be due when a later nightly run joins, and a dropped one may come back. */
+/** A query that was not asked may be due when a later nightly run joins, and a dropped one may come back. */
 function isDecided({ kind }: NotAskedOrder) {
   return kind === 'nightly'
     ? sql`tasks.state not in ('not_asked', 'cancelled')`

@@ -1,4 +1,4 @@
-// The page Cadence: what resting saved and missed.
+// The page Cadence: what adaptive lists saved and missed.
 
 import { count } from '../../base/cli/text.ts'
 import { dayOf } from '../../base/time/zone.ts'
@@ -68,7 +68,7 @@ export const cadencePage = definePage({
   }),
 })
 
-/** A resting list: figures of its last nights, charts of all nights, and its intervals. */
+/** An adaptive list: figures of its last nights, charts of all nights, and its intervals. */
 function drawReceipts(
   list: CadenceReceipt,
   nights: readonly CadenceNightCost[],

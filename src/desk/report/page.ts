@@ -114,7 +114,7 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
   return drawShares(
     figures,
     {
-      picture: 'Share of voice of the greatest domains and the chosen ones, day by day',
+      picture: 'Share of voice of the largest domains and the chosen ones, day by day',
       about: html`Share of the clicks that each domain's best positions would get, by weight, over
       ${figures.narrowed.length === 0 ? 'all' : 'these'} queries.`,
     },

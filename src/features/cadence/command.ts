@@ -1,4 +1,4 @@
-// The cadence command: shows how lists rest, and what resting would have saved.
+// The cadence command: shows intervals and savings, and what an adaptive cadence would have saved.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
@@ -27,7 +27,7 @@ export interface CadenceOptions {
   readonly json?: true
 }
 
-/** Shows how lists rest, or what resting would have saved; writes nothing. */
+/** Shows adaptive lists, or what an adaptive cadence would have saved; writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
@@ -211,7 +211,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimates, with bounds, the moves hidden by resting queries, from the draws of recent nights. */
+/** Estimates, with bounds, the moves hidden by skipped queries, from the random samples of recent nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** A resting list: its newest decision, and the results of recent nights. */
+/** An adaptive list: its newest decision, and the results of recent nights. */
 export interface CadenceReceipt {
   readonly list: string
   /** Last decided night. */
@@ -25,7 +25,7 @@ export interface CadenceReceipt {
 
 const recentNights = 28
 
-/** All resting lists, over the nights of the last four weeks. */
+/** All adaptive lists, over the nights of the last four weeks. */
 export async function readCadenceReceipts(db: Database): Promise<readonly CadenceReceipt[]> {
   const { rows } = await sql<CadenceReceipt>`
     select
@@ -44,7 +44,7 @@ export async function readCadenceReceipts(db: Database): Promise<readonly Cadenc
   return rows
 }
 
-/** A night of a list that rests now or later. */
+/** A night of a list that is adaptive now or later. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
@@ -54,14 +54,14 @@ export interface CadenceNightCost {
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
   /**
-   * Estimated number of resting queries that hid a move, based on the drawn ones; also null while none was compared.
+   * Estimated number of skipped queries that hid a move, based on the drawn ones; also null while none was compared.
    */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null
 }
 
-/** All nights of resting lists, day by day, newest first, including those before they rested. */
+/** All nights of adaptive lists, day by day, newest first, including those before they were adaptive. */
 export async function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },

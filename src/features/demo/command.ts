@@ -32,7 +32,7 @@ import { file, runNights, runSample } from './nights.ts'
 
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
-/** Bought daily in the first half and resting in the second, so that both can be compared. */
+/** Bought daily in the first half and adaptively in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {

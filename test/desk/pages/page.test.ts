@@ -27,7 +27,7 @@ describe('the page of a page', () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
     expect(text).toContain('queries that show it now 1')
-    expect(text).toContain('best place 2')
+    expect(text).toContain('best position 2')
   })
 
   test('where it is gone, who stands in its place is told, with both nights side by side', async () => {

@@ -93,7 +93,7 @@ describe('a rank alert', () => {
     const texts = receiver.bodies().map(({ event, text }) => [event, text])
     expect(texts).toContainEqual([
       'rank_recovered',
-      expect.stringMatching(/rank alert lost is taken back, run \d+ turned out suspect: a4\.com/),
+      expect.stringMatching(/rank alert lost is withdrawn, run \d+ turned out suspect: a4\.com/),
     ])
   })
 })
