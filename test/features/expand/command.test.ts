@@ -29,7 +29,7 @@ describe('npm run expand', () => {
     await mill.drain()
     const { code, stdout } = await expandOnce()
     expect(code).toBe(3)
-    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains a credit after \d+\.\d$/m)
+    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains per credit after \d+\.\d$/m)
     expect(stdout).toContain('8 of 8 credits are used')
   })
 
