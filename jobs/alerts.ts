@@ -10,9 +10,9 @@ await runCommand(
     examples: [
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         those that have not recovered',
-      'npm run alerts -- show 12            both answers, who took the place, the question that shows it',
+      'npm run alerts -- show 12            both answers, who took the position, the query that shows it',
       'npm run alerts -- rules              what is looked for after each night',
-      'npm run alerts -- load               reads inputs/config/alerts.csv; all of it or nothing',
+      'npm run alerts -- load               load inputs/config/alerts.csv, the whole file or nothing',
       'npm run alerts -- load mine.csv',
     ],
     define: (program) =>
@@ -21,7 +21,7 @@ await runCommand(
         .argument('[subject]', 'the number of an alert, or a file to load')
         .option('--standing', 'only alerts that have not recovered')
         .option('--rule <name>', 'only alerts of this rule')
-        .option('--limit <n>', 'the newest so many', '20')
+        .option('--limit <n>', 'number of alerts, newest first', '20')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/alerts/command.ts')).runAlerts,

@@ -22,9 +22,12 @@ await runCommand(
           '--to <place>',
           'the folder of the archive, or its bucket as s3://bucket/prefix; with --back and --check only where it was moved since',
         )
-        .option('--back <days>', 'bring a day back, or all from one to another: FROM..TO')
-        .option('--check', 'read manifests and files, and hold them to what was written down')
-        .option('--dry-run', 'say what would happen, and change nothing')
+        .option('--back <days>', 'bring back a day, or a span of days: FROM..TO')
+        .option(
+          '--check',
+          'read all manifests and files, and compare them with the recorded checksums',
+        )
+        .option('--dry-run', 'show what would happen; change nothing')
         .option('--json', 'print what was done as one JSON object'),
   },
   async () => (await import('../src/features/archive/command.ts')).archive,

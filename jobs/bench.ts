@@ -10,7 +10,7 @@ await runCommand(
     examples: [
       'npm run bench                     the mill: each part, the whole, two plain ways beside it',
       'npm run bench -- lists            reading and planning lists',
-      'npm run bench -- ledger           gate and ledger beside the whole',
+      'npm run bench -- ledger           reservation and settlement beside the whole',
       'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away, a lost link, a frozen host',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',

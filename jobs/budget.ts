@@ -14,8 +14,8 @@ await runCommand(
     define: (program) =>
       program
         .option('--list <name>', 'the list whose budget is set')
-        .option('--credits <n>', 'what its runs dated in one month may use together')
-        .option('--none', 'take its budget away')
+        .option('--credits <n>', 'maximum credits for all of its runs dated in one month')
+        .option('--none', 'remove its budget')
         .option('--json', 'print one JSON object'),
   },
   async () => (await import('../src/features/admin/budget.ts')).runBudget,

@@ -6,20 +6,20 @@ await runCommand(
   {
     name: 'cadence',
     about:
-      'Shows how often the queries of each list are asked. --backtest shows the credits that resting would have saved and the moves it would have missed. Writes nothing.',
+      'Shows how often the queries of each list are asked. --backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Writes nothing.',
     examples: [
-      'npm run cadence                                  lists that rest: intervals, savings, what the draws by chance saw',
-      'npm run cadence -- --backtest                    what resting would have come to, for every list',
+      'npm run cadence                                  adaptive lists: intervals, savings, results of the random sample',
+      'npm run cadence -- --backtest                    simulates an adaptive cadence for every list',
       'npm run cadence -- --backtest --list keywords    for one list, with its tags',
       'npm run cadence -- --backtest --longest 7d --share 30%',
       'npm run -s cadence -- --backtest --json',
     ],
     define: (program) =>
       program
-        .option('--backtest', 'replay the nights that are there as if the list had rested')
+        .option('--backtest', 'replay the stored nights as if the list had been adaptive')
         .option('--list <name>', 'only this list')
         .option('--longest <days>', 'longest interval of the backtest, like 14d', '14d')
-        .option('--share <percent>', 'most that asking may cost, of daily asking', '48%')
+        .option('--share <percent>', 'maximum share of the calls of a daily cadence', '48%')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/cadence/command.ts')).runCadence,

@@ -6,27 +6,27 @@ await runCommand(
   {
     name: 'chaos',
     about:
-      'Kills, freezes, cuts and fills everything on purpose, then compares the books of the API with the tables.',
+      'Injects faults while workers run (kills, freezes, lost connections, full disks), then compares the API’s books with the tables.',
     examples: [
       'npm run chaos -- --seconds 60',
       'npm run chaos -- --minutes 30 --backend redis',
-      'npm run chaos -- --seconds 60 --seed storm   the same misfortunes in the same order',
+      'npm run chaos -- --seconds 60 --seed storm   the same faults in the same order',
     ],
     drains: true,
     define: (program) =>
       program
-        .option('--seconds <n>', 'how long faults are made', '60')
+        .option('--seconds <n>', 'how long to inject faults', '60')
         .option('--minutes <n>', 'the same in minutes')
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight for each of them', '8')
-        .option('--seed <text>', 'what the misfortunes are drawn from')
+        .option('--seed <text>', 'seed of the random faults')
         .option('--replays', 'the API gives the same answer to the same key and charges it once')
         .option(
           '--lies',
-          'prices that are not told, answers to other queries, changed keys, other spenders',
+          'prices that are not reported, answers to other queries, changed keys, external spend',
         )
-        .option('--keep', 'leave the folder with everything that was said')
+        .option('--keep', 'keep the folder with all logs')
         .option('--json', 'print the figures as one JSON object'),
   },
   async () => (await import('../test/faults/command.ts')).runStorm,

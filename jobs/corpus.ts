@@ -7,7 +7,7 @@ import { runCommand, say } from '../src/base/cli/command.ts'
 await runCommand<CorpusOptions>(
   {
     name: 'corpus',
-    about: 'Fills the documents that live keys search without a network.',
+    about: 'Loads the documents that live keys search without a network.',
     examples: [
       'npm run corpus -- load',
       'npm run corpus -- add pages.jsonl',

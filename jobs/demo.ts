@@ -9,13 +9,13 @@ await runCommand<DemoFlags>(
   {
     name: 'demo',
     about:
-      'Sets everything up on this machine, buys invented answers, and says where to look. SANDBOX: costs nothing.',
+      'Sets everything up on this machine, buys invented answers, and shows where to look. SANDBOX: costs nothing.',
     drains: true,
     examples: [
       'npm run demo',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
-      'npm run demo -- --nights 30 --faults    a month in which things go wrong, and what is told of it',
-      'npm run demo -- --nights 60 --cadence   thirty nights daily, then thirty of asking less, with the receipt',
+      'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
+      'npm run demo -- --nights 60 --cadence   thirty daily nights, then thirty adaptive ones, and what they saved',
     ],
     define: (program) =>
       program
@@ -23,11 +23,8 @@ await runCommand<DemoFlags>(
           '--nights <n>',
           'make a history of this many days, by buying each of them from a sandbox that drifts',
         )
-        .option(
-          '--faults',
-          'six of the nights go wrong on purpose; forecast and statement at its end',
-        )
-        .option('--cadence', 'in the second half each query is asked as often as it changes')
+        .option('--faults', 'six nights go wrong on purpose; ends with forecast and statement')
+        .option('--cadence', 'in the second half, ask each query as often as its answers change')
         .option('--json', 'print what was stored as one JSON object'),
   },
   async () => {

@@ -16,9 +16,9 @@ await runCommand(
     define: (program) =>
       program
         .option('--port <n>', 'port to listen on; 0: any free one (default: 8750)')
-        .option('--host <address>', 'address to listen on; any but this machine needs a password')
-        .option('--password-file <file>', 'a file whose first line opens the desk')
-        .option('--public-url <address>', 'where people reach it behind a proxy')
+        .option('--host <address>', 'address to listen on; other hosts need a password')
+        .option('--password-file <file>', 'file whose first line is the password')
+        .option('--public-url <address>', 'its public URL behind a proxy')
         .option('--json', 'print its address as one JSON object'),
   },
   async () => (await import('../src/desk/command.ts')).runDesk,

@@ -14,19 +14,16 @@ await runCommand(
       'npm run domains -- set "*.example.net" --brand Example     all hosts below it as one, of the brand Example',
       'npm run domains -- set medium.com/example --brand Example   a folder, apart from the rest of its host',
       'npm run domains -- set other.com --brand Other --rival      a domain of a rival',
-      'npm run domains -- end example.org --on 2026-11-30       its last day; today unless told',
-      'npm run domains -- load ours.csv                         what the file does not name ends yesterday',
-      'npm run domains -- undo                                  takes back the last change',
+      'npm run domains -- end example.org --on 2026-11-30       its last day (default: today)',
+      'npm run domains -- load ours.csv                         domains that the file omits end yesterday',
+      'npm run domains -- undo                                  undoes the last change',
     ],
     define: (program) =>
       program
         .argument('[action]', 'list, load, set, end or undo', 'list')
         .argument('[subject]', 'a file to load (inputs/config/domains.csv), or a domain')
-        .option('--label <text>', 'what we call the domain')
-        .option(
-          '--brand <name>',
-          'the brand that it belongs to, with others; its label unless told',
-        )
+        .option('--label <text>', 'display name of the domain')
+        .option('--brand <name>', 'brand that groups several domains (default: its label)')
         .option('--rival', 'it is a domain of a rival, not ours')
         .option('--since <date>', 'first day on which it is ours')
         .option('--until <date>', 'last day on which it is ours')

@@ -16,13 +16,13 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--list <name>', 'the list whose answers name what is taken')
-        .option('--credits <credits>', 'most that all rounds may use together')
-        .option('--as <name>', 'name of the list that takes (default: that of the list, -expanded)')
-        .option('--depth <rounds>', 'rounds: 2 goes on from what the first one bought (default: 1)')
+        .option('--list <name>', 'list whose related searches are bought')
+        .option('--credits <credits>', 'maximum credits for all rounds together')
+        .option('--as <name>', 'name of the new list (default: LIST-expanded)')
+        .option('--depth <rounds>', 'rounds: round 2 uses the answers of round 1 (default: 1)')
         .option('--match <what>', 'only with these words, or a /regex/; may be repeated', collect)
         .option('--not <what>', 'none with these words, or a /regex/; may be repeated', collect)
-        .option('--dry-run', 'show what would be taken and what it costs, and do nothing')
+        .option('--dry-run', 'show the selection and its cost; change nothing')
         .option('--yes', 'buy without asking')
         .option('--json', 'one JSON object on stdout'),
   },

@@ -37,13 +37,13 @@ await runCommand(
           '--raw',
           "leave cells as they are: without it, what a spreadsheet would compute gets a '",
         )
-        .option('--bom', 'a byte order mark before CSV, which Excel wants')
-        .option('--suspects', 'show answers of suspect nights as well')
-        .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')
-        .option('--with-archive', 'read what is in the archive as well (docs/archive.md)')
+        .option('--bom', 'start CSV with a byte order mark, for Excel')
+        .option('--suspects', 'include answers of suspect nights')
+        .option('--origins <list>', 'origins of answers to show, as in live,sandbox')
+        .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
-        .option('--timeout <duration>', 'how long the database may think', '1h'),
+        .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
+        .option('--timeout <duration>', 'time limit of the query', '1h'),
   },
   async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

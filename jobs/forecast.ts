@@ -15,13 +15,8 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option(
-          '--days <n>',
-          'how far to look',
-          (text) => Math.min(countFlag('days', text), 400),
-          7,
-        )
-        .option('--keep', 'keep it for the view analysis.forecast, as workers and schedulers do')
+        .option('--days <n>', 'number of days', (text) => Math.min(countFlag('days', text), 400), 7)
+        .option('--keep', 'store it for the view analysis.forecast, as workers and schedulers do')
         .option('--json', 'print one JSON object'),
   },
   async () => (await import('../src/core/forecast/command.ts')).showForecast,

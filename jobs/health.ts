@@ -9,15 +9,15 @@ await runCommand(
       'Reports by its exit code whether a process of this host is healthy: for containers. Without MILL_METRICS_PORT it checks the database instead.',
     examples: [
       'npm run health                        the worker or scheduler at MILL_METRICS_PORT lives',
-      'npm run health -- --ready             it has all that it needs to work',
+      'npm run health -- --ready             its dependencies are reachable',
       'npm run health -- --tables            the database answers, and has the tables of this release',
       'npm run health -- --url http://127.0.0.1:8787/healthz     the search service',
     ],
     define: (program) =>
       program
-        .option('--ready', 'ask for readiness: database, queue and API within reach')
-        .option('--tables', 'ask the tables, also where a process could be asked')
-        .option('--url <address>', 'ask this address instead')
+        .option('--ready', 'check readiness: database, queue and API are reachable')
+        .option('--tables', 'check the tables, even if a process could be asked')
+        .option('--url <address>', 'request this address instead')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/admin/health.ts')).runHealth,

@@ -24,11 +24,11 @@ await runCommand<KeysOptions>(
           'for revoke: its number, …abcd (how it ends), or - to read it from stdin',
         )
         .option('--kind <kind>', 'live or test', 'test')
-        .option('--credits <n>', 'as many credits as this, once')
+        .option('--credits <n>', 'number of prepaid credits')
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
-        .option('--account <n>', 'a further key on this account')
+        .option('--account <n>', 'add the key to this account')
         .option('--name <text>', 'what the key is for')
-        .option('--rate <n>', 'most requests a second')
+        .option('--rate <n>', 'maximum requests per second')
         .option('--json', 'one JSON object on stdout'),
   },
   async () =>

@@ -14,7 +14,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--analyst <name>', 'make a login that may only read, or renew its rights')
+        .option('--analyst <name>', 'create a read-only login, or renew its privileges')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/admin/migrate.ts')).runMigrate,

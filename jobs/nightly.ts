@@ -11,8 +11,8 @@ const beside: NightlyParts = {
     (await import('../src/features/cadence/choose.ts')).decideByName(...args),
   monitor: async (...args) =>
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
-  tellNews: async (...args) =>
-    (await import('../src/features/notifications/news.ts')).tellBeforeEnd(...args),
+  sendNotices: async (...args) =>
+    (await import('../src/features/notifications/news.ts')).sendBeforeEnd(...args),
   desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
@@ -23,18 +23,18 @@ await runCommand<NightlyFlags>(
     drains: true,
     examples: [
       'npm run nightly                             the scheduler; any number of them may run',
-      'npm run nightly -- --show                   schedules, their next times, what became of the last one',
-      'npm run nightly -- --once                   does what is due and ends: for cron or a systemd timer',
+      'npm run nightly -- --show                   schedules, their next times, the outcome of the last one',
+      'npm run nightly -- --once                   runs what is due and exits: for cron or a systemd timer',
       'npm run -s nightly -- --show --json',
-      'npm run nightly -- --desk                   with the page where people look beside it',
+      'npm run nightly -- --desk                   also serves the desk',
     ],
     define: (program) =>
       program
-        .option('--show', 'list the schedules and end')
-        .option('--once', 'do what is due and end')
-        .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
+        .option('--show', 'list the schedules and exit')
+        .option('--once', 'run what is due and exit')
+        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)')
         .option('--json', 'with --show: print one JSON object')
-        .option('--file <path>', 'another file of schedules'),
+        .option('--file <path>', 'path of another schedules file'),
   },
   async () => {
     const { runNightly } = await import('../src/core/scheduler/command.ts')

@@ -5,9 +5,9 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'notify',
-    about: 'Shows the notices that MILL_WEBHOOK got and those that wait, or sends a test.',
+    about: 'Shows the notices that the webhook accepted and those that wait, or sends a test.',
     examples: [
-      'npm run notify                              the newest notices: told, waiting or given up',
+      'npm run notify                              the newest notices: sent, waiting or given up',
       'npm run notify -- --test                    sends one test notice, prints what came back',
       'npm run -s notify -- --limit 100 --json',
     ],
@@ -15,9 +15,9 @@ await runCommand(
       program
         .option(
           '--test',
-          'send one test notice now; exit code 5 when the receiver does not take it',
+          'send one test notice now; exit code 5 if the receiver does not accept it',
         )
-        .option('--limit <n>', 'how many notices', '20')
+        .option('--limit <n>', 'number of notices', '20')
         .option('--json', 'print one JSON object'),
   },
   async () => (await import('../src/features/notifications/command.ts')).runNotify,

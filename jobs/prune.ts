@@ -7,7 +7,7 @@ await runCommand(
     name: 'prune',
     about: 'Deletes old response bodies. Rows, ledger and analyses stay as they are.',
     examples: [
-      'npm run prune -- --older 90d --dry-run    how much there is to remove',
+      'npm run prune -- --older 90d --dry-run    shows how much would be removed',
       'npm run prune -- --older 90d',
       'npm run -s prune -- --older 2w --json',
     ],

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'rebuild',
     about:
-      'Rebuilds the queue from the tables: one job for each slice with an open task. --days adds up finished days instead, as `npm run nightly` does by itself, so that trends read their sums.',
+      'Rebuilds the queue from the tables: one job for each slice with an open task. --days computes the sums of finished days instead, as `npm run nightly` does by itself, so that trends read their sums.',
     examples: [
       'npm run rebuild',
       'npm run -s rebuild -- --json',
@@ -16,9 +16,12 @@ await runCommand(
     drains: true,
     define: (program) =>
       program
-        .option('--days', 'add up days that are over, for views and questions about many days')
+        .option(
+          '--days',
+          'compute the sums of finished days, for views and questions about many days',
+        )
         .option('--since <day>', 'with --days: the first day to add up')
-        .option('--json', 'print how much it was as JSON'),
+        .option('--json', 'print the counts as JSON'),
   },
   async () => (await import('../src/features/admin/rebuild.ts')).runRebuild,
 )

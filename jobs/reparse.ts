@@ -11,11 +11,11 @@ await runCommand(
     examples: [
       'npm run reparse                 answers that could not be read, or whose rows were refused',
       'npm run reparse -- --run 12     only those of one run',
-      'npm run reparse -- --all        every answer whose body is kept',
+      'npm run reparse -- --all        every answer whose body is stored',
     ],
     define: (program) =>
       program
-        .option('--all', 'read every kept body again, and make its rows anew')
+        .option('--all', 'parse every stored body again and replace its rows')
         .option('--run <n>', 'only answers of this run', runNumber)
         .option('--json', 'print what was read as one JSON object'),
   },

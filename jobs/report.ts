@@ -28,13 +28,10 @@ await runCommand(
         .option('--place <name>', 'only queries asked for this place', collect)
         .option('--language <codes>', 'only queries asked in these languages', collect)
         .option('--device <names>', 'only queries asked as desktop or mobile', collect)
-        .option(
-          '--since <day>',
-          'the first day; what moved is told since then (default: ninety days)',
-        )
+        .option('--since <day>', 'the first day; moves are shown since then (default: ninety days)')
         .option('--until <day>', 'the last day (default: the newest)')
         .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
-        .option('--origins <list>', 'kinds of answers to show, as in live,sandbox'),
+        .option('--origins <list>', 'origins of answers to show, as in live,sandbox'),
   },
   async () => (await import('../src/desk/report/command.ts')).writeReport,
 )

@@ -14,7 +14,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--forget-prices', 'forget what calls have cost: an odd price need not be expected')
+        .option('--forget-prices', 'forget the prices paid so far, for instance an outlier')
         .option('--json', 'print what was lifted as JSON'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runResume,

@@ -13,7 +13,7 @@ await runCommand(
       'npm run retry -- --list keywords --state failed',
       'npm run retry -- --error TIMEOUT --since 12h',
       'npm run retry -- --run 12 --state unaffordable --budget 900',
-      'npm run retry -- --run 12 --state not_asked  asks what the night let rest',
+      'npm run retry -- --run 12 --state not_asked  asks the queries that the night skipped',
       'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
       'npm run retry -- --run 12 --buy-again --error OTHER_QUERY',
       '                                             only those that were answered for another query',
@@ -33,12 +33,9 @@ await runCommand(
         )
         .option('--tag <label>', 'only tasks of queries with this label')
         .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
-        .option(
-          '--budget <credits>',
-          'what each of the runs may use in all, from now on its budget',
-        )
+        .option('--budget <credits>', 'new budget of each of the runs, including what it has used')
         .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
-        .option('--dry-run', 'say how many, change nothing')
+        .option('--dry-run', 'show the number of tasks; change nothing')
         .option('--json', 'print the numbers as JSON'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runRetry,

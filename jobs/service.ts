@@ -19,18 +19,18 @@ await runCommand<ServiceFlags>(
         .option('--host <address>', 'address to listen on', '127.0.0.1')
         .option(
           '--upstream <name>',
-          'what live keys find: local, searxng or mock; default: UPSTREAM',
+          'source of answers for live keys: local, searxng or mock; default: UPSTREAM',
         )
-        .option('--base-path <path>', 'path under which everything lives', '')
-        .option('--public-url <address>', 'where clients reach it; default: SERVICE_PUBLIC_URL')
-        .option('--test-rate <n>', 'requests a second of the test keys of an account')
+        .option('--base-path <path>', 'path prefix of all URLs', '')
+        .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
+        .option('--test-rate <n>', 'requests per second for the test keys of an account')
         .option(
           '--log <what>',
           'requests, queries (with what was searched for) or none',
           'requests',
         )
-        .option('--drift <seed>', 'answers move from day to day, for histories')
-        .option('--today <day>', 'the day that moving answers are of'),
+        .option('--drift <seed>', 'answers drift from day to day, for histories')
+        .option('--today <day>', 'date of the drifting answers'),
   },
   async () => (call) =>
     runService(call, async (home) => {

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'sql',
     about:
-      'Answers a question of the library (npm run sql lists them), or runs any SQL statement that only reads.',
+      'Answers a question of the library (npm run sql lists them), or runs a read-only SQL statement.',
     examples: [
       'npm run sql',
       'npm run sql -- ranks --crossed 10 --change down',
@@ -24,13 +24,13 @@ await runCommand(
         .allowUnknownOption()
         .option('--format <format>', 'table, csv, json or parquet', 'table')
         .option('--json', 'the same as --format json')
-        .option('--timeout <duration>', 'how long the database may think', '60s')
-        .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')
-        .option('--suspects', 'show answers of suspect nights as well')
-        .option('--with-archive', 'read what is in the archive as well (docs/archive.md)')
+        .option('--timeout <duration>', 'time limit of the query', '60s')
+        .option('--origins <list>', 'origins of answers to show, as in live,sandbox')
+        .option('--suspects', 'include answers of suspect nights')
+        .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
-        .option('--most <n>', 'rows of a table at most', '200'),
+        .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
+        .option('--most <n>', 'maximum rows of a table', '200'),
   },
   async () => (await import('../src/features/analysis/sql-command.ts')).askTables,
 )

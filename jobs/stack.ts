@@ -13,7 +13,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .argument('<action>', 'status: what runs, and where; stop: end both, the data stay')
+        .argument('<action>', 'status: what is running, and where; stop: stop both, keep the data')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/admin/stack.ts')).runStack,

@@ -15,7 +15,7 @@ await runCommand(
       program
         .option('--port <n>', 'port to listen on; 0: any free one', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
-        .option('--faults <file or JSON>', 'fails on purpose, and keeps books of its own')
+        .option('--faults <file or JSON>', 'injects faults, and keeps its own books')
         .option('--canned', 'looks nothing up')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },

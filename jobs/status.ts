@@ -6,7 +6,7 @@ import { runNumber } from '../src/base/cli/flags.ts'
 await runCommand(
   {
     name: 'status',
-    about: 'Shows runs, credits, stops with their reasons, and what to type next.',
+    about: 'Shows runs, credits, stops with their reasons, and the next command to run.',
     examples: [
       'npm run status',
       'npm run status -- --watch',
@@ -17,8 +17,8 @@ await runCommand(
     define: (program) =>
       program
         .option('--run <n>', 'only this run', runNumber)
-        .option('--watch', 'show it again every two seconds')
-        .option('--unknown', 'list calls whose outcome nobody could read')
+        .option('--watch', 'refresh every two seconds')
+        .option('--unknown', 'list calls with an unknown outcome')
         .option('--settings', 'list the settings and where each came from')
         .option('--json', 'print one JSON object'),
   },

@@ -6,15 +6,15 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand<TrustFlags>(
   {
     name: 'trust',
-    about: 'Shows which runs and answers are quarantined, and records a decision to the contrary.',
+    about: 'Shows which runs and answers are quarantined, and overrides such a decision.',
     examples: [
-      'npm run trust                                                  what is quarantined, and decisions that stand',
+      'npm run trust                                                  quarantined runs and answers, and decisions in force',
       'npm run trust -- show --run 12                                 with its single answers and their scores',
       'npm run trust -- distrust --run 12 --because "casino pages"    a whole run',
       'npm run trust -- distrust --date 2026-11-03 --list shop --because "..."',
       'npm run trust -- distrust --answer 881 --answer 882 --because "..."',
       'npm run trust -- accept --run 12 --usual --because "new layout"   later runs are compared with it',
-      'npm run trust -- undo 3                                        takes decision 3 back',
+      'npm run trust -- undo 3                                        revokes decision 3',
     ],
     define: (program) =>
       program
@@ -22,11 +22,11 @@ await runCommand<TrustFlags>(
         .argument('[subject]', 'the number of a decision to undo')
         .option('--run <id>', 'one run')
         .option('--date <day>', 'every run of a date')
-        .option('--list <name>', 'beside --date: only runs of this list')
+        .option('--list <name>', 'with --date: only runs of this list')
         .option('--answer <id...>', 'single answers')
         .option('--because <text>', 'why')
-        .option('--by <name>', 'who decides (the user of this machine)')
-        .option('--usual', 'beside accept: later runs are compared with this one')
+        .option('--by <name>', 'who decides (default: the user of this machine)')
+        .option('--usual', 'with accept: later runs are compared with this one')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/alerts/trust-command.ts')).runTrust,

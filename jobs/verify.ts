@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'verify',
     about:
-      'Checks that the live data keeps every promise: one line for each group of checks, exit code 1 when one is broken.',
+      'Checks the stored data and the ledger: one line for each group of checks, exit code 1 if one fails.',
     examples: [
       'npm run verify',
       'npm run verify -- --deep',
@@ -15,7 +15,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--deep', 'read every kept body again, not a sample of 500')
+        .option('--deep', 'parse every stored body again, not a sample of 500')
         .option('--max-external <credits>', 'exit 1 when others spent more credits than that')
         .option('--json', 'print the checks as one JSON object'),
   },

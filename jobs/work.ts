@@ -18,18 +18,18 @@ await runCommand<WorkFlags>(
     about: 'Buys and stores an answer for each open task.',
     drains: true,
     examples: [
-      'npm run work                                works until stopped, waits at a stop',
+      'npm run work                                runs until stopped, waits while the account is stopped',
       'npm run work -- --drain                     ends when nothing is left to do',
-      'npm run -s work -- --drain --json           the same, with its sums as JSON',
+      'npm run -s work -- --drain --json           the same, with its totals as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',
-      'npm run work -- --desk                      with the page where people look beside it',
+      'npm run work -- --desk                      also serves the desk',
     ],
     define: (program) =>
       program
         .option('--drain', 'end when no task is open, or when the account is stopped')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
-        .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
-        .option('--json', 'print the sums as one JSON object'),
+        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)')
+        .option('--json', 'print the totals as one JSON object'),
   },
   async () => {
     const { runWork } = await import('../src/core/worker/command.ts')

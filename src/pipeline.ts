@@ -4,7 +4,7 @@ import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
 import { yieldInTurn } from './base/waiting.ts'
 import { type Bought, entryOf, type Provenance, type Task } from './core/ledger/entry.ts'
-import type { Wanted } from './core/ledger/admission.ts'
+import type { RequestedTask } from './core/ledger/admission.ts'
 import type { Clocks } from './core/ledger/leases.ts'
 import { reserve, type Reserved, type Spender } from './core/ledger/reserve.ts'
 import type { CallName, Entry } from './core/ledger/settle.ts'
@@ -22,7 +22,7 @@ export interface Outcome {
 /** The steps of the main path. */
 export interface Steps {
   /** Reserves credits for as many of these as may be asked now. */
-  readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
+  readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
   /** One paid request, in a lane that is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
@@ -37,7 +37,7 @@ export async function buy(
   steps: Steps,
   ended: (task: Task, outcome: Promise<Outcome>) => void,
 ): Promise<Reserved> {
-  const reserved = await steps.gate(tasks)
+  const reserved = await steps.reserve(tasks)
   for (const task of tasks) {
     const call = reserved.granted.get(task.id)
     if (call !== undefined) ended(task, answer(task, call, steps))
@@ -56,7 +56,7 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
-    readonly tell: (line: string) => void
+    readonly report: (line: string) => void
     /** Called at each of the moments; for tests that kill the process there. */
     readonly at?: (moment: Moment) => void
     /** Told how many seconds each paid request took. */
@@ -69,8 +69,8 @@ export interface Tools {
   /** Holds calls back when something was learnt that speaks against them. */
   readonly brake: {
     heldBack(term: Clocks): string | null
-    heed(bought: Bought): void
-    written(verdict: Verdict): void
+    applyReply(bought: Bought): void
+    recorded(verdict: Verdict): void
   }
   /** Writes entries down together, with `record` of the ledger. */
   readonly batch: { add(entry: Entry): Promise<Outcome> }
@@ -78,8 +78,8 @@ export interface Tools {
   readonly log: { append(call: CallName, reply: Reply): void }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
   /** Holds a refused key against the answers that the same key got. */
-  readonly witnesses: { begin(task: number): void; hear(bought: Bought): Promise<Verdict> }
-  readonly outages: { markDatabase(away: boolean, tell: (line: string) => void): void }
+  readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
+  readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
   /** Told of every reply. */
   readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
@@ -96,14 +96,14 @@ export function stepsOf(tools: Tools): Steps {
   // The lease as it was known before the call of a task was asked for.
   const terms = new Map<number, Clocks>()
   return {
-    gate: (tasks) => gate(tools, tasks, terms),
+    reserve: (tasks) => reserveTasks(tools, tasks, terms),
     call: (task, name) => request(tools, { task, name }, terms),
     parse: (reply, query) => judge(reply, query, tools.mill.supplier.origin),
     store: (bought) => store(tools, bought),
   }
 }
 
-async function gate(
+async function reserveTasks(
   tools: Tools,
   tasks: readonly Task[],
   terms: Map<number, Clocks>,
@@ -111,8 +111,8 @@ async function gate(
   const { mill, options, spender, outages, lease } = tools
   options.at?.('before_reserve')
   const { term } = lease
-  const reserved = await reserve(mill.db, spender, tasks.map(wantedOf))
-  outages.markDatabase(false, options.tell)
+  const reserved = await reserve(mill.db, spender, tasks.map(requestOf))
+  outages.markDatabase(false, options.report)
   for (const id of reserved.granted.keys()) terms.set(id, term)
   if (reserved.granted.size > 0) options.at?.('reserved')
   return reserved
@@ -126,27 +126,27 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
+  // The lane is free long before the answer is stored; lanes that are freed together make one group of reservations.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply
 }
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
-  const { mill, options, tally, brake, batch, witnesses } = tools
+  const { mill, options, tally, brake, batch, keyCheck } = tools
   if (bought.verdict.kind !== 'unsent') options.at?.('replied')
-  brake.heed(bought)
-  const verdict = await witnesses.hear(bought)
+  brake.applyReply(bought)
+  const verdict = await keyCheck.confirm(bought)
   tally.reply(verdict)
   const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
-  brake.written(bought.verdict)
+  brake.recorded(bought.verdict)
   options.at?.('stored')
   return recorded
 }
 
 /** The paid request of a call, unless something that this process has just learnt holds it back. */
 async function send(
-  { api, brake, log, options, tally, witnesses, onReply }: Tools,
+  { api, brake, log, options, tally, keyCheck, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },
   term: Clocks,
 ): Promise<Reply> {
@@ -156,7 +156,7 @@ async function send(
     log.append(name, unsent)
     return unsent
   }
-  witnesses.begin(id)
+  keyCheck.begin(id)
   const begun = performance.now()
   // The mark is the key: asked for again after a loss, the call is charged once by an API that knows such keys.
   const reply = await api.call(query, { key: name.mark })
@@ -169,6 +169,6 @@ async function send(
 }
 
 /** Request for the reservation of a task. */
-export function wantedOf({ id, class: kind, priority }: Task): Wanted {
+export function requestOf({ id, class: kind, priority }: Task): RequestedTask {
   return { task: id, class: kind, priority }
 }

@@ -1,5 +1,5 @@
 -- Reads the resting lists, each with its newest decision and its results over the nights of the last weeks.
--- Parameter: :lately (nights).
+-- Parameter: :nights (how many of the newest).
 select
   list, max(run_date) as run_date,
   (
@@ -16,6 +16,6 @@ from (
   select *, row_number() over (partition by list order by run_date desc) as nth
   from analysis.cadence_nights
 ) as nights
-where nth <= :lately
+where nth <= :nights
 group by list
 order by list;

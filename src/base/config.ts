@@ -165,7 +165,7 @@ class SettingsReader {
     const keyGiven = own !== undefined || file !== undefined
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
       this.problems.push(
-        'SEARCH_API_URL: expected an address, since a key is set, got nothing; it is not for us to guess whose key it is',
+        'SEARCH_API_URL: expected an address, since a key is set, got nothing; set the address of the API that issued the key',
       )
     }
     if (url !== undefined && !keyGiven && this.sources.get('SEARCH_API_KEY')?.shown === '') {
@@ -182,7 +182,7 @@ class SettingsReader {
     const least = Math.ceil(timeoutMs * leasePerTimeout)
     if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, half as much again as MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must outlive a call and its storing`,
+      `MILL_LEASE_MS: expected at least ${least}, half as much again as MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and the storing of its answer`,
     )
   }
 
@@ -351,7 +351,7 @@ function brokenLine(name: string): string[] {
   })
   if (found === undefined) return []
   return [
-    `${found}: expected NAME=value on a line of its own in .env, got another text there, or on the line before`,
+    `${found}: expected NAME=value on a line of its own in .env, got other text there, or on the line before`,
   ]
 }
 

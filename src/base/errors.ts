@@ -56,12 +56,12 @@ export class BadSettings extends MillError {
   override readonly exit = exits.usage
 
   constructor(problems: readonly string[]) {
-    super(`the settings are not usable:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
+    super(`the settings are invalid:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
   }
 }
 
 /** The request exceeds the allowed or available credits; nothing was bought. */
-export class TooDear extends MillError {
+export class OverBudget extends MillError {
   override readonly exit = exits.stopped
 }
 
@@ -83,8 +83,8 @@ export class Interrupted extends MillError {
 const unreadableReasons: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there; check the path',
   EACCES: 'a file that may not be read; change its permissions',
-  ELOOP: 'a link that leads to itself; name the file',
-  ENOTDIR: 'a path through something that is no folder; check the path',
+  ELOOP: 'a link to itself; name the file',
+  ENOTDIR: 'a path through a file; check the path',
 }
 
 /** Explains why a file can't be read and what to do; the advice for a folder depends on the purpose of the file. */

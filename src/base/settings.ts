@@ -87,7 +87,7 @@ export interface BucketAccess {
 const bucketSettings = {
   AWS_ACCESS_KEY_ID: {
     shape: z.string(),
-    hint: 'the key for a bucket of the archive; leave it unset to let it be found as programs of AWS do',
+    hint: 'the key for a bucket of the archive; leave it unset for the usual AWS credentials',
   },
   AWS_SECRET_ACCESS_KEY: {
     shape: z.string().transform((text) => new Secret(text)),
@@ -95,9 +95,9 @@ const bucketSettings = {
   },
   AWS_SESSION_TOKEN: {
     shape: z.string().transform((text) => new Secret(text)),
-    hint: 'what a key for some hours has beside its halves',
+    hint: 'the session token of a temporary key',
   },
-  AWS_REGION: { shape: z.string(), hint: 'where the bucket lies' },
+  AWS_REGION: { shape: z.string(), hint: 'the region of the bucket' },
   // Other programs use these as well, so they are only validated when a bucket is accessed.
   AWS_ENDPOINT_URL: { shape: z.string(), hint: 'leave it unset for AWS' },
   AWS_ENDPOINT_URL_S3: { shape: z.string(), hint: 'leave it unset for AWS' },
@@ -123,7 +123,7 @@ export const webhookEvents = [
 // With the prefix, it is base64-encoded, as expected by signature libraries.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
-const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
+const cronText = 'a cron pattern of five fields that matches some day, like "0 0 1 * *"'
 
 // Timers are limited to 2^31 milliseconds; a longer one would fire at once, again and again.
 const longestMs = dayMs
@@ -201,16 +201,16 @@ export const settings = {
   },
   MILL_PROBE_EVERY: {
     shape: duration('a duration from 1s up, like 1h', 1_000),
-    hint: 'each such look costs a call, also below the floor; leave it unset for none',
+    hint: 'each probe costs a call, even below the floor; leave it unset for none',
   },
   MILL_LEASE_MS: {
     shape: whole(500, longestMs),
-    hint: 'longer than a call and its storing',
+    hint: 'longer than a call and the storing of its answer',
     fallback: '90000',
   },
   MILL_STALL_MS: {
     shape: whole(1000, longestMs),
-    hint: 'a drain that only ever is told to slow down ends after this',
+    hint: 'a drain that receives only rate-limit responses ends after this',
     fallback: '600000',
   },
   MILL_ZONE: {
@@ -226,7 +226,7 @@ export const settings = {
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
   UPSTREAM: {
     shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
-    hint: 'what live keys of the search service find',
+    hint: 'the source of answers for live keys of the search service',
     fallback: 'local',
   },
   SEARXNG_URL: {
@@ -248,20 +248,20 @@ export const settings = {
   },
   SERVICE_KEEP_QUERIES: {
     shape: duration('a duration like 90d or 12h'),
-    hint: 'how long the search service keeps what was asked, before only sums remain',
+    hint: 'how long the search service keeps queries before only sums remain',
     fallback: '90d',
   },
   MILL_WEBHOOK: {
     shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
       (text) => new URL(text),
     ),
-    hint: 'leave it unset to tell nobody',
+    hint: 'leave it unset for no notices',
   },
   MILL_WEBHOOK_SECRET: {
     shape: z.string().regex(secretShape, {
       error: 'whsec_ and at least 24 bytes in base64, or one word of at least 24 characters',
     }),
-    hint: 'the same text is given to whoever checks the signatures',
+    hint: 'the receiver needs the same value to verify signatures',
   },
   MILL_WEBHOOK_SECRET_FILE: {
     shape: z.string(),
@@ -269,7 +269,7 @@ export const settings = {
   },
   MILL_WEBHOOK_EVENTS: {
     shape: someOf(webhookEvents),
-    hint: 'names with commas between them; leave it unset for all',
+    hint: 'names separated by commas; leave it unset for all',
   },
   MILL_WEBHOOK_FORMAT: {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
@@ -278,7 +278,7 @@ export const settings = {
   ...bucketSettings,
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
-    hint: 'open tasks without a worker are told of after this; 0: never',
+    hint: 'open tasks without a worker are reported after this; 0: never',
     fallback: '30m',
   },
 } as const

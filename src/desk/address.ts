@@ -38,7 +38,7 @@ export class PageAddress {
     const text = this.part(name)
     const id = Number(text)
     if (/^\d{1,15}$/.test(text) && id > 0) return id
-    throw new NotThere(`There is no ${name} ${quoted(text)}: it would be a number.`)
+    throw new NotThere(`There is no ${name} ${quoted(text)}: expected a number.`)
   }
 
   /** Dictionary id in the path, such as that of a query. */
@@ -61,7 +61,7 @@ export class PageAddress {
       )
     }
     if (text.includes('\0'))
-      throw new BadAddress(`${name}: expected text, got a character that is none.`)
+      throw new BadAddress(`${name}: expected text, got an invalid character.`)
     return text === '' ? null : text
   }
 

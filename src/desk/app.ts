@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono'
 import { NotThere, PageAddress } from './address.ts'
 import { type Asset, type Assets, pageHeaders } from './assets.ts'
-import { addDoor, cameFrom, type DeskEnv, type Doorkeeper } from './guard.ts'
+import { addDoor, cameFrom, type DeskEnv, type HostGuard } from './guard.ts'
 import { type Frame, layOut } from './layout.ts'
 import type { LiveRooms } from './live.ts'
 import type { DeskPage, FilePage } from './page.ts'
@@ -12,7 +12,7 @@ import { problemOf } from './problem.ts'
 import type { DeskGround } from './tables.ts'
 
 interface DeskParts extends DeskGround {
-  readonly guard: Doorkeeper
+  readonly guard: HostGuard
   readonly assets: Assets
   readonly pages: readonly DeskPage[]
   readonly files: readonly FilePage[]
@@ -70,7 +70,7 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
   const error = await parts.tables.explain(thrown)
   const { status, view, again, bug } = problemOf(error)
   if (bug)
-    parts.tell(
+    parts.report(
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
   const href = (path: string) => path

@@ -11,7 +11,7 @@ import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts
 import { scrubbedReason, type Secret } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
-import { Doorkeeper, readPassword, Sessions, urlHost } from './guard.ts'
+import { HostGuard, readPassword, Sessions, urlHost } from './guard.ts'
 import { LiveRooms } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
@@ -32,13 +32,13 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   const { options, env, closers, signal } = call
   const config = readConfig(env)
   const place = readPlace(options, (path) => callerPath(env, path))
-  const desk = closers.add('the desk', await serveDesk({ config, ...place, tell: say }), (open) =>
+  const desk = closers.add('the desk', await serveDesk({ config, ...place, report: say }), (open) =>
     open.close(),
   )
   if (options.json === true) printJson({ url: desk.url, port: desk.port })
   else
     say(
-      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C ends it`,
+      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C stops it`,
     )
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
@@ -46,19 +46,19 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
 
 /** Starts the desk within the process of a worker or scheduler, for this machine only. */
 export async function startDeskBeside(
-  { config, tell }: { config: Config; tell: (line: string) => void },
+  { config, report }: { config: Config; report: (line: string) => void },
   typed: string | true,
 ): Promise<OpenDesk> {
   const port = typed === true ? usualPort : (wholeFlag('desk', typed, highestPort) ?? usualPort)
   const desk = await serveDesk({
     config,
-    tell,
+    report,
     host: '127.0.0.1',
     port,
     password: null,
     publicUrl: null,
   })
-  tell(`the desk is at ${desk.url}`)
+  report(`the desk is at ${desk.url}`)
   return desk
 }
 
@@ -114,26 +114,26 @@ const graceMs = 2_000
 
 /** Opens the port, and the database once it is reachable. */
 export async function serveDesk(
-  options: DeskPlace & { readonly config: Config; readonly tell: (line: string) => void },
+  options: DeskPlace & { readonly config: Config; readonly report: (line: string) => void },
 ): Promise<OpenDesk> {
-  const { config, host, password, publicUrl, tell } = options
+  const { config, host, password, publicUrl, report } = options
   const server = createServer({
     maxHeaderSize: largestHead,
     headersTimeout: slowestHeadMs,
     requestTimeout: 2 * slowestHeadMs,
   })
   const port = await listenOn(server, options)
-  const tables = new DeskTables(config, tell)
+  const tables = new DeskTables(config, report)
   const sessions = password === null ? null : new Sessions(password, port)
-  const guard = new Doorkeeper({ host, publicUrl, sessions })
-  const live = new LiveRooms({ config, tables, tell }, pages)
-  const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, tell })
+  const guard = new HostGuard({ host, publicUrl, sessions })
+  const live = new LiveRooms({ config, tables, report }, pages)
+  const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,
   })
   server.on('request', (request, response) => void listener(request, response))
   await tables.open().catch((error: unknown) => {
-    tell(`${scrubbedReason(error)} (the desk is open, says so on its pages, and tries again)`)
+    report(`${scrubbedReason(error)} (the desk is open, says so on its pages, and tries again)`)
   })
   return {
     url: publicUrl?.origin ?? `http://${urlHost(host)}:${port}`,

@@ -37,7 +37,7 @@ interface GuardOptions {
 }
 
 /** Decides, based on headers, whether a request may be answered. */
-export class Doorkeeper {
+export class HostGuard {
   readonly sessions: Sessions | null
   readonly #publicUrl: URL | null
   readonly #names: ReadonlySet<string>
@@ -57,7 +57,7 @@ export class Doorkeeper {
     if (host === null || !(isLoopback(host) || this.#names.has(host))) {
       throw new Refused(
         403,
-        'The desk is not known by this name: open it by the address it printed.',
+        'The desk does not answer to this host name: open it at the address that it printed.',
       )
     }
     const origin = c.req.header('origin')
@@ -132,7 +132,7 @@ const largestForm = 10_000
 /** Adds signing in and out, the only forms that the desk accepts. */
 export function addDoor(
   app: Hono<DeskEnv>,
-  { guard, assets }: { readonly guard: Doorkeeper; readonly assets: Assets },
+  { guard, assets }: { readonly guard: HostGuard; readonly assets: Assets },
 ): void {
   const { sessions } = guard
   if (sessions === null) return

@@ -11,7 +11,7 @@ import { pagePlace, readingOf } from './place.ts'
 import { problemOf } from './problem.ts'
 import { type DeskGround, restAfter } from './tables.ts'
 
-interface News {
+interface LiveUpdate {
   /** HTML of the changed parts, by element id. */
   readonly parts: Readonly<Record<string, string>>
   /** Null if everything is fine. */
@@ -66,7 +66,7 @@ class LiveRoom {
     this.#last = ''
   }
 
-  async #look(): Promise<News> {
+  async #look(): Promise<LiveUpdate> {
     try {
       const address = new PageAddress({}, new URLSearchParams())
       const reading = await readingOf(this.#desk, address, this.#closed)
@@ -76,7 +76,7 @@ class LiveRoom {
       return { parts: Object.fromEntries(texts), problem: null }
     } catch (thrown) {
       const { view, bug } = problemOf(await this.#desk.tables.explain(thrown))
-      if (bug) this.#desk.tell(`live ${this.#page.path}: ${String(thrown)}`)
+      if (bug) this.#desk.report(`live ${this.#page.path}: ${String(thrown)}`)
       return { parts: {}, problem: view.title }
     }
   }

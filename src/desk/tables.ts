@@ -15,7 +15,7 @@ import { readShownOrigins } from '../features/analysis/snapshot.ts'
 export interface DeskGround {
   readonly config: Config
   readonly tables: DeskTables
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 interface Opened {
@@ -106,7 +106,7 @@ export class DeskTables {
     if (known !== null && Date.now() - known.at < originsForMs) return known.origins
     const { mill } = await this.open()
     const { databaseUrl } = this.#config
-    const first = await firstOrigins(mill.db, { databaseUrl, tell: () => undefined })
+    const first = await firstOrigins(mill.db, { databaseUrl, report: () => undefined })
     const origins = first ?? (await readShownOrigins(mill.db))
     this.#origins = { at: Date.now(), origins }
     return origins

@@ -34,7 +34,7 @@ export async function runService(
   const service = await startFromFlags(options, { port, env, embedded })
   closers.add('service', service, (open) => open.close())
   print(JSON.stringify({ url: service.url }))
-  say(`the search service answers at ${service.url}; Ctrl-C ends it`)
+  say(`the search service answers at ${service.url}; Ctrl-C stops it`)
   if (!signal.aborted) await once(signal, 'abort')
   return exits.done
 }

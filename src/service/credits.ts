@@ -22,7 +22,7 @@ export interface Unpaid {
   readonly renewsAt: Date | null
 }
 
-interface CreditWish {
+interface CreditRequest {
   readonly search: Search
   /** The highest possible cost of the search. */
   readonly credits: number
@@ -32,7 +32,7 @@ interface CreditWish {
 async function reserveCredits(
   pool: pg.Pool,
   key: FoundKey,
-  want: CreditWish,
+  want: CreditRequest,
 ): Promise<Charge | Unpaid> {
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
@@ -166,7 +166,7 @@ const lookAgainMs = 100
 const usualPatienceMs = 10_000
 
 /** A request for credits that may wait. */
-interface PurseWish extends CreditWish {
+interface AccountRequest extends CreditRequest {
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
   /** Time of `performance.now()` at which the request gives up; unset: the patience alone limits the wait. */
@@ -175,7 +175,7 @@ interface PurseWish extends CreditWish {
 
 interface Patience {
   readonly key: FoundKey
-  readonly want: PurseWish
+  readonly want: AccountRequest
   /** Time of `performance.now()` at which the wait ends. */
   readonly end: number
 }
@@ -188,7 +188,7 @@ interface Line {
 }
 
 /** Reserves credits. When other requests may still release some, waits before it reports a lack of credits. */
-export class Purse {
+export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
   readonly #lines = new Map<number, Line>()
@@ -199,7 +199,7 @@ export class Purse {
   }
 
   /** Returns `busy` only after the patience or the deadline has passed. */
-  async reserve(key: FoundKey, want: PurseWish): Promise<Charge | Unpaid> {
+  async reserve(key: FoundKey, want: AccountRequest): Promise<Charge | Unpaid> {
     // Count from the arrival: waiting in line must not add the patience of each request before it.
     const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
@@ -258,7 +258,7 @@ interface RateLimits {
 export const usualLimits: RateLimits = { test: 1000, live: 10_000 }
 
 /** Counts the requests of each account in windows of one second. */
-export class Turnstile {
+export class RateLimiter {
   readonly #pool: pg.Pool
   readonly #limits: RateLimits
   readonly #windows = new Map<string, { second: number; count: number }>()

@@ -32,17 +32,17 @@ export interface IssuedKey {
 }
 
 /** Issues a key and stores only its hash. */
-export async function createKey(pool: pg.Pool, wish: NewKey): Promise<IssuedKey> {
-  const account = await findOrOpenAccount(pool, wish)
-  const key = makeKey(wish.kind)
+export async function createKey(pool: pg.Pool, order: NewKey): Promise<IssuedKey> {
+  const account = await findOrOpenAccount(pool, order)
+  const key = makeKey(order.kind)
   const { rows } = await pool.query<{ id: number }>(
     'insert into keys (account_id, kind, hash, tail, name) values ($1, $2, $3, $4, $5) returning id',
-    [account.id, wish.kind, hashKey(key), key.slice(-4), wish.name ?? ''],
+    [account.id, order.kind, hashKey(key), key.slice(-4), order.name ?? ''],
   )
   return {
     id: rows[0]?.id ?? 0,
     key,
-    kind: wish.kind,
+    kind: order.kind,
     credits: account.remaining,
     account: account.id,
   }
@@ -53,26 +53,26 @@ interface AccountRow {
   readonly remaining: number
 }
 
-async function findOrOpenAccount(pool: pg.Pool, wish: NewKey): Promise<AccountRow> {
-  if (wish.account !== undefined) {
+async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountRow> {
+  if (order.account !== undefined) {
     const { rows } = await pool.query<AccountRow>(
       `select id, quota - case when ${renewalIsDue} then 0 else used end as remaining from accounts where id = $1`,
-      [wish.account],
+      [order.account],
     )
     if (rows[0] !== undefined) return rows[0]
-    throw new Misuse(`expected an account, got ${wish.account}; npm run keys -- list shows them`)
+    throw new Misuse(`expected an account, got ${order.account}; npm run keys -- list shows them`)
   }
-  const name = wish.plan ?? (wish.credits === undefined ? 'free' : 'prepaid')
+  const name = order.plan ?? (order.credits === undefined ? 'free' : 'prepaid')
   const plan =
-    wish.plan === undefined && wish.credits !== undefined
-      ? { quota: wish.credits, renews: false, rate: null }
+    order.plan === undefined && order.credits !== undefined
+      ? { quota: order.credits, renews: false, rate: null }
       : plans[name]
   if (plan === undefined) {
     throw new Misuse(`expected a plan (${Object.keys(plans).join(', ')}), got ${name}`)
   }
   const { rows } = await pool.query<AccountRow>(
     'insert into accounts (plan, quota, renews, rate) values ($1, $2, $3, $4) returning id, quota as remaining',
-    [name, wish.credits ?? plan.quota, plan.renews, wish.rate ?? plan.rate],
+    [name, order.credits ?? plan.quota, plan.renews, order.rate ?? plan.rate],
   )
   return rows[0] ?? { id: 0, remaining: 0 }
 }

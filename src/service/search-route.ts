@@ -10,17 +10,17 @@ import {
   type Order,
   readTrouble,
   sellAnswer,
-  type Shop,
+  type SearchSeller,
   type Sold,
 } from './sell.ts'
-import type { Turnstile } from './credits.ts'
+import type { RateLimiter } from './credits.ts'
 import { refuseParams } from './refusal.ts'
 import { answerHeaders, keyHeaders, respond } from './reply.ts'
 import { readSearch, searchHeaders, searchParams } from './schemas.ts'
 
-export interface SearchParts extends Shop {
+export interface SearchParts extends SearchSeller {
   readonly keys: KeyRing
-  readonly turnstile: Turnstile
+  readonly rateLimiter: RateLimiter
   /** Source of answers for test keys. */
   readonly mock: Provider
 }
@@ -42,7 +42,7 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
     async (c) => {
       const search = readSearch(c.req.valid('query'))
       const key = c.get('key')
-      c.set('rate', await parts.turnstile.pass(key))
+      c.set('rate', await parts.rateLimiter.pass(key))
       const trouble = key.kind === 'test' ? readTrouble(search.q) : null
       const cut = trouble !== null && (await makeTrouble(trouble, c.req.raw.signal))
       const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
-import { type Keeping, type Purse, settleCredits, type Unpaid } from './credits.ts'
+import { type Keeping, type KeyCredits, settleCredits, type Unpaid } from './credits.ts'
 import {
   type Answered,
   type Claim,
@@ -24,9 +24,9 @@ export interface Sold extends Answered {
   readonly again: boolean
 }
 
-export interface Shop {
+export interface SearchSeller {
   readonly pool: pg.Pool
-  readonly purse: Purse
+  readonly credits: KeyCredits
   readonly provider: Provider
   readonly deadlineMs: number
   /** Age at which a request counts as dead: none lasts longer. */
@@ -42,7 +42,7 @@ export interface Order {
 }
 
 /** Returns the stored answer of the Idempotency-Key, or a new one. */
-export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
+export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
   const { idempotencyKey, key, search } = order
   const deadline = performance.now() + shop.deadlineMs
   if (idempotencyKey === null) return await sellOnce(shop, { ...order, deadline }, null)
@@ -73,10 +73,10 @@ interface Timed extends Order {
 }
 
 /** Reserves credits, searches and settles. An error in between releases every credit. */
-async function sellOnce(shop: Shop, order: Timed, claim: Claim | null): Promise<Sold> {
+async function sellOnce(shop: SearchSeller, order: Timed, claim: Claim | null): Promise<Sold> {
   const { key, search, gone, deadline } = order
   const want = { search, credits: cost(search.num), gone, deadline }
-  const charge = await shop.purse.reserve(key, want)
+  const charge = await shop.credits.reserve(key, want)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
   // A search ends with its client, unless an idempotency key allows a replay.
@@ -85,7 +85,7 @@ async function sellOnce(shop: Shop, order: Timed, claim: Claim | null): Promise<
     const ms = performance.now() - start
     const ending = { credits, status, ms, provider: shop.provider.name, keep }
     const remaining = await settleCredits(shop.pool, charge, ending)
-    shop.purse.wake(key.accountId)
+    shop.credits.wake(key.accountId)
     return remaining
   }
   let answered: Answered
@@ -111,7 +111,7 @@ function keepable({ answer, ignored, partial }: Answered): string {
 }
 
 async function beforeDeadline(
-  shop: Shop,
+  shop: SearchSeller,
   { key, search, gone, deadline }: Timed,
   over: AbortSignal,
 ): Promise<Answered> {

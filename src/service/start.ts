@@ -7,7 +7,7 @@ import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
 import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
-import { Purse, Turnstile, usualLimits } from './credits.ts'
+import { KeyCredits, RateLimiter, usualLimits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
 import { forgetAnswers, type Provider } from './stored-answers.ts'
 import {
@@ -75,7 +75,7 @@ export interface Service {
 
 /** The actions of the keys command, for programs. */
 export interface Keys {
-  create(wish: NewKey): Promise<IssuedKey>
+  create(order: NewKey): Promise<IssuedKey>
   revoke(keyOrId: string): Promise<boolean>
   list(): Promise<ListedKey[]>
   usage(): Promise<UsedDay[]>
@@ -109,10 +109,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     let base = `http://${where.host}:${where.port}${basePath}`
     const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
     const app = openApp(options, { tables, provider, mock, basePath, publicUrl, log })
-    const wish = { log, keepMs: options.keepMs ?? usualKeepMs }
-    const timer = setInterval(() => void sweep(tables.pool, wish), sweepMs)
+    const order = { log, keepMs: options.keepMs ?? usualKeepMs }
+    const timer = setInterval(() => void sweep(tables.pool, order), sweepMs)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
-    await sweep(tables.pool, wish)
+    await sweep(tables.pool, order)
     const { server, port, url } = await listen(
       (request, connection) => app.fetch(request, connection),
       {
@@ -144,9 +144,9 @@ function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts)
   return buildApp({
     ...parts,
     pool,
-    purse: new Purse(pool),
+    credits: new KeyCredits(pool),
     keys: new KeyRing(pool),
-    turnstile: new Turnstile(pool, {
+    rateLimiter: new RateLimiter(pool, {
       ...usualLimits,
       ...(options.testRate === undefined ? {} : { test: options.testRate }),
     }),
@@ -193,14 +193,14 @@ export async function openKeys(databaseUrl: string): Promise<Keys & { close(): P
 
 function keysOf({ pool }: Tables): Keys {
   return {
-    create: (wish) => createKey(pool, wish),
+    create: (order) => createKey(pool, order),
     revoke: (keyOrId) => revokeKey(pool, keyOrId),
     list: () => listKeys(pool),
     usage: () => readUsage(pool),
   }
 }
 
-interface SweepWish {
+interface SweepOptions {
   readonly log: Log
   /** Time until stored queries are reduced to sums. */
   readonly keepMs: number
@@ -209,7 +209,7 @@ interface SweepWish {
 const orphanAgeMs = 300_000
 
 /** Runs every minute: refunds dead requests, and deletes old answers and queries. */
-async function sweep(pool: pg.Pool, { log, keepMs }: SweepWish): Promise<void> {
+async function sweep(pool: pg.Pool, { log, keepMs }: SweepOptions): Promise<void> {
   try {
     const refunded = await refundOrphans(pool, orphanAgeMs)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')

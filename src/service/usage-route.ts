@@ -2,7 +2,7 @@
 
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type pg from 'pg'
-import type { Turnstile } from './credits.ts'
+import type { RateLimiter } from './credits.ts'
 import { askForKey, type DoorEnv, type FoundKey, type KeyRing, renewalIsDue } from './keys.ts'
 import { usageAnswers } from './openapi.ts'
 import { refuseParams } from './refusal.ts'
@@ -12,7 +12,7 @@ import { usageParams, type UsageResponse, usageResponse } from './schemas.ts'
 interface UsageParts {
   readonly pool: pg.Pool
   readonly keys: KeyRing
-  readonly turnstile: Turnstile
+  readonly rateLimiter: RateLimiter
 }
 
 const usualDays = 30
@@ -33,7 +33,7 @@ export function addUsage(app: OpenAPIHono<DoorEnv>, parts: UsageParts): void {
     route,
     async (c) => {
       const key = c.get('key')
-      const rate = await parts.turnstile.pass(key)
+      const rate = await parts.rateLimiter.pass(key)
       c.set('rate', rate)
       const days = c.req.valid('query').days ?? usualDays
       const limit = Number(rate['x-ratelimit-limit'])

@@ -30,7 +30,7 @@ describe('a setting of milliseconds', () => {
   test('too small for a lease is reported once, as it was found', () => {
     const lines = said({ MILL_LEASE_MS: '5' }).split('\n').slice(1)
     expect(lines).toEqual([
-      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and its storing',
+      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and the storing of its answer',
     ])
   })
 
@@ -132,7 +132,7 @@ describe('the renewal of the plan', () => {
     '%j is refused: no day ever fits it, or it is no pattern of five fields',
     (pattern) => {
       expect(said({ MILL_RENEWAL: pattern })).toContain(
-        `MILL_RENEWAL: expected a cron pattern of five fields that some day fits, like "0 0 1 * *", got "${pattern}"`,
+        `MILL_RENEWAL: expected a cron pattern of five fields that matches some day, like "0 0 1 * *", got "${pattern}"`,
       )
     },
   )

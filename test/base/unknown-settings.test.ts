@@ -9,7 +9,7 @@ import { root } from '../../src/base/root.ts'
 import { temporaryFolder } from '../support/place.ts'
 import { run } from '../support/run.ts'
 
-const unusable = 'error: the settings are not usable:\n'
+const unusable = 'error: the settings are invalid:\n'
 const unknown = (name: string, place: string, advice: string) =>
   `- ${name}: expected the name of a setting, got an unknown one ${place}; ${advice}\n`
 
@@ -151,7 +151,7 @@ describe('a misspelt setting in .env', () => {
   ])('on a line that no parser takes for a setting is refused: %j', async (dotenv) => {
     expect(await settings(dotenv)).toMatchObject({
       code: 2,
-      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on a line of its own in .env, got another text there, or on the line before\n`,
+      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on a line of its own in .env, got other text there, or on the line before\n`,
     })
   })
 

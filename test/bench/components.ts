@@ -1,7 +1,7 @@
 // Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
 import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
-import { type CallName, type Entry, record } from '../../src/core/ledger/settle.ts'
+import { type CallName, type Entry, settleCalls } from '../../src/core/ledger/settle.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { Lease } from '../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../src/core/worker/worker.ts'
@@ -217,7 +217,7 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
       const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       for (let next = groups.pop(); next !== undefined; next = groups.pop()) {
         const { granted } = await reserve(mill.db, spender, next)
-        await record(mill.db, clerk, [...granted.values()].map(settledCall))
+        await settleCalls(mill.db, clerk, [...granted.values()].map(settledCall))
         bought += granted.size
       }
     }

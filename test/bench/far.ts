@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
 import { Lease } from '../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../src/core/worker/worker.ts'
-import { record } from '../../src/core/ledger/settle.ts'
+import { settleCalls } from '../../src/core/ledger/settle.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { root } from '../../src/base/root.ts'
 import { openDatabase, openPool } from '../../src/base/database/database.ts'
@@ -98,7 +98,7 @@ async function openFar(mill: BenchMill, { url, account }: { url: string; account
       // One for each: a worker goes to the gate with one group at a time, and expects the books to go forward only.
       const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       const { granted } = await reserve(db, spender, wanted)
-      await record(db, clerk, [...granted.values()].map(settledCall))
+      await settleCalls(db, clerk, [...granted.values()].map(settledCall))
       return granted
     },
     close: async () => {

@@ -32,7 +32,7 @@ export async function measureWhole(ground: Ground, options: WholeOptions): Promi
         drain: true,
         lanes,
         signal: new AbortController().signal,
-        tell: () => undefined,
+        report: () => undefined,
       })
     if (warmUp > 0) {
       await rebuild(mill, await planRun(mill.db, warmUp))

@@ -79,7 +79,7 @@ function tellJudgement(
     ...notDone.map((sentence) => `not done         ${sentence}`),
     `tasks            ${judgement.tasks}: ${counts.join(', ')}`,
     `calls            ${judgement.calls}, ${judgement.unsent} of them released unsent`,
-    `ledger           ${creditsUsed} credits used, ${creditsHeld} held for calls nobody could read`,
+    `ledger           ${creditsUsed} credits used, ${creditsHeld} held for calls with an unknown outcome`,
     `tasks answered   ${states['answered'] ?? 0}`,
     `charges          ${charges}, ${creditsCharged} credits, by the books of the API`,
     `ambiguous        ${judgement.ambiguous}`,

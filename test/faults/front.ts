@@ -25,7 +25,7 @@ const books = z.object({
 /** What the stand-in for the paid API has written down. */
 export type FrontBooks = z.output<typeof books>
 
-/** The stand-in for the paid API: fails on purpose, and keeps books of its own. */
+/** The stand-in for the paid API: injects faults, and keeps its own books. */
 export class Front {
   readonly url: string
   /** Every key that was ever taken; the last one is in use. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { longParagraphs, silentFiles, turnedComments } from './words.ts'
+import { longParagraphs, replacedTerms, silentFiles, staleTerms, turnedComments } from './words.ts'
 import { readTree, type Tree } from './tree.ts'
 
 const tree = (path: string, text: string): Tree => new Map([[path, text]])
@@ -45,5 +45,30 @@ describe('a paragraph', () => {
     const pages = readTree(['.'], ['.md'])
     expect(pages.size).toBeGreaterThan(25)
     expect(longParagraphs(pages)).toEqual([])
+  })
+})
+
+describe('a term that the glossary lists as replaced', () => {
+  const glossary = '# G\n\n## Replaced terms\n\n| replaced | use |\n|---|---|\n| purse | budget |\n'
+
+  test('is found in pages, messages, comments and names, and not in the table itself', () => {
+    expect(replacedTerms(glossary)).toEqual(['purse'])
+    const found = (text: string) => staleTerms(['purse', 'all the same'], tree('a', text))
+    expect(found('const a = 1\n// The purse.')).toEqual(['a:2: purse'])
+    expect(found('const runPurse = 1')).toEqual(['a:1: purse'])
+    expect(found('Purse')).toEqual(['a:1: purse'])
+    expect(found('shown all\nthe same')).toEqual(['a:1: all the same'])
+    expect(found('purser, pursed')).toEqual([])
+    expect(found(glossary)).toEqual([])
+  })
+
+  test('stands nowhere', () => {
+    const pages = new Map(readTree(['.'], ['.md']))
+    pages.delete('CHANGELOG.md')
+    // Its comments of tables are those of migrations that were applied.
+    pages.delete('docs/schema.md')
+    const terms = replacedTerms(pages.get('docs/glossary.md') ?? '')
+    expect(terms.length).toBeGreaterThan(10)
+    expect(staleTerms(terms, new Map([...pages, ...program()]))).toEqual([])
   })
 })

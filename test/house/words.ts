@@ -45,3 +45,29 @@ function paragraphsOf(text: string): string[] {
 function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter((word) => /\p{L}|\p{N}/u.test(word))
 }
+
+/** The words of the glossary's table of replaced terms. */
+export function replacedTerms(glossary: string): string[] {
+  const table = glossary.split('\n## Replaced terms\n')[1] ?? ''
+  const cells = [...table.matchAll(/^\| ([^|]+) \| [^|]+ \|$/gm)].map(([, cell]) => cell ?? '')
+  return cells.filter((cell) => cell !== 'replaced')
+}
+
+/** Replaced terms in pages and programs, in any case and as a part of a name, as `file:line: term`. */
+export function staleTerms(terms: readonly string[], files: Tree): string[] {
+  return [...files].flatMap(([path, text]) => {
+    const kept = text.split('\n## Replaced terms\n')[0] ?? ''
+    return terms.flatMap((term) => {
+      const [first = '', ...rest] = term
+      const words = term.replaceAll(' ', '(?:\\s|//|\\*)+')
+      const parts = `(?<![a-zA-Z])${words}(?![a-z])|(?<=[a-z])${first.toUpperCase()}${rest.join('')}(?![a-z])`
+      const pattern = new RegExp(
+        `${parts}|\\b${first.toUpperCase()}${words.slice(1)}(?![a-z])`,
+        'g',
+      )
+      return [...kept.matchAll(pattern)].map(
+        ({ index }) => `${path}:${kept.slice(0, index).split('\n').length}: ${term}`,
+      )
+    })
+  })
+}

@@ -183,7 +183,7 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'a decision for which room is scarce is written whatever others do',
-        find: "    rest.kind === 'none' &&\n",
+        find: "    deferral.kind === 'none' &&\n",
         put: '',
       },
       {

@@ -35,12 +35,12 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'what was given up is never released',
-        find: '    if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))\n',
+        find: '    if (forgotten.length > 0) await settleCalls(this.#options.db, rules, forgotten.map(unsentCall))\n',
         put: '',
       },
       {
         name: 'calls of dead workers are found and left',
-        find: '      await record(this.#options.db, { ...clerk, account }, lost.map(lostCall))\n',
+        find: '      await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))\n',
         put: '',
       },
       {
@@ -50,8 +50,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'calls of another account are settled in the books of this one',
-        find: 'record(this.#options.db, { ...clerk, account }, lost.map(lostCall))',
-        put: 'record(this.#options.db, clerk as Clerk, lost.map(lostCall))',
+        find: 'settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))',
+        put: 'settleCalls(this.#options.db, rules as SettlementRules, lost.map(lostCall))',
       },
     ],
   ),
@@ -97,18 +97,18 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'logs of dead workers are not settled before their calls are given up',
-        find: '    await settleAbandonedLogs(this.#mill, clerk, tell)\n',
+        find: '    await settleAbandonedLogs(this.#mill, rules, report)\n',
         put: '',
       },
       {
         name: 'nobody gives up the calls of dead workers',
-        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(clerk)',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(rules)',
         put: '',
       },
       {
         name: 'workers are given up right after an outage',
-        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(clerk)',
-        put: 'await lease.reap(clerk)',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(rules)',
+        put: 'await lease.reap(rules)',
       },
       {
         name: 'calls are given up before the lease is renewed',
@@ -117,7 +117,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'nobody releases what was given up',
-        find: '    await lease.release(clerk, spender.givenUp)\n',
+        find: '    await lease.release(rules, spender.givenUp)\n',
         put: '',
       },
       {

@@ -7,7 +7,7 @@ import type { Answered, Provider } from '../../src/service/stored-answers.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { createKey, type FoundKey, KeyRing } from '../../src/service/keys.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
-import { Purse } from '../../src/service/credits.ts'
+import { KeyCredits } from '../../src/service/credits.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
@@ -132,7 +132,7 @@ describe('searches that fail', () => {
     const { pool } = tables
     return {
       pool,
-      purse: new Purse(pool),
+      credits: new KeyCredits(pool),
       provider: provider(answer),
       deadlineMs: 50,
       leaseMs: 5000,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answered, Provider } from '../../src/service/stored-answers.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { createKey, type FoundKey, KeyRing } from '../../src/service/keys.ts'
-import { Purse } from '../../src/service/credits.ts'
+import { KeyCredits } from '../../src/service/credits.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { sellAnswer, type Sold } from '../../src/service/sell.ts'
 import { readSearch } from '../../src/service/schemas.ts'
@@ -45,7 +45,13 @@ function found(results: number): Answered {
 function openProcess(answer: () => Promise<Answered>) {
   const provider: Provider = { name: 'try', answer, close: () => Promise.resolve() }
   const { pool } = tables
-  const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
+  const shop = {
+    pool,
+    credits: new KeyCredits(pool),
+    provider,
+    deadlineMs: 20_000,
+    leaseMs: 40_000,
+  }
   return (key: FoundKey, num: number): Promise<Sold | Refusal> => {
     const search = readSearch({ q: 'x', num })
     const gone = new AbortController().signal
@@ -125,7 +131,7 @@ describe('credits under many requests at once', () => {
   test('many searches that wait for credits wait beside each other, not one after the other', async () => {
     const key = await openKey(10)
     const patienceMs = 500
-    const purse = new Purse(tables.pool, patienceMs)
+    const purse = new KeyCredits(tables.pool, patienceMs)
     const { signal: gone } = new AbortController()
     const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10, gone }
     await purse.reserve(key, want)
@@ -168,7 +174,13 @@ describe('a client that goes away', () => {
       close: () => Promise.resolve(),
     }
     const { pool } = tables
-    const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
+    const shop = {
+      pool,
+      credits: new KeyCredits(pool),
+      provider,
+      deadlineMs: 20_000,
+      leaseMs: 40_000,
+    }
     const search = readSearch({ q: 'x', num: 10 })
     const selling = sellAnswer(shop, { key, search, idempotencyKey: null, gone: gone.signal })
     await expect.poll(async () => (await books(key))?.held).toBe(1)
@@ -180,7 +192,7 @@ describe('a client that goes away', () => {
 
   test('while it waits for credits that others have set aside leaves the line', async () => {
     const key = await openKey(10)
-    const purse = new Purse(tables.pool)
+    const purse = new KeyCredits(tables.pool)
     const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10 }
     const { signal: stays } = new AbortController()
     const first = await purse.reserve(key, { ...want, gone: stays })

@@ -43,7 +43,7 @@ export async function openDesk(
     port: 0,
     password: password === undefined ? null : new Secret(password),
     publicUrl: publicUrl === undefined ? null : new URL(publicUrl),
-    tell: (line) => void told.push(line),
+    report: (line) => void told.push(line),
   })
   const close = async () => {
     await desk.close()

@@ -91,7 +91,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
         drain: true,
         lanes: config.concurrency,
         signal: new AbortController().signal,
-        tell: () => undefined,
+        report: () => undefined,
         afterRuns: endNights,
         ...over,
       }),

@@ -63,7 +63,7 @@ export async function openNights(): Promise<NightTable> {
           supplier,
           maxAgeMs: 0,
           queue: async () => ({ add }),
-          tell: (line) => told.push(line),
+          report: (line) => told.push(line),
           now: async () => new Date(time),
         },
         { schedules, refusals: [], names: schedules.map(({ name }) => name) },

@@ -32,7 +32,7 @@ const desk = await serveDesk({
   port: 0,
   password: null,
   publicUrl: null,
-  tell: say,
+  report: say,
 })
 const browser = await chromium.launch({
   executablePath: env['CHROMIUM'] ?? '/usr/bin/chromium',

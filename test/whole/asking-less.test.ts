@@ -43,7 +43,7 @@ async function openNightsAndApi() {
     chooseQueries: decideByName,
     maxAgeMs: 0,
     queue: () => mill.queue(),
-    tell: (line: string) => told.push(line),
+    report: (line: string) => told.push(line),
   }
   const planAt = (date: string, time: string) =>
     tick(

@@ -139,14 +139,14 @@ describe('a list', () => {
     mkdirSync(path('folder.csv'))
     execFileSync('mkfifo', [path('pipe.csv')])
     expect(await outcomeOf(enqueue('loop.csv'))).toEqual(
-      refusal('got a link that leads to itself; name the file'),
+      refusal('got a link to itself; name the file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
       refusal('got nothing there; check the path'),
     )
     expect(await outcomeOf(enqueue('folder.csv'))).toEqual(refusal('got a folder; name its files'))
     expect(await outcomeOf(enqueue('pipe.csv'))).toEqual(
-      refusal('got a pipe; hand it over as standard input'),
+      refusal('got a pipe; pass it as standard input'),
     )
     expect(await outcomeOf(enqueue('/dev/zero'))).toEqual(refusal('got a device; name a CSV file'))
   })

@@ -43,10 +43,10 @@ test('two workers never pass the budget of the month, and stand still until it e
   expect(await mill.states()).toEqual({ answered: 12, open: 48 })
   expect(ended.map(({ code }) => code)).toEqual([3, 3])
   expect(ended[0]?.stderr).toContain(
-    'the budget of the month is used: 12 of 12 credits; raise MILL_MONTHLY_BUDGET',
+    'the monthly budget is used up: 12 of 12 credits; raise MILL_MONTHLY_BUDGET',
   )
   const status = await run('status', [], settings)
-  expect(status.stdout).toContain('the budget of the month is used: 12 of 12 credits')
+  expect(status.stdout).toContain('the monthly budget is used up: 12 of 12 credits')
   expect(status.stdout).toContain('budgets leave out 48 queries')
   expect(await broken(mill)).toEqual([])
 })

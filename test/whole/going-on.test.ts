@@ -63,7 +63,7 @@ test('a worker whose key was refused goes on by itself when its file holds anoth
     mill.db,
   )
   expect(rows).toEqual([{ blocked_keys: [new Secret(old).fingerprint()] }])
-  expect(worker.stderr()).toContain('holds another key: going on with it')
+  expect(worker.stderr()).toContain('holds a new key: using it from now on')
   expect(worker.stderr()).not.toContain(old)
   expect(worker.stderr()).not.toContain(right)
 })

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { composeNotices } from '../../src/features/notifications/news.ts'
-import { takeNews } from '../../src/features/alerts/statements.ts'
+import { readNoticeFacts } from '../../src/features/alerts/statements.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
@@ -23,7 +23,7 @@ async function openNights(options: SceneOptions = {}) {
     )
     return id
   }
-  const drain = () => mill.drain({ tell: (line) => told.push(line) })
+  const drain = () => mill.drain({ report: (line) => told.push(line) })
   /** One night, and what is said to be odd about it. */
   const night = async (num?: number) => {
     const before = told.length
@@ -86,7 +86,7 @@ describe('a change that lasts', () => {
     for (const _ of [1, 2, 3]) expect(await night()).toEqual([])
     api.set({ cost: 3 })
     const odd = 'an answer cost 3.0 credits, usually 1.0'
-    expect(await night()).toEqual([`run 4 is odd, and shown all the same: ${odd}`])
+    expect(await night()).toEqual([`run 4 is odd, but shown: ${odd}`])
     expect(await newestDay(scene)).toBe('2026-01-04')
     const { rows } = await mill.pool.query(`
       select
@@ -96,16 +96,16 @@ describe('a change that lasts', () => {
     expect(rows[0].suspect).toBe(false)
     expect(rows[0].moves).toBeGreaterThan(0)
     expect(rows[0].shares).toBeGreaterThan(0)
-    expect(await night()).toEqual([`run 5 is odd, and shown all the same: ${odd}`])
+    expect(await night()).toEqual([`run 5 is odd, but shown: ${odd}`])
     expect(await night()).toEqual([
-      `run 6 is odd, and shown all the same: ${odd}; so it was in the two runs before, and is the usual from now on`,
+      `run 6 is odd, but shown: ${odd}; the two runs before were alike, so this is the new normal`,
     ])
     expect(await night()).toEqual([])
     expect(await newestDay(scene)).toBe('2026-01-07')
     expect(await suspectDays(scene)).toEqual([])
-    const news = await takeNews(mill.db, new Date(0), ['run_suspect', 'run_odd'])
+    const news = await readNoticeFacts(mill.db, new Date(0), ['run_suspect', 'run_odd'])
     expect(composeNotices(news).map(({ text }) => text)[0]).toBe(
-      `querymill: run 4 of test for 2026-01-04 is odd, and shown all the same: ${odd}`,
+      `querymill: run 4 of test for 2026-01-04 is odd, but shown: ${odd}`,
     )
     expect(news.map(({ kind }) => kind)).toEqual(['run_odd', 'run_odd', 'run_odd'])
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
@@ -120,7 +120,7 @@ describe('a change that lasts', () => {
       expect(await newestDay(scene)).toBe('2026-01-03')
     }
     expect(await night(10)).toEqual([
-      expect.stringMatching(/^run 6 is odd.* results deep.*the usual from now on$/),
+      expect.stringMatching(/^run 6 is odd.* results deep.*the new normal$/),
     ])
     expect(await newestDay(scene)).toBe('2026-01-06')
     for (const day of [7, 8]) {
@@ -145,7 +145,7 @@ describe('a change that lasts', () => {
     scene.api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
     for (const id of [4, 5, 6, 7]) {
       expect(await scene.night()).toEqual([
-        `run ${id} is suspect, and left out of trends: 100 % of the answers have no result, usually 0 %`,
+        `run ${id} is suspect and left out of trends: 100 % of the answers have no result, usually 0 %`,
       ])
     }
     expect(await newestDay(scene)).toBe('2026-01-03')

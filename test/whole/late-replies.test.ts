@@ -24,18 +24,18 @@ async function openWorker({ account: name }: { account?: string } = {}) {
   // The key that heard the balance: another one would send one call alone first.
   const key = new Secret(api.key).fingerprint()
   const spender = spenderOf(mill, { account, worker: lease.worker, key })
-  const clerk = { account, key, floor: 0, rebuy: true }
+  const rules = { account, key, floor: 0, rebuy: true }
   const { rows } = await sql<{ id: number }>`
     select id from tasks where state = 'open' order by id`.execute(mill.db)
   const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
   /** Calls of this worker, by their outcome, once it has released what it gave up. */
   const outcomes = async () => {
-    await lease.release(clerk, spender.givenUp)
+    await lease.release(rules, spender.givenUp)
     const found = await sql<{ outcome: string | null }>`
       select outcome from calls where worker = ${lease.worker} order by id`.execute(mill.db)
     return found.rows.map(({ outcome }) => outcome)
   }
-  return { api, mill, lease, spender, clerk, wanted, outcomes }
+  return { api, mill, lease, spender, rules, wanted, outcomes }
 }
 
 /** The same database over a wire that a test holds in its hand. */
@@ -140,7 +140,7 @@ describe('a decision that others overtake', () => {
       drain: true,
       lanes: 16,
       signal: AbortSignal.timeout(patienceMs),
-      tell: () => undefined,
+      report: () => undefined,
     }
     await Promise.all([work(mill, options), work(other, options)])
     const spent = api.charges().reduce((sum, { charged }) => sum + charged, 0)

@@ -33,7 +33,7 @@ async function openWorld(backend: TestBackend, credits = 10_000) {
 const list = 'inputs/keywords.csv'
 
 describe.each(backends)('the whole mill with its queue on $name', (backend) => {
-  test('a list goes in, every query is bought once, and every promise holds', async () => {
+  test('a list goes in, every query is bought once, and all checks passed', async () => {
     const { database, service, env } = await openWorld(backend)
     const enqueued = await run('enqueue', [list, '--json'], env)
     expect(enqueued.code, enqueued.stderr).toBe(0)

@@ -16,7 +16,7 @@ await work(mill, {
   drain: true,
   lanes: config.concurrency,
   signal: new AbortController().signal,
-  tell: say,
+  report: say,
   onCall: () => void writeSync(received, '.'),
   at: (now) => {
     if (now === moment) process.kill(process.pid, 'SIGKILL')

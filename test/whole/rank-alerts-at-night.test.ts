@@ -26,7 +26,7 @@ describe('nights that are bought from an API', () => {
     const night = async (date: string) => {
       const id = await mill.plan(queries(12))
       await mill.db.updateTable('runs').set({ run_date: date }).where('id', '=', id).execute()
-      await mill.drain({ tell: (line) => told.push(line) })
+      await mill.drain({ report: (line) => told.push(line) })
     }
     for (const day of [1, 2, 3]) await night(`2026-01-0${day}`)
     api.set({ faults: [{ kind: 'fields', what: 'empty' }] })

@@ -212,7 +212,7 @@ describe('rank alerts', () => {
     await odd.end()
     await look()
     expect(await alerts()).toEqual(['2026-03-04 lost ours.com grid withdrawn'])
-    expect(told.at(-1)).toBe(`1 rank alert taken back: run ${odd.id} is suspect`)
+    expect(told.at(-1)).toBe(`1 rank alert withdrawn: run ${odd.id} is suspect`)
     const next = await night('2026-03-05', changed)
     const [newest] = await listAlerts(database.db, everything)
     expect(newest).toMatchObject({ run: next.id, base_run_date: '2026-03-03', state: 'standing' })

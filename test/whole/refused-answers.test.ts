@@ -59,7 +59,7 @@ describe('an answer of which the tables refuse the results alone', () => {
 })
 
 describe('an answer whose rows the tables refused', () => {
-  test('is stored once by reparse as soon as they take it, costs nothing more, and every promise holds', async () => {
+  test('is stored once by reparse as soon as they take it, costs nothing more, and all checks passed', async () => {
     const scene = await openRefused()
     const { api, mill } = scene
     expect(await broken(scene)).toEqual([])
@@ -187,7 +187,7 @@ describe('an answer whose rows the tables refused', () => {
       code: 1,
       said: { read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 },
     })
-    expect(stderr).toContain('the API that it came from is not known')
+    expect(stderr).toContain('the API that it came from is unknown')
     const { rows } = await sql`select distinct api from searches`.execute(mill.db)
     expect(rows).toEqual([{ api: mill.supplier.api }])
   })

@@ -48,7 +48,7 @@ async function planNight(mill: TestMill, lists: readonly GivenList[], queued: bo
       supplier: mill.supplier,
       maxAgeMs: 0,
       queue: async () => (queued ? mill.queue() : { add: async () => undefined }),
-      tell: () => undefined,
+      report: () => undefined,
       now: async () => new Date(`${night}T${time}:20Z`),
     }
     await tick(desk, await loadSchedules(mill.db, { file, zone: 'UTC' }))

@@ -19,7 +19,7 @@ test('a drain whose database falls silent gives up with 5, and the answers it ha
   wire.hush()
   const { code, stderr } = await work.ended
   expect(code).toBe(5)
-  expect(stderr).toContain('the database is silent: it is taken for out of reach')
+  expect(stderr).toContain('the database does not answer: treating it as unreachable')
   expect(readdirSync(join(mill.config.home, 'spool'))).toHaveLength(1)
   // What no answer was heard of may have been reserved, and is free again when its lease ran out.
   expect(await mill.drain()).toMatchObject({ finish: 'completed' })
@@ -42,7 +42,7 @@ test('a worker goes on after a database that let nobody in for a while, as while
   await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
     name,
   ])
-  await work.line('the database is out of reach')
+  await work.line('the database is unreachable')
   // Longer than its beats and its looks at the queue are apart.
   await new Promise((resolve) => setTimeout(resolve, 4_000))
   await admin.query(`alter database ${name} allow_connections true`)

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { composeNotices } from '../../src/features/notifications/news.ts'
-import { takeNews } from '../../src/features/alerts/statements.ts'
+import { readNoticeFacts } from '../../src/features/alerts/statements.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
@@ -17,13 +17,13 @@ describe('a night of which every answer is empty', () => {
         .set({ run_date: `2026-01-0${day}` })
         .where('id', '=', id)
         .execute()
-      await mill.drain({ tell: (line) => told.push(line) })
+      await mill.drain({ report: (line) => told.push(line) })
     }
     for (const day of [1, 2, 3]) await night(day)
     api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
     await night(4)
     expect(told.filter((line) => line.includes('suspect'))).toEqual([
-      'run 4 is suspect, and left out of trends: 100 % of the answers have no result, usually 0 %',
+      'run 4 is suspect and left out of trends: 100 % of the answers have no result, usually 0 %',
     ])
     const days = async () => {
       const { rows } = await mill.pool.query({
@@ -38,11 +38,11 @@ describe('a night of which every answer is empty', () => {
       "select answered, unreadable, suspect, other_origin from analysis.coverage where run_date = '2026-01-04'",
     )
     expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, other_origin: 0 }])
-    const news = await takeNews(mill.db, new Date(0), ['run_suspect'])
+    const news = await readNoticeFacts(mill.db, new Date(0), ['run_suspect'])
     expect(composeNotices(news).map(({ text }) => text)).toEqual([
-      'querymill: run 4 of test for 2026-01-04 is suspect, and left out of trends: 100 % of the answers have no result, usually 0 %',
+      'querymill: run 4 of test for 2026-01-04 is suspect and left out of trends: 100 % of the answers have no result, usually 0 %',
     ])
-    expect(await takeNews(mill.db, new Date(0), ['run_suspect'])).toEqual([])
+    expect(await readNoticeFacts(mill.db, new Date(0), ['run_suspect'])).toEqual([])
     const newest = await mill.pool.query('select min(depth) as depth from analysis.latest')
     expect(newest.rows[0].depth).toBeGreaterThan(0)
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])

@@ -103,7 +103,7 @@ describe('a key of another account', () => {
     await expect.poll(() => rich.api.charges().length).toBeGreaterThan(20)
     const said: string[] = []
     const tell = (line: string) => void said.push(line)
-    expect((await poor.mill.drain({ tell })).finish).toBe('auth')
+    expect((await poor.mill.drain({ report: tell })).finish).toBe('auth')
     expect(poor.api.least()).toBe(129)
     const { rows } = await sql<{ detail: string }>`
       select detail from stops where reason = 'auth'`.execute(poor.mill.db)

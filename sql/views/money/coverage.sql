@@ -128,7 +128,7 @@ comment on column analysis.coverage.suspect is 'Answered in a suspect night, or 
 comment on column analysis.coverage.other_origin is 'Answered, but of an origin that the views do not show.';
 comment on column analysis.coverage.archived is 'Answered, and in the archive: left out here.';
 comment on column analysis.coverage.failed is 'Ended with a verdict that will not change.';
-comment on column analysis.coverage.unknown is 'Perhaps charged, never read.';
+comment on column analysis.coverage.unknown is 'Possibly charged, never read.';
 comment on column analysis.coverage.unaffordable is 'Left out, since the budget of the run was spent.';
 comment on column analysis.coverage.cancelled is 'Left out, since the run was cancelled.';
 comment on column analysis.coverage.open is 'Not done yet.';

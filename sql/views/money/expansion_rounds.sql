@@ -95,7 +95,7 @@ comment on column analysis.expansion_rounds.round is '1: related searches of the
 comment on column analysis.expansion_rounds.queries is 'Related searches that were taken.';
 comment on column analysis.expansion_rounds.open is 'Of these, not done yet.';
 comment on column analysis.expansion_rounds.answers is 'Readable answers that were bought for them.';
-comment on column analysis.expansion_rounds.failed is 'Failed, or perhaps charged and never read.';
+comment on column analysis.expansion_rounds.failed is 'Failed, or possibly charged and never read.';
 comment on column analysis.expansion_rounds.unaffordable is 'Not asked: the budget was spent or the run was cancelled.';
 comment on column analysis.expansion_rounds.credits_used is 'Credits that their answers say they used.';
 comment on column analysis.expansion_rounds.pages is 'Pages in these answers.';

@@ -32,7 +32,7 @@ interface Manual {
 const exitHelp = `
 Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usable line
             3 stopped at the credit floor or a budget · 4 key refused
-            5 database, queue or API out of reach · 130 Ctrl-C · 70 a bug`
+            5 database, queue or API unreachable · 130 Ctrl-C · 70 a bug`
 
 /** Runs a command from its arguments to its exit code; loads it only if its arguments are valid. */
 export async function runCommand<Options>(
@@ -81,8 +81,8 @@ function buildProgram(manual: Manual): Command {
   program
     .description(manual.about)
     .exitOverride()
-    .showHelpAfterError(asTyped(`(npm run ${manual.name} -- --help shows what there is)`))
-    .helpOption('--help', 'show this')
+    .showHelpAfterError(asTyped(`(npm run ${manual.name} -- --help lists the flags)`))
+    .helpOption('--help', 'show this help')
     .allowExcessArguments(false)
     .configureOutput({ writeErr: (text) => process.stderr.write(text) })
   manual.define?.(program)
@@ -124,13 +124,13 @@ function explain(error: unknown): Exit {
   const code = codeOf(error) ?? ''
   if (outage.test(code)) {
     say(
-      `error: expected the database and the queue within reach, got ${scrub(String(error))}; try again`,
+      `error: expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`,
     )
     return exits.unreachable
   }
   if (refusal.test(code)) {
     say(
-      `error: expected a login that may read and change the tables of the mill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login of whoever typed npm run migrate`,
+      `error: expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran npm run migrate`,
     )
     return exits.unreachable
   }
@@ -199,7 +199,7 @@ export function refuseFlagsAsValues(program: Command, args: readonly string[]): 
     const isFlag = known.has(next.replace(/=.*$/s, ''))
     if (known.get(word)?.required !== true || !isFlag) continue
     throw new Misuse(
-      `expected a value for ${word}, got ${next}, which is a flag of its own; type ${typed(`${word}=${next}`)} if it is meant`,
+      `expected a value for ${word}, got ${next}, which is a flag of its own; type ${typed(`${word}=${next}`)} to use it as the value`,
     )
   }
 }

@@ -25,7 +25,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
       about: 'buys and stores an answer for each open task; --drain ends when none is left',
       bounds: ['--max-old-space-size=512'],
     },
-    status: { about: 'shows runs, credits, stops, and what to type next' },
+    status: { about: 'shows runs, credits, stops, and the next command to run' },
     nightly: { about: 'starts the runs of the schedules when they are due' },
     desk: {
       about: 'serves the desk: dashboards in the browser',
@@ -35,7 +35,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
     sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
     report: { about: 'writes a report as one HTML file' },
     export: { about: 'writes a view, a table or an answer to a file' },
-    verify: { about: 'checks that the data keeps every promise' },
+    verify: { about: 'checks the stored data and the ledger' },
     demo: { about: 'tries everything on this machine with invented answers, at no cost' },
   },
   Runs: {
@@ -43,7 +43,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
     retry: { about: 'reopens failed tasks' },
     cancel: { about: 'cancels a run' },
     expand: {
-      about: 'buys the most promising related searches of a list, within credits',
+      about: 'buys the most promising related searches of a list, within a credit limit',
       page: 'docs/expand.md',
     },
   },
@@ -89,7 +89,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   'The search service': {
     service: { about: 'runs the search service' },
     keys: { about: 'issues, lists and revokes keys of the service' },
-    corpus: { about: 'fills the documents that the service searches' },
+    corpus: { about: 'loads the documents that the service searches' },
   },
 }
 

@@ -191,7 +191,7 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
   const reason = reasonOf(cause)
   const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
   return new WrongDatabase(
-    `expected ${what} to be applied, got: ${reason}; nothing was changed: mend the cause, then type npm run migrate again`,
+    `expected ${what} to be applied, got: ${reason}; nothing was changed: fix the cause, then type npm run migrate again`,
     { cause },
   )
 }
@@ -337,7 +337,7 @@ function explainView(file: ViewFile, cause: unknown): WrongDatabase {
   const advice =
     codeOf(cause) === invalidTableDefinition
       ? 'columns of a view stay as they are, new ones come at the end'
-      : 'mend the cause, then type npm run migrate again'
+      : 'fix the cause, then type npm run migrate again'
   return new WrongDatabase(
     `expected sql/views/${file.path} to be put in place, got: ${reason}; ${advice}`,
     { cause },
@@ -346,7 +346,7 @@ function explainView(file: ViewFile, cause: unknown): WrongDatabase {
 
 function inUse(file: ViewFile, cause: unknown): WrongDatabase {
   return new WrongDatabase(
-    `expected the view ${file.name} to be free for a moment, got readers all the time; end long questions to it, then type npm run migrate again`,
+    `expected the view ${file.name} to be free for a moment, got readers all the time; end long queries on it, then type npm run migrate again`,
     { cause },
   )
 }

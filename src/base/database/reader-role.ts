@@ -55,7 +55,7 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
     grant usage on schema notes, scratch to ${role};
     grant select, insert, update, delete on all tables in schema notes to ${role};
     grant create on schema scratch to ${role};
-    -- Whoever is asked to act as the reader must be a member.
+    -- Only a member of the reader role can act as it.
     grant ${role} to current_user;
   `)
 }
@@ -104,7 +104,7 @@ export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> 
   const reader = await ensureReader(pool)
   if (reader === null) {
     throw new Misuse(
-      'expected a DATABASE_URL whose user may create roles, got one who may not; ask whoever runs the server, or give that user CREATEROLE',
+      'expected a DATABASE_URL whose user may create roles, got one who may not; ask the administrator of the server, or give that user CREATEROLE',
     )
   }
   const client = await pool.connect()
@@ -131,7 +131,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   )
   if (rows[0]?.ours === false) {
     throw new Misuse(
-      `expected a name that is free or an analyst's, got ${name}, which is another role of the server; choose another name`,
+      `expected an unused name or that of an analyst, got ${name}, which is another role of the server; choose another name`,
     )
   }
   const there = rows[0] !== undefined

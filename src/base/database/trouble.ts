@@ -64,7 +64,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
     const gone = codeOf(cause) !== null && troubleOf(cause) === 'away'
     if (!gone || cause instanceof Unreachable) throw cause
     const reason = reasonOf(cause)
-    throw new Unreachable(`expected ${what} within reach, got ${reason}; try again`, { cause })
+    throw new Unreachable(`expected ${what} to be reachable, got ${reason}; try again`, { cause })
   }
 }
 

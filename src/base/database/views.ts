@@ -61,10 +61,10 @@ export const sliceFlags = ['list', 'tag', 'country', 'place', 'language', 'devic
 /** Flags that select days. */
 export const spanFlags = ['since', 'until', 'between'] as const
 
-type Given = ReadonlyMap<string, readonly string[]>
+type GivenFlags = ReadonlyMap<string, readonly string[]>
 
 /** Reads the flags by name, with all values of each; ignores other flags. */
-export function readSlice(given: Given): Slice {
+export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
     const values = (given.get(flag) ?? []).filter((value) => value !== '')
@@ -81,7 +81,7 @@ function split(flag: string, value: string): Condition {
   return names.map((name) => `+${flag}=${name.trim()}`)
 }
 
-function readSpan(given: Given): Pick<Slice, 'since' | 'until'> {
+function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const between = given.get('between')?.at(-1)
   const since = given.get('since')?.at(-1)
   const until = given.get('until')?.at(-1)
@@ -100,7 +100,7 @@ function readSpan(given: Given): Pick<Slice, 'since' | 'until'> {
 
 function inOrder(since: string | undefined, until: string | undefined) {
   if (since !== undefined && until !== undefined && since > until) {
-    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; change them round`)
+    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
   }
   return { since, until }
 }
@@ -268,12 +268,12 @@ function join(
       : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
   if (joined.length <= mostConditions) return joined
   throw new Misuse(
-    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; ask two questions`,
+    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; run two queries`,
   )
 }
 
 function unclear(typed: string): Misuse {
   return new Misuse(
-    `expected --tag to be labels joined by and, or, not and brackets, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
+    `expected --tag to be labels joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
   )
 }

@@ -124,7 +124,7 @@ async function start(home: string, old: State | null, options: StartOptions): Pr
   const found = findBinaries()
   let state = old
   if (state === null || !existsSync(state.data)) {
-    options.say?.('starting a PostgreSQL of our own (first run, about a second)')
+    options.say?.('starting the embedded PostgreSQL (the first start takes about a second)')
     state = await makeData(home, options.tuning ?? {})
   }
   checkMajor(state.data, found.major)
@@ -187,7 +187,7 @@ async function startFresh(
     }
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; the whole story is in ${join(state.data, 'server.log')}`,
+        `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; see ${join(state.data, 'server.log')}`,
       )
     }
     await pause(200)
@@ -251,7 +251,7 @@ async function makeCluster(
     ])
     if (ended.code !== 0) {
       throw new Unreachable(
-        `expected initdb to make a database in ${dirname(data)}, got: ${ended.output}; look at the free space and the rights of the folder`,
+        `expected initdb to make a database in ${dirname(data)}, got: ${ended.output}; check the free space and the permissions of the folder`,
       )
     }
     renameSync(draft, data)
@@ -391,7 +391,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
     if (await canEnter(user, place)) return place
   }
   throw new WrongDatabase(
-    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to one, or work as a user other than root`,
+    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to one, or run as a user other than root`,
   )
 }
 

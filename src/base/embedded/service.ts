@@ -36,8 +36,8 @@ const goodbyeMs = 10_000
 /** Returns the bundled service of this home, starting it if it does not respond; it keeps running after the command. */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
-  const wish = { home, databaseUrl: options.databaseUrl }
-  return (await findService(wish)) ?? withLock(join(home, 'service.lock'), () => open(wish))
+  const wanted = { home, databaseUrl: options.databaseUrl }
+  return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
 /** Stops the bundled service of this home. Returns false if none was running. */
@@ -103,7 +103,7 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
     if (exit() !== null || Date.now() > deadline) {
       await end(home)
       throw new Unreachable(
-        `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; the whole story is in ${files.log}`,
+        `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; see ${files.log}`,
       )
     }
     await pause(25)

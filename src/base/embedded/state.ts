@@ -79,7 +79,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   while (!take(file, token)) {
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected ${file} to come free, got another command that holds it; end that command, or delete the file`,
+        `expected ${file} to come free, got another command that holds it; stop that command, or delete the file`,
       )
     }
     clearAbandoned(file)

@@ -4,7 +4,7 @@ import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
 import { openMill } from '../mill.ts'
-import { enqueue, expectWithin, type Talk } from './enqueue.ts'
+import { enqueue, expectWithin, type EnqueuePrompts } from './enqueue.ts'
 import { askPerson, type EnqueueFlags, openIntake } from './flags.ts'
 import type { EnqueueReport } from './result.ts'
 import { type EnqueueProgress, paceNote } from './staging.ts'
@@ -18,8 +18,8 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const intake = await openIntake({ args, flags, env, config })
   const mill = await openMill({ config, closers, say, name: 'enqueue' })
   const progress = new Progress(process.stderr)
-  const talk = talkOf(call, progress)
-  const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
+  const prompts = promptsOf(call, progress)
+  const report = await enqueue({ mill, intake, flags, prompts, stream: process.stdin })
   progress.clear()
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
@@ -33,7 +33,7 @@ function fits({ balance, estimate }: EnqueueReport): boolean {
   return balance.after >= balance.floor
 }
 
-function talkOf({ options, args }: Call<EnqueueFlags>, progress: Progress): Talk {
+function promptsOf({ options, args }: Call<EnqueueFlags>, progress: Progress): EnqueuePrompts {
   const above = (write: (line: string) => void) => (line: string) => {
     progress.clear()
     write(line)

@@ -2,7 +2,7 @@
 
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
-import { TooDear } from '../../base/errors.ts'
+import { OverBudget } from '../../base/errors.ts'
 import type { ListFile } from '../lists/files.ts'
 import { type RejectsFile, removeRejects, writeRejects } from '../lists/rejects.ts'
 import type { Mill } from '../mill.ts'
@@ -14,7 +14,7 @@ import { type EnqueueReport, reportOf, summarise } from './result.ts'
 import type { EnqueueProgress, ListOrder } from './staging.ts'
 import { needsYes, planLines, type Totals } from './summary.ts'
 
-export interface Talk {
+export interface EnqueuePrompts {
   readonly say: (line: string) => void
   readonly show: (line: string) => void
   readonly progress: (step: EnqueueProgress) => void
@@ -25,7 +25,7 @@ interface Enqueue {
   readonly mill: EnqueueMill
   readonly intake: Intake
   readonly flags: EnqueueFlags
-  readonly talk: Talk
+  readonly prompts: EnqueuePrompts
 }
 
 type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
@@ -34,9 +34,9 @@ type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 export async function enqueue(
   options: Enqueue & { readonly stream: AsyncIterable<unknown> },
 ): Promise<EnqueueReport | null> {
-  const { mill, intake, flags, talk, stream } = options
-  for (const notice of intake.notices) talk.say(notice)
-  const desk = { db: mill.db, supplier: mill.supplier, progress: talk.progress }
+  const { mill, intake, flags, prompts, stream } = options
+  for (const notice of intake.notices) prompts.say(notice)
+  const desk = { db: mill.db, supplier: mill.supplier, progress: prompts.progress }
   const orders = ordersOf(intake, stream)
   const request = { orders, floor: mill.config.creditFloor, budget: intake.budget }
   const question = askFirst(options)
@@ -57,8 +57,8 @@ function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {
   })
 }
 
-function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
-  for (const line of planLines(summarise(mill, intake, plans))) talk.show(line)
+function showPlan({ mill, intake, prompts }: Enqueue, plans: Plans): void {
+  for (const line of planLines(summarise(mill, intake, plans))) prompts.show(line)
 }
 
 /** Asks only for live credits. After confirmation the plan is computed again from current data. */
@@ -66,14 +66,14 @@ function askFirst(options: Enqueue): {
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
   planShown: () => boolean
 } {
-  const { mill, flags, talk } = options
+  const { mill, flags, prompts } = options
   let shown = false
   const agree = async (preview: Plans): Promise<boolean> => {
     const { queued, estimate } = preview.totals
     if (!needsYes(queued, estimate)) return true
     showPlan(options, preview)
     shown = true
-    return askToBuy(queued, talk.ask, 'nothing was queued')
+    return askToBuy(queued, prompts.ask, 'nothing was queued')
   }
   const careful = mill.supplier.origin === 'live' && flags.yes !== true
   const within = async (preview: Plans): Promise<boolean> => {
@@ -96,7 +96,7 @@ export function expectWithin(
   const { worst, credits } = estimate
   if (maxCredits === null || (worst !== null && worst <= maxCredits)) return
   const found = worst === null ? 'an unknown number' : `about ${credits}, at most ${worst}`
-  throw new TooDear(
+  throw new OverBudget(
     `expected the purchase to cost at most ${maxCredits} credits, got ${found}; nothing was queued`,
   )
 }
@@ -108,7 +108,7 @@ function fileAt({ files }: Intake, index: number): ListFile {
 }
 
 async function keepRejects(
-  { mill, intake, talk }: Enqueue,
+  { mill, intake, prompts }: Enqueue,
   { lists }: Plans,
 ): Promise<(string | null)[]> {
   const files: (string | null)[] = []
@@ -122,7 +122,7 @@ async function keepRejects(
     }
     const written = await writeRejects(list, () => rejectedLines(mill.db, run))
     const where = whereTo(written, { piped: path === null, run })
-    talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${where}`)
+    prompts.say(`${count(rejected, 'line')} of ${shown} rejected: see ${where}`)
     files.push(written.path)
   }
   return files

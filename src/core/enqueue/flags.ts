@@ -147,7 +147,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
   throw new Misuse(
-    `expected --yes for a purchase of ${calls}, got none and nobody to ask; ${undone}`,
+    `expected --yes for a purchase of ${calls}, got none and no terminal to ask on; ${undone}`,
   )
 }
 

@@ -48,7 +48,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that ${list} no longer holds; nothing was planned: type --drop to leave them unbought, or --keep to buy them as well`,
+    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that ${list} no longer holds; nothing was planned: type --drop to cancel them, or --keep to buy them as well`,
   )
 }
 
@@ -118,6 +118,6 @@ export async function refuseShrunken(
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to hold about ${count(before, 'query')} as when it was last read, got ${formatNumber(held)}; enqueue it by hand once if that is meant`,
+    `expected ${name} to hold about ${count(before, 'query')} as when it was last read, got ${formatNumber(held)}; if that is intended, enqueue it by hand once`,
   )
 }

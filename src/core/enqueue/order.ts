@@ -76,10 +76,10 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries that are resting because of the list or its cadence; their last answers are used instead. */
+  /** Queries skipped because of the list or its cadence; their last answers are used instead. */
   readonly notAsked: number
   /** Queries whose interval is shorter than the maximum age of a reused answer. */
-  readonly idleWishes: number
+  readonly unusedIntervals: number
   /** Reused answers that can't be read. */
   readonly unreadable: number
   /** Labels with a share of the credits, and the number of queries to be bought for each. */
@@ -202,7 +202,7 @@ export async function takeTurns(
 }
 
 /** Parts of an order that decide which queries rest and which are bought first. */
-export type RestOrder = Pick<
+export type NotAskedOrder = Pick<
   PlanOrder,
   | 'kind'
   | 'runDate'
@@ -218,12 +218,12 @@ export type RestOrder = Pick<
 >
 
 /** SQL fragments about earlier answers, for the statement that merges lines. */
-interface Rests {
+interface NotAsked {
   /** Joins for `cadence` and `last`, after the lines of the list. */
   readonly joins: RawBuilder<unknown>
-  /** Answer used for a query that rests in this run. */
+  /** Answer used for a query that is not asked in this run. */
   readonly standIn: RawBuilder<unknown>
-  /** True for a query that rests in this run. */
+  /** True for a query that is not asked in this run. */
   readonly rests: RawBuilder<boolean>
   /** Time of the last answer, for the buying order. */
   readonly answered: RawBuilder<unknown>
@@ -231,7 +231,7 @@ interface Rests {
   readonly overdue: RawBuilder<boolean>
 }
 
-const asked: Rests = {
+const asked: NotAsked = {
   joins: sql``,
   standIn: sql`null::bigint`,
   rests: sql<boolean>`false`,
@@ -240,7 +240,7 @@ const asked: Rests = {
 }
 
 /** True for a plan that may not be bought completely, so that the least valuable queries must come last. */
-function maybeCut({ kind, budget }: Pick<RestOrder, 'kind' | 'budget'>): boolean {
+function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boolean {
   return kind === 'nightly' || typeof budget === 'number'
 }
 
@@ -248,7 +248,7 @@ function maybeCut({ kind, budget }: Pick<RestOrder, 'kind' | 'budget'>): boolean
  * The last answer of each query, and whether the query is due according to its list and cadence. Queries rest only in
  * nightly runs.
  */
-export function restsOf(list: number, order: RestOrder): Rests {
+export function notAskedOf(list: number, order: NotAskedOrder): NotAsked {
   if (!maybeCut(order)) return asked
   const { kind, runDate } = order
   const judged = order.wished || order.adaptive
@@ -284,7 +284,7 @@ function cadenceOf(list: number, adaptive: boolean) {
 }
 
 /** Time of each query's last answer, read from the index on answers alone. */
-function lastTime({ origin, api }: RestOrder) {
+function lastTime({ origin, api }: NotAskedOrder) {
   return sql`
     left join lateral (
       select searches.fetched_at
@@ -301,7 +301,7 @@ function lastTime({ origin, api }: RestOrder) {
  * Last readable answer and the day it was bought for. Skips answers of suspect nights, and answers dated later than
  * this day because of a fast clock.
  */
-function lastAnswer({ origin, api, runDate }: RestOrder) {
+function lastAnswer({ origin, api, runDate }: NotAskedOrder) {
   return sql`
     left join lateral (
       select searches.id, searches.fetched_at, runs.run_date
@@ -324,9 +324,9 @@ function lastAnswer({ origin, api, runDate }: RestOrder) {
  * Counts contradictory settings: queries with an interval shorter than their maximum answer age. Their answers are
  * reused until they exceed that age.
  */
-export async function countIdleWishes(
+export async function countUnusedIntervals(
   trx: Transaction<DB>,
-  { wished, kind, maxAgeMs }: Pick<RestOrder, 'wished' | 'kind' | 'maxAgeMs'>,
+  { wished, kind, maxAgeMs }: Pick<NotAskedOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
   // For a manual run, the nightly maximum age of lines without one is still unknown.

@@ -1,4 +1,4 @@
-// Writes a run with its tasks: new queries, members, reused answers, resting queries.
+// Writes a run with its tasks: new queries, members, reused answers, queries that are not asked.
 
 import type { Database } from '../../base/database/database.ts'
 import {
@@ -21,15 +21,15 @@ import {
   refuseUndecided,
 } from './list-diff.ts'
 import {
-  countIdleWishes,
+  countUnusedIntervals,
   countShares,
   knownList,
   type Planned,
   type PlanOrder,
   queuedWithTurns,
   refuseOtherSource,
-  type RestOrder,
-  restsOf,
+  type NotAskedOrder,
+  notAskedOf,
   shareColumns,
   storeList,
   takeTurns,
@@ -115,7 +115,7 @@ async function planRun(
   const dropped = order.ifRemoved === 'drop' ? removed.queries : 0
   const added = await addTasks(trx, run, { keep, joined, order })
   const { tasks, queued } = added
-  const idleWishes = await countIdleWishes(trx, order)
+  const unusedIntervals = await countUnusedIntervals(trx, order)
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
   const reasons = keep ? await storeRejections(trx, stage, run) : await countRejections(trx, stage)
   const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
@@ -123,7 +123,7 @@ async function planRun(
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, ...added, removed, dropped, idleWishes, before, toBuy }
+  return { run, joined, ...lines, ...added, removed, dropped, unusedIntervals, before, toBuy }
 }
 
 /** Finds the open run to plan a list into. A preview does not consume a run id, which a rolled-back insert would. */
@@ -192,7 +192,7 @@ async function countAccepted(
   return only(rows).accepted
 }
 
-/** Tasks that may share a slice. Resting or reused tasks are grouped in slices that are not queued. */
+/** Tasks that may share a slice. Reused tasks, and those not asked, are grouped in slices that are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -213,7 +213,7 @@ interface Group {
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
-  { keep, joined, order }: { keep: boolean; joined: boolean; order: RestOrder },
+  { keep, joined, order }: { keep: boolean; joined: boolean; order: NotAskedOrder },
 ): Promise<
   Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
 > {
@@ -262,7 +262,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { group, joined, order }: { group: Group; joined: boolean; order: RestOrder },
+  { group, joined, order }: { group: Group; joined: boolean; order: NotAskedOrder },
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
   const done = reused || rests
@@ -298,7 +298,7 @@ async function addGroup(
   if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
-/** In a joined run, these queries may have been resting or dropped; a new run has none to update. */
+/** In a joined run, these queries may have been not asked or dropped; a new run has none to update. */
 const askedAfterAll = sql`
   on conflict (run_id, query_id) do update
   set search_id = excluded.search_id,
@@ -490,19 +490,19 @@ interface Run {
 
 /**
  * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
- * whether the run already has it, whether it rests, and the answer to reuse, if any.
+ * whether the run already has it, whether it is not asked, and the answer to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  { run, joined, list, order }: Run & { list: number; order: RestOrder },
+  { run, joined, list, order }: Run & { list: number; order: NotAskedOrder },
 ): Promise<void> {
   const wanted = wantedName(stage)
   await sql`analyze ${wanted} (id)`.execute(trx)
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id and ${isDecided(order)})`
     : sql`false`
-  const { joins, rests, standIn, answered, overdue } = restsOf(list, order)
+  const { joins, rests, standIn, answered, overdue } = notAskedOf(list, order)
   const columns = shareColumns(order)
   await sql`
     create temporary table merged on commit drop as
@@ -526,15 +526,15 @@ export async function mergeDuplicates(
   )
 }
 
-/** A resting query may be due when a later nightly run joins, and a dropped one may come back. */
-function isDecided({ kind }: RestOrder) {
+/** A query that was not asked may be due when a later nightly run joins, and a dropped one may come back. */
+function isDecided({ kind }: NotAskedOrder) {
   return kind === 'nightly'
     ? sql`tasks.state not in ('not_asked', 'cancelled')`
     : sql`tasks.state <> 'cancelled'`
 }
 
 /** Unreadable answers count as well: they were paid for and are kept to be read again. */
-function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
+function youngAnswer({ kind, wished, maxAgeMs, origin, api }: NotAskedOrder) {
   const own = wished && kind === 'nightly'
   if (maxAgeMs === 0 && !own) return sql`select null::bigint as id, null::boolean as unreadable`
   const age = own ? sql`coalesce(lines.max_age_ms, ${maxAgeMs}::bigint)` : sql`${maxAgeMs}::bigint`
@@ -633,7 +633,7 @@ async function closeRun(
   const [closed] = rows
   if (closed === undefined) {
     throw new Misuse(
-      `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: type the same again for a new run`,
+      `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: run the same command again for a new run`,
     )
   }
   expectRoom(order, { run, gone: closed.gone })

@@ -127,7 +127,7 @@ async function planStage(
   })
   const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
   const removedCost = estimateCost(planned.removed.byPrice, funds.costs, costClass)
-  const notices = [...found, ...mergeNotice(planned, heading), ...wishNotice(planned)]
+  const notices = [...found, ...mergeNotice(planned, heading), ...intervalNotice(planned)]
   return {
     ...planned,
     list: order.list,
@@ -141,9 +141,9 @@ async function planStage(
 }
 
 /** Notice about contradictory settings; they are harmless but have no effect. */
-export function wishNotice({ idleWishes }: Pick<Planned, 'idleWishes'>): string[] {
-  if (idleWishes === 0) return []
-  const queries = idleWishes === 1 ? '1 query is' : `${idleWishes} queries are`
+export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedIntervals'>): string[] {
+  if (unusedIntervals === 0) return []
+  const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
   return [
     `${queries} to be asked again (every) while the last answer is still young enough to be used (max_age): nights use it until it is too old; a max_age below every asks in time`,
   ]

@@ -56,11 +56,11 @@ export async function readGroups(
     with held as (
       select
         members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,
-        jsonb_agg(members.wish order by members.list_id) filter (where members.wish is not null) as wishes
+        jsonb_agg(members.asked order by members.list_id) filter (where members.asked is not null) as wishes
       from (
         select
           list_queries.list_id, list_queries.query_id,
-          ${askedAgain} as wish,
+          ${askedAgain} as asked,
           last_seen = max(last_seen) over (partition by list_queries.list_id) as still
         from list_queries
         left join cadences using (list_id, query_id)

@@ -178,8 +178,8 @@ function readingPhrase(heading: Heading): string {
   const { delimiter, headerLine, header, columns } = dialect
   const divided =
     delimiter === null
-      ? 'one query a line'
-      : `divided by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
+      ? 'one query per line'
+      : `separated by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
   const query = header[columns.query]?.trim()
   const column = columns.width > 1 ? `, queries from column ${columns.query + 1}` : ''
   const from =

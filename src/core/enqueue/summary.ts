@@ -91,7 +91,7 @@ function listLines(list: ListSummary): string[] {
   if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
-      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
     )
   }
   if (list.removed.queries > 0) lines.push(removedLine(list))
@@ -110,7 +110,7 @@ function removedLine({ removed, removedCost, dropped }: ListSummary): string {
   const { credits } = removedCost
   const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
   const fate =
-    dropped > 0 ? 'they are dropped' : 'type --drop to leave them unbought, or --keep to buy them'
+    dropped > 0 ? 'they are dropped' : 'type --drop to cancel them, or --keep to buy them'
   return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 
@@ -230,7 +230,7 @@ export function addUp(
     unreadable: sum(({ unreadable }) => unreadable),
     already: sum(({ already }) => already),
     estimate,
-    balance: foreseeBalance(estimate, {
+    balance: forecastBalance(estimate, {
       remaining: funds.remaining,
       floor: Math.max(floor, funds.floor ?? 0),
       budget,
@@ -323,7 +323,7 @@ export interface Balance {
  * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. A budget also covers
  * what its run has used, and may still use, `before` this purchase; null: unknown.
  */
-export function foreseeBalance(
+export function forecastBalance(
   { credits, worst }: Estimate,
   {
     remaining,

@@ -13,20 +13,20 @@ export type Forecast =
     }
 
 /** Processes open work and future nights in order of time: computes the cost of each, and when credit runs out. */
-export function forecastOf(prospect: Prospect): Forecast {
-  const { balance, prices, open, groups } = prospect
+export function forecastOf(input: ForecastInput): Forecast {
+  const { balance, prices, open, groups } = input
   const classes = [
     ...open.flatMap((work) => work.classes.map((one) => one.class)),
     ...groups.map((group) => group.class),
   ]
   const priced = classes.every((name) => prices.has(name))
   if (balance === null) {
-    const day = priced ? { day: dayOfUnknown(prospect) } : {}
+    const day = priced ? { day: dayOfUnknown(input) } : {}
     return { kind: 'unknown', missing: 'balance', ...day }
   }
   if (!priced) return { kind: 'unknown', missing: 'prices' }
-  const expected = walk(prospect, { balance, price: 'expected' })
-  const worst = walk(prospect, { balance, price: 'worst' })
+  const expected = walk(input, { balance, price: 'expected' })
+  const worst = walk(input, { balance, price: 'worst' })
   const dear = new Map(worst.map((step) => [nameOf(step), step]))
   const steps = expected.map((step): ForecastStep => {
     const same = dear.get(nameOf(step))
@@ -40,10 +40,10 @@ export function forecastOf(prospect: Prospect): Forecast {
 }
 
 /** Cost of the next 24 hours if there is enough credit for all of it. */
-function dayOfUnknown(prospect: Prospect) {
+function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
-    walk(prospect, { balance: Infinity, price })
-      .filter(({ at }) => at <= prospect.now + dayMs)
+    walk(input, { balance: Infinity, price })
+      .filter(({ at }) => at <= input.now + dayMs)
       .reduce((total, { credits }) => total + credits, 0)
   return { credits: sum('expected'), worst: sum('worst') }
 }
@@ -53,15 +53,15 @@ function nameOf({ kind, name, at }: Step): string {
 }
 
 function walk(
-  prospect: Prospect,
+  input: ForecastInput,
   { balance, price }: { readonly balance: number; readonly price: PriceKind },
 ): readonly Step[] {
-  const spending = new Spending(prospect, { balance, price })
-  const known = new Members(prospect.groups)
-  for (const work of prospect.open) spending.buyOpen(work)
+  const spending = new Spending(input, { balance, price })
+  const known = new Members(input.groups)
+  for (const work of input.open) spending.buyOpen(work)
   const events = [
-    ...prospect.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
-    ...prospect.nights.map((night) => ({ kind: 'night' as const, ...night })),
+    ...input.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
+    ...input.nights.map((night) => ({ kind: 'night' as const, ...night })),
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
@@ -104,7 +104,7 @@ interface QueryPrice {
 }
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
-interface AskedAgain {
+interface QueryInterval {
   readonly list: number
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
@@ -123,7 +123,7 @@ export interface QueryGroup {
   /** Day it was bought for; only known if a list specifies an interval. */
   readonly answeredOn?: string | null
   /** Absent if no list specifies an interval. */
-  readonly wishes?: readonly AskedAgain[] | null
+  readonly wishes?: readonly QueryInterval[] | null
 }
 
 export interface OpenWork {
@@ -155,14 +155,14 @@ export interface ComingNight {
   readonly part?: number | null
 }
 
-interface ListAllowance {
+interface ListBudget {
   readonly list: string
   readonly month: string
   readonly budget: number
   readonly gone: number
 }
 
-export interface Prospect {
+export interface ForecastInput {
   readonly now: number
   readonly until: number
   /** Credits left after calls in flight are paid; null if no balance is known. */
@@ -179,7 +179,7 @@ export interface Prospect {
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
   /** Monthly budgets of lists, with their use in the known months. */
-  readonly lists: readonly ListAllowance[]
+  readonly lists: readonly ListBudget[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
@@ -226,20 +226,20 @@ interface Leftover {
 
 class Spending {
   readonly steps: Step[] = []
-  readonly #prospect: Prospect
+  readonly #input: ForecastInput
   readonly #price: PriceKind
-  readonly #allowances: Allowances
+  readonly #allowances: BudgetLimits
   #balance: number
   #left: Leftover[] = []
 
   constructor(
-    prospect: Prospect,
+    input: ForecastInput,
     { balance, price }: { readonly balance: number; readonly price: PriceKind },
   ) {
-    this.#prospect = prospect
+    this.#input = input
     this.#price = price
     this.#balance = balance
-    this.#allowances = new Allowances(prospect)
+    this.#allowances = new BudgetLimits(input)
   }
 
   buyOpen({ run, list, month, left, classes }: OpenWork): void {
@@ -248,7 +248,7 @@ class Spending {
       kind: 'run' as const,
       name: String(run),
       list,
-      at: this.#prospect.now,
+      at: this.#input.now,
       fresh: 0,
     }
     this.#buy(about, { list: null, month, budget: left, portions })
@@ -257,12 +257,12 @@ class Spending {
   buyNight(night: ComingNight, known: Members, part: number): void {
     // A night replaces an older one of its list, unless each of them is wanted.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
-    const { dayOf, monthOf } = this.#prospect
+    const { dayOf, monthOf } = this.#input
     const now = [dayOf(night.at), monthOf(night.at)]
     if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
       this.#buyLeft(night.at)
     }
-    const { fresh, portions } = known.ask(night, this.#balance > this.#prospect.floor)
+    const { fresh, portions } = known.ask(night, this.#balance > this.#input.floor)
     const { schedule: name, listName: list, at } = night
     const about = { kind: 'night' as const, name, list, at, fresh }
     const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
@@ -292,7 +292,7 @@ class Spending {
     const limits = {
       ...this.#allowances.left(drawer),
       budget: budget ?? Infinity,
-      floor: Math.max(0, this.#balance - this.#prospect.floor) * part,
+      floor: Math.max(0, this.#balance - this.#input.floor) * part,
     }
     const limit = Math.min(...Object.values(limits))
     const { bought, credits, rest } = this.#spend(portions, limit)
@@ -300,7 +300,7 @@ class Spending {
     this.#allowances.take(drawer, credits)
     const asked = portions.reduce((sum, { queries }) => sum + queries, 0)
     const cut = rest.length === 0 ? null : tightest(limits)
-    const { perMinute } = this.#prospect
+    const { perMinute } = this.#input
     const minutes = perMinute === null ? 0 : bought / perMinute
     const step: Step = {
       ...about,
@@ -322,7 +322,7 @@ class Spending {
     let credits = 0
     const rest: Portion[] = []
     for (const { class: name, queries } of portions) {
-      const each = this.#prospect.prices.get(name)?.[this.#price] ?? 0
+      const each = this.#input.prices.get(name)?.[this.#price] ?? 0
       // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
@@ -358,7 +358,9 @@ class Members {
       group,
       answeredAt: group.answeredAt,
       answeredDay: numberOf(group.answeredOn ?? null),
-      dueDays: new Map(group.wishes?.map((wish) => [wish.list, dueDayOf(group, wish)]) ?? []),
+      dueDays: new Map(
+        group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)]) ?? [],
+      ),
     }))
   }
 
@@ -369,11 +371,11 @@ class Members {
     for (const known of this.#groups) {
       const { group } = known
       if (!group.lists.includes(night.list)) continue
-      const wish = group.wishes?.find(({ list }) => list === night.list)
-      if (isRested(known, wish, night)) fresh += group.queries
+      const interval = group.wishes?.find(({ list }) => list === night.list)
+      if (isNotDue(known, interval, night)) fresh += group.queries
       else {
         portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
-        if (bought) noteBought(known, wish, night)
+        if (bought) noteBought(known, interval, night)
       }
     }
     return {
@@ -384,36 +386,36 @@ class Members {
 }
 
 /** True for queries that need not be bought this night: they rest, or their answers are recent enough. */
-function isRested(
+function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
-  wish: AskedAgain | undefined,
+  interval: QueryInterval | undefined,
   { list, at, day, adaptive, maxAgeMs }: ComingNight,
 ): boolean {
   if (answeredAt === null) return false
-  if (answeredAt > at - (wish?.maxAgeMs ?? maxAgeMs)) return true
+  if (answeredAt > at - (interval?.maxAgeMs ?? maxAgeMs)) return true
   const tonight = dayNumber(day)
-  const every = wish?.everyDays ?? null
+  const every = interval?.everyDays ?? null
   // A typed interval takes precedence over one derived from the history.
   if (every !== null) return answeredDay !== null && answeredDay + every > tonight
-  const due = adaptive && (wish?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
+  const due = adaptive && (interval?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
   return due !== undefined && due > tonight
 }
 
 function noteBought(
   known: KnownGroup,
-  wish: AskedAgain | undefined,
+  interval: QueryInterval | undefined,
   { list, at, day }: ComingNight,
 ): void {
   known.answeredAt = at
   known.answeredDay = dayNumber(day)
-  const interval = wish?.intervalDays ?? null
-  if (interval !== null) known.dueDays.set(list, known.answeredDay + interval)
+  const days = interval?.intervalDays ?? null
+  if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
 /**
  * Next due day of a query according to its cadence; if an answer arrived after the decision, the day moves accordingly.
  */
-function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: AskedAgain): number {
+function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)
   if (due === null) return -Infinity
@@ -433,22 +435,22 @@ interface Drawer {
 }
 
 /** Remaining budgets of days, months and lists over time. */
-class Allowances {
-  readonly #prospect: Prospect
+class BudgetLimits {
+  readonly #input: ForecastInput
   readonly #spent = new Map<string, number>()
 
-  constructor(prospect: Prospect) {
-    this.#prospect = prospect
-    const { now, dayOf, monthOf } = prospect
-    this.#spent.set(`day ${dayOf(now)}`, prospect.spentToday)
-    this.#spent.set(`month ${monthOf(now)}`, prospect.spentThisMonth)
-    for (const { list, month, gone } of prospect.lists) {
+  constructor(input: ForecastInput) {
+    this.#input = input
+    const { now, dayOf, monthOf } = input
+    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
+    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
+    for (const { list, month, gone } of input.lists) {
       if (gone > 0) this.#spent.set(`list ${list} ${month}`, gone)
     }
   }
 
   left(drawer: Drawer): Readonly<Record<'list' | 'day' | 'month', number>> {
-    const { dailyBudget, monthlyBudget, lists } = this.#prospect
+    const { dailyBudget, monthlyBudget, lists } = this.#input
     const [day, month, list] = this.#namesOf(drawer)
     const most = lists.find((one) => one.list === drawer.list)?.budget ?? Infinity
     return {
@@ -464,13 +466,13 @@ class Allowances {
 
   /** Returns the day or month that must end before the rest can be bought; null if time does not help. */
   waitsFor(cut: Cut, at: number): string | null {
-    const { dayOf, monthOf } = this.#prospect
+    const { dayOf, monthOf } = this.#input
     if (cut === 'day') return dayOf(at)
     return cut === 'month' ? monthOf(at) : null
   }
 
   #namesOf({ at, list, month }: Drawer): [string, string, string] {
-    const { dayOf, monthOf } = this.#prospect
+    const { dayOf, monthOf } = this.#input
     return [`day ${dayOf(at)}`, `month ${monthOf(at)}`, `list ${list} ${month}`]
   }
 

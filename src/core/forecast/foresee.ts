@@ -16,7 +16,7 @@ import {
   readGroups,
   readOpenTasks,
 } from '../enqueue/prospect.ts'
-import { costClass, monthsOf, readListAllowances } from '../ledger/account.ts'
+import { costClass, monthsOf, readAllListBudgets } from '../ledger/account.ts'
 import { type Funds, readFunds } from '../ledger/prices.ts'
 import type { Mill } from '../mill.ts'
 import { databaseNow } from '../nights/nights.ts'
@@ -26,7 +26,7 @@ import {
   forecastOf,
   type ForecastStep,
   type OpenWork,
-  type Prospect,
+  type ForecastInput,
   type QueryGroup,
 } from './forecast.ts'
 
@@ -60,7 +60,7 @@ export interface CreditForecast {
 }
 
 /** Reads open work, schedules, answers and the balance, and computes the forecast. */
-export async function foresee(db: Database, order: ForecastOrder): Promise<CreditForecast> {
+export async function computeForecast(db: Database, order: ForecastOrder): Promise<CreditForecast> {
   const { buyer, zone } = order
   const now = await databaseNow(db)
   const until = new Date(now.getTime() + order.days * dayMs)
@@ -72,7 +72,7 @@ export async function foresee(db: Database, order: ForecastOrder): Promise<Credi
   const today = localDate(zone, now)
   const monthOf = monthsOf(order.renewal, zone)
   const spent = await readSpent(db, buyer, { day: today, month: monthOf(now.getTime()).month })
-  const prospect: Prospect = {
+  const input: ForecastInput = {
     now: now.getTime(),
     until: until.getTime(),
     balance: funds.remaining,
@@ -85,7 +85,7 @@ export async function foresee(db: Database, order: ForecastOrder): Promise<Credi
     monthlyBudget: order.monthlyBudget,
     monthOf: (at) => monthOf(at).month,
     spentThisMonth: spent.month,
-    lists: await readListAllowances(db, today),
+    lists: await readAllListBudgets(db, today),
     open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
     groups: (await readGroups(db, buyer)).map(groupOf),
     nights: coming.flatMap((schedule) => nightsOf(schedule, order, { after: now, until })),
@@ -98,16 +98,20 @@ export async function foresee(db: Database, order: ForecastOrder): Promise<Credi
     schedules: coming.length,
     unpriced: await readUnpriced(db),
     renewal: renewals[0] ?? null,
-    outcome: forecastOf(prospect),
+    outcome: forecastOf(input),
   }
 }
 
 /** Recent prices; a class without a recent call is assumed to have its highest price. */
-async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<Prospect['prices']> {
+async function pricesOf(
+  db: Database,
+  buyer: Buyer,
+  { costs }: Funds,
+): Promise<ForecastInput['prices']> {
   const prices = new Map(
     costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
   )
-  for (const { class: name, expected, worst } of await readLatelyPaid(db, buyer)) {
+  for (const { class: name, expected, worst } of await readRecentPrices(db, buyer)) {
     prices.set(name, { expected, worst })
   }
   return prices
@@ -186,7 +190,7 @@ async function renewalsOf(
 }
 
 /** Recent price of a query of one class, including all calls it took. */
-interface LatelyPaid {
+interface RecentPrice {
   readonly class: string
   readonly expected: number
   readonly worst: number
@@ -198,11 +202,11 @@ const newest = 5000
  * Uses the calls of the last day on which a class was bought, because older prices may be outdated. The share of free
  * failed tasks is the median of recent days, so that one bad night does not make the next look cheap.
  */
-async function readLatelyPaid(
+async function readRecentPrices(
   db: Database,
   { account, origin }: Buyer,
-): Promise<readonly LatelyPaid[]> {
-  const { rows } = await sql<LatelyPaid>`
+): Promise<readonly RecentPrice[]> {
+  const { rows } = await sql<RecentPrice>`
     with lately as (
       select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
       from (
@@ -313,7 +317,7 @@ export function readCreditForecast(
 ): Promise<CreditForecast> {
   const { creditFloor: floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone } = config
   const rules = { floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone }
-  return foresee(db, { buyer: supplier, ...rules, days, extra })
+  return computeForecast(db, { buyer: supplier, ...rules, days, extra })
 }
 
 /** One line per open run and future night, and when the floor is reached. */
@@ -376,7 +380,7 @@ export function forecastSentences(
     const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'
     return [
-      `${what} not known yet: the first answers will tell`,
+      `${what} not known yet: the first answers will show`,
       ...(day === undefined
         ? []
         : [

@@ -16,11 +16,11 @@ export interface Account {
   /** Credits used by calls that ended after that call started; its balance may not include them. */
   readonly spentSince: number
   /** Balances reported since shortly before that call started; null before the first. */
-  readonly told: ReportedBalances | null
+  readonly reported: ReportedBalances | null
   /**
    * The same since a later moment. Replaces `told` once the newest balance is from a call started after that moment.
    */
-  readonly toldNext: ReportedBalances | null
+  readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
@@ -132,10 +132,11 @@ export function costClass(query: { readonly num: number; readonly device: string
  * greater.
  */
 export function lowestBalance(account: Account): number | null {
-  const { seen, spentSince, told, reserved, uncertain } = account
+  const { seen, spentSince, reported, reserved, uncertain } = account
   if (seen === null) return null
   const newest = seen.remaining - spentSince
-  const least = told === null ? newest : Math.min(seen.remaining, told.least) - told.untold
+  const least =
+    reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
   // Understated bills prove nothing, so only the last reported balance counts.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
@@ -287,7 +288,7 @@ export async function readListBudgets(
 }
 
 /** Reads all list budgets, for the months of their open runs and for the month of this day. */
-export async function readListAllowances(
+export async function readAllListBudgets(
   db: Database,
   day: string,
 ): Promise<readonly ListBudget[]> {

@@ -1,11 +1,12 @@
 // Decides which tasks may be bought now, and why the others may not. All rules are pure.
 
+import { count, formatNumber } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
 import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost } from './prices.ts'
 import { accountOf } from './settle.ts'
-import { countMoreUrgent, type ListPurse, type WaitingTask } from './waiting.ts'
+import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
 /** Calls whose slots are this close together start together, so that lanes are filled in groups. */
@@ -16,37 +17,37 @@ export function admit(
   account: Account,
   costs: Costs,
   {
-    asks,
-    purses,
+    requests,
+    budgets,
     rules,
-  }: { asks: readonly Ask[]; purses: ReadonlyMap<number, RunPurse>; rules: Rules },
+  }: { requests: readonly CallRequest[]; budgets: ReadonlyMap<number, RunBudgetUse>; rules: Rules },
 ): Admission {
-  const gate = new Gate({ account, costs, purses, rules })
-  const closed = closedBy(account, rules)
-  if (closed !== null) return gate.decide(closed)
-  for (const ask of asks) {
-    if (gate.full()) break
-    gate.consider(ask)
+  const check = new AdmissionCheck({ account, costs, budgets, rules })
+  const stop = stopFor(account, rules)
+  if (stop !== null) return check.decide(stop)
+  for (const request of requests) {
+    if (check.full()) break
+    check.consider(request)
   }
-  return gate.decide(asks.length === gate.grants.length ? { kind: 'none' } : gate.rest())
+  return check.decide(requests.length === check.grants.length ? { kind: 'none' } : check.deferral())
 }
 
-class Gate {
-  readonly grants: Grant[] = []
-  readonly #purses: Map<number, RunPurse>
+class AdmissionCheck {
+  readonly grants: GrantedCall[] = []
+  readonly #budgets: Map<number, RunBudgetUse>
   readonly #costs: Map<string, Cost>
-  readonly #obstacles = new Set<Obstacle>()
-  readonly #spentRuns = new Map<number, Obstacle>()
+  readonly #limits = new Set<Limit>()
+  readonly #spentRuns = new Map<number, Limit>()
   readonly #rules: Rules
   #account: Account
   #single = false
   #rateWait = 0
   #probeWait = 0
 
-  constructor({ account, costs, purses, rules }: Standing) {
+  constructor({ account, costs, budgets, rules }: AdmissionState) {
     this.#account = inPeriod(account, rules)
     this.#costs = new Map(costs)
-    this.#purses = new Map(purses)
+    this.#budgets = new Map(budgets)
     this.#rules = rules
   }
 
@@ -55,32 +56,32 @@ class Gate {
     return this.#single || this.#rateWait > 0
   }
 
-  consider(ask: Ask): void {
-    if (this.#spentRuns.has(ask.run)) return
+  consider(request: CallRequest): void {
+    if (this.#spentRuns.has(request.run)) return
     if (!this.#rateAllows()) return
-    const obstacle = this.#crowded() ? 'crowd' : this.#tryCredit(ask)
-    if (obstacle === null) return
-    this.#obstacles.add(obstacle)
-    if (isSpent(obstacle)) this.#spentRuns.set(ask.run, obstacle)
+    const limit = this.#isFull() ? 'in_flight' : this.#tryCredit(request)
+    if (limit === null) return
+    this.#limits.add(limit)
+    if (isSpent(limit)) this.#spentRuns.set(request.run, limit)
   }
 
-  rest(): Rest {
+  deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
     // The result of a call in flight may change the decision, so decide nothing final until it is back.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
-    if (this.#obstacles.has('urgent')) return { kind: 'yield' }
-    const spent = budgetStop(this.#account, this.#rules, this.#obstacles)
+    if (this.#limits.has('urgent')) return { kind: 'yield' }
+    const spent = budgetStop(this.#account, this.#rules, this.#limits)
     if (spent !== null) return spent
-    if (this.#obstacles.has('floor')) return this.#floorStop()
+    if (this.#limits.has('floor')) return this.#floorStop()
     return { kind: 'wait', ms: soon }
   }
 
-  decide(rest: Rest): Admission {
+  decide(deferral: Deferral): Admission {
     return {
       account: this.#account,
       costs: this.#costs,
       grants: this.grants,
-      rest,
+      deferral,
       spentRuns: [...this.#spentRuns.keys()],
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
@@ -88,27 +89,28 @@ class Gate {
     }
   }
 
-  get #standing(): Standing {
+  get #state(): AdmissionState {
     const rules = this.#rules
-    return { account: this.#account, costs: this.#costs, purses: this.#purses, rules }
+    return { account: this.#account, costs: this.#costs, budgets: this.#budgets, rules }
   }
 
-  #crowded(): boolean {
+  #isFull(): boolean {
     return this.#account.inFlight >= (this.#rules.mostInFlight ?? Number.POSITIVE_INFINITY)
   }
 
-  #tryCredit(ask: Ask): Obstacle | null {
-    if (!this.#rules.counts) return this.#grant(ask, 0)
-    const bound = boundOf(this.#costs, ask.class)
+  #tryCredit(request: CallRequest): Limit | null {
+    if (!this.#rules.counts) return this.#grant(request, 0)
+    const bound = boundOf(this.#costs, request.class)
     // For a cost class never seen before, one call goes out first to find out the price; the others wait for it.
-    if (bound.unseen && this.#costs.get(ask.class)?.trying === true) return 'class'
-    const obstacle = obstacleTo(this.#standing, ask, { bound, size: bound.among, alone: false })
-    if (obstacle === null) return this.#grant(ask, bound.among)
+    if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
+    const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
+    if (limit === null) return this.#grant(request, bound.among)
     const waits = this.#account.inFlight > 0 && isTrusted(this.#account, this.#rules)
-    if (waits || isSpent(obstacle)) return obstacle
-    const alone = obstacleTo(this.#standing, ask, { bound, size: bound.alone, alone: true })
-    if (alone === null) return this.#grantAlone(ask, bound.alone)
-    if (alone === 'floor' && this.#mayProbe(bound.alone)) return this.#grantProbe(ask, bound.alone)
+    if (waits || isSpent(limit)) return limit
+    const alone = limitReached(this.#state, request, { bound, size: bound.alone, alone: true })
+    if (alone === null) return this.#grantAlone(request, bound.alone)
+    if (alone === 'floor' && this.#mayProbe(bound.alone))
+      return this.#grantProbe(request, bound.alone)
     return alone
   }
 
@@ -119,14 +121,14 @@ class Gate {
     return this.#probeWait === 0
   }
 
-  #grantAlone(ask: Ask, bound: number): null {
+  #grantAlone(request: CallRequest, bound: number): null {
     this.#single = true
-    return this.#grant(ask, bound)
+    return this.#grant(request, bound)
   }
 
-  #grantProbe(ask: Ask, bound: number): null {
+  #grantProbe(request: CallRequest, bound: number): null {
     const { drainedFloor, blindCalls } = this.#account
-    this.#grant(ask, bound, true)
+    this.#grant(request, bound, true)
     this.#account = {
       ...this.#account,
       drainedFloor,
@@ -136,9 +138,9 @@ class Gate {
     return null
   }
 
-  #grant(ask: Ask, bound: number, probe = false): null {
+  #grant(request: CallRequest, bound: number, probe = false): null {
     const account = this.#account
-    const { task, run, class: name } = ask
+    const { task, run, class: name } = request
     const seq = account.seq + 1
     this.grants.push({ task, run, class: name, bound, seq, startTotal: account.usedTotal, probe })
     this.#account = {
@@ -150,7 +152,7 @@ class Gate {
       probeGranted: false,
       rateNextAt: this.#nextStart(),
     }
-    takeFrom(this.#purses, run, bound)
+    takeFrom(this.#budgets, run, bound)
     this.#markTrying(name)
     return null
   }
@@ -174,7 +176,7 @@ class Gate {
     return Math.max(this.#account.rateNextAt ?? 0, now) + 1000 / rateLimit
   }
 
-  #floorStop(): Rest {
+  #floorStop(): Deferral {
     if (this.#probeWait > 0) return { kind: 'wait', ms: Math.ceil(this.#probeWait) }
     this.#account = { ...this.#account, drainedFloor: this.#rules.floor }
     return floorStop(this.#account, this.#rules)
@@ -182,7 +184,7 @@ class Gate {
 
   #affordable(): number {
     if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomFor(this.#standing, { calls: 0, alone: false })
+    const room = roomFor(this.#state, { calls: 0, alone: false })
     const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
     const each = dearest + externalPerCall(this.#account, false)
     return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.#account.inFlight)
@@ -190,7 +192,7 @@ class Gate {
 }
 
 /** A task waiting to be bought. */
-export interface Ask {
+export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
@@ -199,11 +201,11 @@ export interface Ask {
 }
 
 /** Budget of a run, and of its list for the month of the run; null if the list has no budget. */
-export interface RunPurse {
+export interface RunBudgetUse {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  readonly list: ListPurse | null
+  readonly list: ListBudgetUse | null
 }
 
 /** Inputs of the decision other than the account. */
@@ -231,7 +233,7 @@ export interface Rules {
 }
 
 /** Permission for one call, with the credits reserved for it. */
-export interface Grant {
+export interface GrantedCall {
   readonly task: number
   readonly run: number
   readonly class: string
@@ -244,7 +246,7 @@ export interface Grant {
 type StopReason = 'credit_floor' | 'budget' | 'auth' | 'rate'
 
 /** Next step for tasks that got no reservation. */
-export type Rest =
+export type Deferral =
   | { readonly kind: 'none' }
   /** Wait for calls in flight, whose results may change the decision. */
   | { readonly kind: 'wait'; readonly ms: number }
@@ -260,8 +262,8 @@ export type Rest =
 export interface Admission {
   readonly account: Account
   readonly costs: Costs
-  readonly grants: readonly Grant[]
-  readonly rest: Rest
+  readonly grants: readonly GrantedCall[]
+  readonly deferral: Deferral
   /** Runs whose own budget, or whose list's budget, is spent: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
   /** The runs among them whose list has spent its budget. */
@@ -273,33 +275,33 @@ export interface Admission {
 }
 
 /** Reason for rejecting an ask. */
-type Obstacle =
+type Limit =
   | 'class'
   | 'urgent'
-  | 'purse'
+  | 'reserved'
   | 'run_spent'
   | 'list_spent'
   | 'day'
   | 'month'
-  | 'crowd'
+  | 'in_flight'
   | 'floor'
 
 /** State that the limits depend on, between two asks. */
-interface Standing {
+interface AdmissionState {
   readonly account: Account
   readonly costs: Costs
-  readonly purses: ReadonlyMap<number, RunPurse>
+  readonly budgets: ReadonlyMap<number, RunBudgetUse>
   readonly rules: Rules
 }
 
 /** Returns the reason why no call at all may go out; null if there is none. */
-function closedBy(
+function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
-): Rest | null {
+): Deferral | null {
   if (foreignKeys.includes(key)) {
     const detail =
-      'this key tells a balance that cannot be the one of this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
+      'this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (blockedKeys.includes(key)) {
@@ -317,32 +319,32 @@ function closedBy(
  * Returns the limit that a call of this size would exceed: the budget of its run, its list, the day or the month, the
  * floor, or more urgent tasks.
  */
-function obstacleTo(
-  { account, costs, purses, rules }: Standing,
-  ask: Ask,
+function limitReached(
+  { account, costs, budgets, rules }: AdmissionState,
+  request: CallRequest,
   { bound, size, alone }: { bound: Bound; size: number; alone: boolean },
-): Obstacle | null {
-  const purse = purses.get(ask.run)
-  const short = (one: Drawn) => !carries(one, bound, size)
-  if (purse !== undefined && short(purse)) return purse.reserved === 0 ? 'run_spent' : 'purse'
-  const list = purse?.list ?? null
-  if (list !== null && short(list)) return list.reserved === 0 ? 'list_spent' : 'purse'
+): Limit | null {
+  const use = budgets.get(request.run)
+  const short = (one: BudgetUse) => !covers(one, bound, size)
+  if (use !== undefined && short(use)) return use.reserved === 0 ? 'run_spent' : 'reserved'
+  const list = use?.list ?? null
+  if (list !== null && short(list)) return list.reserved === 0 ? 'list_spent' : 'reserved'
   const { reserved, daySpent, monthSpent } = account
   if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
   if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
-  const room = roomFor({ account, costs, purses, rules }, { calls: 1, alone })
+  const room = roomFor({ account, costs, budgets, rules }, { calls: 1, alone })
   if (room === null || room < size) return 'floor'
-  return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
+  return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
 }
 
 /** A budget and the amount drawn from it. */
-interface Drawn {
+interface BudgetUse {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
 }
 
-function carries({ budget, spent, reserved }: Drawn, bound: Bound, size: number): boolean {
+function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: number): boolean {
   if (budget === null) return true
   const left = budget - spent - reserved
   return left >= need(bound, size, { left, idle: reserved === 0 })
@@ -370,7 +372,7 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
 
 /** The same for this many further calls, allowing for a balance drop in excess of each bill. */
 function roomFor(
-  { account, costs, rules }: Standing,
+  { account, costs, rules }: AdmissionState,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
 ): number | null {
   const room = roomAbove(account, costs, rules)
@@ -426,9 +428,12 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
 }
 
 /** Describes the stop at the floor for people. */
-function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest {
+function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
-  const held = uncertain > 0 ? `, ${uncertain} of them held for calls nobody could read` : ''
+  const held =
+    uncertain > 0
+      ? `, ${formatNumber(uncertain)} of them held for calls with an unknown outcome`
+      : ''
   return {
     kind: 'stop',
     reason: 'credit_floor',
@@ -436,23 +441,23 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest 
     detail:
       seen === null
         ? 'no balance could be read yet; type: npm run resume'
-        : `${seen.remaining} credits were left, the floor is ${floor}: another call might cross it${held}`,
+        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might cross it${held}`,
   }
 }
 
 /** True if no call in flight can free credits any more, so that the run's open tasks are unaffordable. */
-function isSpent(obstacle: Obstacle): boolean {
-  return obstacle === 'run_spent' || obstacle === 'list_spent'
+function isSpent(limit: Limit): boolean {
+  return limit === 'run_spent' || limit === 'list_spent'
 }
 
 /** Reserves credits for a call of a run, in every run that shares its list's budget. */
-function takeFrom(purses: Map<number, RunPurse>, run: number, bound: number): void {
-  const key = purses.get(run)?.list?.key
-  for (const [id, { list, ...purse }] of purses) {
+function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
+  const key = budgets.get(run)?.list?.key
+  for (const [id, { list, ...use }] of budgets) {
     const shares = list !== null && list.key === key
-    purses.set(id, {
-      ...purse,
-      reserved: purse.reserved + (id === run ? bound : 0),
+    budgets.set(id, {
+      ...use,
+      reserved: use.reserved + (id === run ? bound : 0),
       list: shares ? { ...list, reserved: list.reserved + bound } : list,
     })
   }
@@ -474,32 +479,32 @@ function inPeriod(account: Account, { day, month }: Rules): Account {
 function budgetStop(
   { daySpent, monthSpent }: Account,
   { dailyBudget, dayEnds, monthlyBudget, monthEnds }: Rules,
-  obstacles: ReadonlySet<Obstacle>,
-): Rest | null {
-  if (obstacles.has('month')) {
-    const detail = `the budget of the month is used: ${monthSpent} of ${monthlyBudget} credits; raise MILL_MONTHLY_BUDGET, or wait for the next month`
+  limits: ReadonlySet<Limit>,
+): Deferral | null {
+  if (limits.has('month')) {
+    const detail = `the monthly budget is used up: ${formatNumber(monthSpent)} of ${count(monthlyBudget ?? 0, 'credit')}; raise MILL_MONTHLY_BUDGET, or wait for the next month`
     return { kind: 'stop', reason: 'budget', until: monthEnds, detail }
   }
-  if (!obstacles.has('day')) return null
-  const detail = `the budget of the day is used: ${daySpent} of ${dailyBudget} credits; raise MILL_DAILY_BUDGET, or wait for the next day`
+  if (!limits.has('day')) return null
+  const detail = `the daily budget is used up: ${formatNumber(daySpent)} of ${count(dailyBudget ?? 0, 'credit')}; raise MILL_DAILY_BUDGET, or wait for the next day`
   return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
 }
 
 /** A task held by a worker. */
-export interface Wanted {
+export interface RequestedTask {
   readonly task: number
   readonly class: string
   readonly priority: number
 }
 
 /** A task that may be bought now. */
-interface Ready extends Wanted {
+interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
 /** Tasks grouped by the outcome of the admission check. */
-export interface Sorted {
-  readonly ready: readonly Ready[]
+export interface SortedTasks {
+  readonly ready: readonly ReadyTask[]
   readonly gone: number[]
   readonly later: number[]
   readonly reused: { task: number; search: number }[]
@@ -507,13 +512,13 @@ export interface Sorted {
 
 /** Discards work that was delivered twice: the database decides what is still to be bought. */
 export function sortTasks(
-  wanted: readonly Wanted[],
+  requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
-): Sorted {
-  const ready: Ready[] = []
-  const sorted: Sorted = { ready, gone: [], later: [], reused: [] }
+): SortedTasks {
+  const ready: ReadyTask[] = []
+  const sorted: SortedTasks = { ready, gone: [], later: [], reused: [] }
   const asked = new Set<string>()
-  for (const want of wanted) {
+  for (const want of requested) {
     const task = found.get(want.task)
     if (task === undefined || task.state !== 'open' || !task.run_open) sorted.gone.push(want.task)
     else if (task.busy || !task.due || asked.has(task.query_id)) sorted.later.push(want.task)
@@ -534,7 +539,7 @@ const scarce = 1_000
 
 /** Priorities for which credit is scarce, so that more urgent tasks elsewhere have to be counted. */
 export function scarcePriorities(
-  ready: readonly Ready[],
+  ready: readonly ReadyTask[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
 ): readonly number[] {
   const low = lowestBalance(accountOf(books.account))
@@ -548,7 +553,7 @@ export function scarcePriorities(
 /** Counts the more urgent tasks elsewhere for each of these priorities. */
 export async function countUrgent(
   db: Database,
-  ready: readonly Ready[],
+  ready: readonly ReadyTask[],
   priorities: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   const except = ready.map(({ task }) => task)
@@ -560,7 +565,10 @@ export async function countUrgent(
 }
 
 /** Adds to each ask the number of more urgent tasks elsewhere. */
-export function asksOf(ready: readonly Ready[], urgent: ReadonlyMap<number, number>): Ask[] {
+export function requestsOf(
+  ready: readonly ReadyTask[],
+  urgent: ReadonlyMap<number, number>,
+): CallRequest[] {
   return ready.map(({ task, class: name, run, priority }) => ({
     task,
     class: name,

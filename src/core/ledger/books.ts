@@ -5,7 +5,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
-import type { ListPurse } from './waiting.ts'
+import type { ListBudgetUse } from './waiting.ts'
 
 /** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
 export interface AccountRow {
@@ -245,7 +245,7 @@ export interface Reservation {
     had_reserved: number
     reserved: number
     /** Budget of the run's list as it was read; null: none. */
-    list: ListPurse | null
+    list: ListBudgetUse | null
   }[]
   readonly grants: readonly {
     task: number

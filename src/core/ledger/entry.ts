@@ -142,7 +142,7 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
 /** Entry of a lost call: its worker died, or its lease expired. */
 export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
-  const message = 'the worker that made the call stopped before its answer was written down'
+  const message = 'the worker that made the call stopped before its answer was recorded'
   return {
     ...nothingKnown(call),
     ending: { kind: 'unknown' },
@@ -192,7 +192,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)
-  const message = `the answer could not be stored: ${reason}; its body is kept, and npm run reparse stores it once this is mended`
+  const message = `the answer could not be stored: ${reason}; its body is kept, and npm run reparse stores it once this is fixed`
   return {
     ...entry,
     effect: { kind: 'fail', code: 'UNSTORABLE', message },

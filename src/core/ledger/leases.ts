@@ -7,7 +7,7 @@ import { type NotNull, sql } from '../../base/database/kysely.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
-import { type Clerk, record } from './settle.ts'
+import { type SettlementRules, settleCalls } from './settle.ts'
 
 /** The two clocks of a machine: the steady one stops while the machine sleeps; the wall clock may be adjusted. */
 export interface Clocks {
@@ -214,11 +214,11 @@ export class Lease {
   /**
    * Gives up calls whose worker's lease expired: they may have been charged, and no process waits for their answers.
    */
-  async reap(clerk: Omit<Clerk, 'account'>): Promise<number> {
+  async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     const abandoned = await findAbandoned(this.#options.db, together)
     for (const account of new Set(abandoned.map((call) => call.account))) {
       const lost = abandoned.filter((call) => call.account === account)
-      await record(this.#options.db, { ...clerk, account }, lost.map(lostCall))
+      await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))
     }
     return abandoned.length
   }
@@ -227,10 +227,10 @@ export class Lease {
    * Releases in-flight calls whose reservation this worker gave up: they will never be sent. Leaves all other calls
    * alone, even those unknown to this process: a call that came from a copy of the database may have been charged.
    */
-  async release(clerk: Clerk, givenUp: Set<string>): Promise<void> {
+  async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await findMarked(this.#options.db, this.worker, [...givenUp])
-    if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
+    if (forgotten.length > 0) await settleCalls(this.#options.db, rules, forgotten.map(unsentCall))
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 

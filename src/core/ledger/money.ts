@@ -12,7 +12,7 @@ export interface ZonedSpan {
 }
 
 /** An account with its spending. */
-export interface AccountPurse {
+export interface AccountSpending {
   readonly id: number
   readonly account: string
   readonly origin: string
@@ -24,7 +24,7 @@ export interface AccountPurse {
 }
 
 /** Lowest balance in a period. */
-export interface PursePoint {
+export interface BalancePoint {
   readonly account_id: number
   readonly at: Date
   readonly remaining: number
@@ -44,7 +44,10 @@ export interface SpentRow {
 }
 
 /** All accounts, with the credits each used in a span. */
-export async function readPurses(db: Database, span: ZonedSpan): Promise<readonly AccountPurse[]> {
+export async function readAccountSpending(
+  db: Database,
+  span: ZonedSpan,
+): Promise<readonly AccountSpending[]> {
   return db
     .selectFrom('accounts as a')
     .select((eb) => [
@@ -79,10 +82,10 @@ export async function readPurses(db: Database, span: ZonedSpan): Promise<readonl
 }
 
 /** Reads at most 200 points per account. */
-export async function readPursePoints(
+export async function readBalancePoints(
   db: Database,
   span: ZonedSpan,
-): Promise<readonly PursePoint[]> {
+): Promise<readonly BalancePoint[]> {
   return db
     .selectFrom((eb) =>
       eb

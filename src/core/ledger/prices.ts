@@ -49,7 +49,7 @@ export function higher(a: Peak, b: Peak): Peak {
 export type Costs = ReadonlyMap<string, Cost>
 
 /** Costs of one class reported together. */
-export interface Heard {
+export interface ReportedCosts {
   readonly peak: Peak
   readonly cheapest: number
   /** True if the finished calls include the trial call of a class without a known cost. */
@@ -57,8 +57,12 @@ export interface Heard {
 }
 
 /** Adds a cost, or a finished call that reported none. */
-export function hear(heard: Heard | undefined, price: number | null, tried: boolean): Heard {
-  const before = heard ?? { peak: noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
+export function addCost(
+  reported: ReportedCosts | undefined,
+  price: number | null,
+  tried: boolean,
+): ReportedCosts {
+  const before = reported ?? { peak: noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
   return {
     peak: price === null ? before.peak : higher(before.peak, { first: price, second: 0, count: 1 }),
     cheapest: price === null ? before.cheapest : Math.min(before.cheapest, price),

@@ -7,15 +7,15 @@ import { constants } from './account.ts'
 import {
   type Admission,
   admit,
-  asksOf,
+  requestsOf,
   countUrgent,
-  type Rest,
+  type Deferral,
   type Rules,
-  type RunPurse,
+  type RunBudgetUse,
   scarcePriorities,
-  type Sorted,
+  type SortedTasks,
   sortTasks,
-  type Wanted,
+  type RequestedTask,
 } from './admission.ts'
 import { type Books, readBooks, type Reservation, saveReservation } from './books.ts'
 import type { Costs } from './prices.ts'
@@ -33,20 +33,23 @@ const contendedMs = 20
 export async function reserve(
   db: Database,
   spender: Spender,
-  wanted: readonly Wanted[],
+  requested: readonly RequestedTask[],
 ): Promise<Reserved> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const [books, { lease_live: leaseLive, tasks }] = await Promise.all([
       readBooks(db, spender.account),
-      readWaiting(db, { ...spender, tasks: wanted.map(({ task }) => task) }),
+      readWaiting(db, { ...spender, tasks: requested.map(({ task }) => task) }),
     ])
     expectForward(spender, books)
     if (!leaseLive) return nothing({ kind: 'no_lease' })
-    const look = lookAt(spender, { wanted, books, tasks })
-    const { ready } = look.sorted
-    const decision = decideOn(look, await countUrgent(db, ready, scarcePriorities(ready, look)))
+    const inputs = prepareAdmission(spender, { requested, books, tasks })
+    const { ready } = inputs.sorted
+    const decision = decideAdmission(
+      inputs,
+      await countUrgent(db, ready, scarcePriorities(ready, inputs)),
+    )
     const granted = await write(db, spender, decision)
-    if (granted !== null) return broughtBy(decision, granted)
+    if (granted !== null) return reservedBy(decision, granted)
   }
   return nothing({ kind: 'wait', ms: contendedMs })
 }
@@ -55,7 +58,7 @@ export async function reserve(
 async function write(
   db: Database,
   spender: Spender,
-  decision: Decision,
+  decision: DecidedAdmission,
 ): Promise<ReadonlyMap<number, CallName> | null> {
   const reservation = reservationOf(spender, decision)
   if (reservation === null) return new Map()
@@ -70,8 +73,8 @@ async function write(
   }
 }
 
-function nothing(rest: Reserved['rest']): Reserved {
-  return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: null }
+function nothing(deferral: Reserved['deferral']): Reserved {
+  return { granted: new Map(), gone: [], reused: 0, later: [], deferral, affordable: null }
 }
 
 /** Result of one reservation. */
@@ -84,20 +87,20 @@ export interface Reserved {
   readonly reused: number
   /** Tasks that are not due, or whose query is in flight. */
   readonly later: readonly number[]
-  readonly rest: Rest | { readonly kind: 'no_lease' }
+  readonly deferral: Deferral | { readonly kind: 'no_lease' }
   /** Null if it could not be determined. */
   readonly affordable: number | null
 }
 
 /** Rows that a reservation decision is based on. */
-interface Reading {
-  readonly wanted: readonly Wanted[]
+interface AdmissionRows {
+  readonly requested: readonly RequestedTask[]
   readonly books: Books
   readonly tasks: readonly WaitingTask[]
 }
 
 /** Inputs of a decision. */
-type Look = Omit<Decision, 'admission'>
+type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
 
 /**
  * Throws if the database was restored while this worker was running, before anything is bought on the basis of old
@@ -105,29 +108,38 @@ type Look = Omit<Decision, 'admission'>
  */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
-    throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
+    throw setBack(`${account.seq} calls have started, but ${begun.seq} had a moment ago`)
   }
   begun.seq = account.seq
 }
 
 /** Derives from the rows which tasks may be bought, and under which rules. */
-export function lookAt(spender: Spender, { wanted, books, tasks }: Reading): Look {
+export function prepareAdmission(
+  spender: Spender,
+  { requested, books, tasks }: AdmissionRows,
+): AdmissionInputs {
   const found = new Map(tasks.map((task) => [task.id, task]))
-  const sorted = sortTasks(wanted, found)
+  const sorted = sortTasks(requested, found)
   return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
 }
 
 /** Decides which calls may go out. `urgent` is the number of more urgent tasks elsewhere, by priority. */
-export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decision {
-  const { books, costs, found, sorted, rules } = look
-  const asks = asksOf(sorted.ready, urgent)
-  const purses = new Map([...found.values()].map((task) => [task.run_id, purseOf(task)]))
-  return { ...look, admission: admit(accountOf(books.account), costs, { asks, purses, rules }) }
+export function decideAdmission(
+  inputs: AdmissionInputs,
+  urgent: ReadonlyMap<number, number>,
+): DecidedAdmission {
+  const { books, costs, found, sorted, rules } = inputs
+  const requests = requestsOf(sorted.ready, urgent)
+  const budgets = new Map([...found.values()].map((task) => [task.run_id, budgetOf(task)]))
+  return {
+    ...inputs,
+    admission: admit(accountOf(books.account), costs, { requests, budgets, rules }),
+  }
 }
 
 /** Converts a written decision to its result. */
-export function broughtBy(
-  { admission, sorted }: Decision,
+export function reservedBy(
+  { admission, sorted }: DecidedAdmission,
   granted: ReadonlyMap<number, CallName>,
 ): Reserved {
   return {
@@ -135,7 +147,7 @@ export function broughtBy(
     gone: [...sorted.gone, ...unaffordable({ admission, sorted })],
     reused: sorted.reused.length,
     later: sorted.later,
-    rest: admission.rest,
+    deferral: admission.deferral,
     affordable: admission.affordable,
   }
 }
@@ -161,7 +173,7 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-function purseOf({ budget, spent, reserved, list }: WaitingTask): RunPurse {
+function budgetOf({ budget, spent, reserved, list }: WaitingTask): RunBudgetUse {
   return { budget, spent, reserved, list }
 }
 
@@ -191,18 +203,18 @@ export interface Spender {
 }
 
 /** A decision, with the rows it is based on. */
-interface Decision {
+interface DecidedAdmission {
   readonly books: Books
   /** Costs before the admission. */
   readonly costs: Costs
   readonly admission: Admission
   readonly found: ReadonlyMap<number, WaitingTask>
-  readonly sorted: Sorted
+  readonly sorted: SortedTasks
   readonly rules: Rules
 }
 
 /** Converts a decision to the parameters of the statement that writes it; null if it changes nothing. */
-export function reservationOf(spender: Spender, decision: Decision): Reservation | null {
+export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
   const standing = books.stops.map(({ reason }) => reason)
@@ -227,7 +239,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     state: stateOf(admission.account),
     stops,
     cleared,
-    ...restsOn(decision),
+    ...basisOf(decision),
     grants: grantsOf(decision),
     trying: classesTried(decision),
     reused: sorted.reused,
@@ -241,7 +253,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
 function unaffordable({
   admission,
   sorted,
-}: Pick<Decision, 'admission' | 'sorted'>): readonly number[] {
+}: Pick<DecidedAdmission, 'admission' | 'sorted'>): readonly number[] {
   const spent = new Set(admission.spentRuns)
   const granted = new Set(admission.grants.map(({ task }) => task))
   const left = sorted.ready.filter(({ task, run }) => spent.has(run) && !granted.has(task))
@@ -262,7 +274,7 @@ export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   }
 }
 
-function grantsOf({ admission, found }: Decision): Reservation['grants'] {
+function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants'] {
   return admission.grants.map(({ task, class: name, bound, probe }, index) => ({
     task,
     query: found.get(task)?.query_id ?? '',
@@ -276,19 +288,22 @@ function grantsOf({ admission, found }: Decision): Reservation['grants'] {
 }
 
 /** Classes never seen before. For an account with a floor, one call of each goes out first to find out its cost. */
-function classesTried({ admission, costs, rules }: Decision): readonly string[] {
+function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
   return [...names].filter((name) => (costs.get(name)?.seen ?? 0) === 0)
 }
 
-function stopsIn({ admission: { rest } }: Decision): Reservation['stops'] {
-  if (rest.kind !== 'stop' || (rest.reason !== 'credit_floor' && rest.reason !== 'budget'))
+function stopsIn({ admission: { deferral } }: DecidedAdmission): Reservation['stops'] {
+  if (
+    deferral.kind !== 'stop' ||
+    (deferral.reason !== 'credit_floor' && deferral.reason !== 'budget')
+  )
     return []
-  return [{ reason: rest.reason, until_ms: rest.until, detail: rest.detail }]
+  return [{ reason: deferral.reason, until_ms: deferral.until, detail: deferral.detail }]
 }
 
-function liftedStops({ admission, books }: Decision): Reservation['cleared'] {
+function liftedStops({ admission, books }: DecidedAdmission): Reservation['cleared'] {
   if (!admission.grants.some(({ probe }) => !probe)) return []
   return books.stops
     .filter(({ reason }) => reason !== 'auth')
@@ -296,7 +311,11 @@ function liftedStops({ admission, books }: Decision): Reservation['cleared'] {
 }
 
 /** The tasks and runs as they were read: the reservation is written only if they have not changed. */
-function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tasks' | 'runs'> {
+function basisOf({
+  admission,
+  found,
+  sorted,
+}: DecidedAdmission): Pick<Reservation, 'tasks' | 'runs'> {
   const reserved = new Map<number, number>()
   for (const { run, bound } of admission.grants) {
     reserved.set(run, (reserved.get(run) ?? 0) + bound)
@@ -306,16 +325,16 @@ function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tas
   const granted = admission.grants.map(({ task }) => task)
   const touched = new Set([...reused, ...granted, ...unaffordable({ admission, sorted })])
   const tasks = [...found.values()].filter(({ id }) => touched.has(id))
-  const purses = new Map([...found.values()].map((task) => [task.run_id, task]))
+  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     tasks: tasks.map(({ id, version }) => ({ id, version, reused: reused.has(id) })),
     runs: [...reserved].map(([run, bound]) => ({
       run,
-      budget: purses.get(run)?.budget ?? null,
-      had_spent: purses.get(run)?.spent ?? 0,
-      had_reserved: purses.get(run)?.reserved ?? 0,
+      budget: budgets.get(run)?.budget ?? null,
+      had_spent: budgets.get(run)?.spent ?? 0,
+      had_reserved: budgets.get(run)?.reserved ?? 0,
       reserved: bound,
-      list: purses.get(run)?.list ?? null,
+      list: budgets.get(run)?.list ?? null,
     })),
   }
 }
@@ -324,10 +343,10 @@ function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tas
  * True if concurrent purchases and settlements can't invalidate the decision: everything was granted, and nothing is
  * scarce.
  */
-function isSteady({ admission, books, costs, rules }: Decision): boolean {
-  const { grants, rest, spentRuns } = admission
+function isSteady({ admission, books, costs, rules }: DecidedAdmission): boolean {
+  const { grants, deferral, spentRuns } = admission
   return (
-    rest.kind === 'none' &&
+    deferral.kind === 'none' &&
     spentRuns.length === 0 &&
     rules.dailyBudget === null &&
     rules.monthlyBudget === null &&

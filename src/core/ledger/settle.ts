@@ -8,7 +8,7 @@ import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
 import { type Account, constants, type BalanceReading, type ReportedBalances } from './account.ts'
 import { type AccountRow, type Books, type Reservation, takeAccount } from './books.ts'
-import { type Cost, type Costs, hear, type Heard } from './prices.ts'
+import { type Cost, type Costs, addCost, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
 /** Builds an account from its row. */
@@ -18,8 +18,8 @@ export function accountOf(row: AccountRow): Account {
     usedTotal: row.used_total,
     seen: toReading(row),
     spentSince: row.spent_since,
-    told: toReported(row.told_seq, row.told_least, row.told_untold),
-    toldNext: toReported(row.next_told_seq, row.next_told_least, row.next_told_untold),
+    reported: toReported(row.told_seq, row.told_least, row.told_untold),
+    reportedNext: toReported(row.next_told_seq, row.next_told_least, row.next_told_untold),
     reserved: row.reserved,
     inFlight: row.in_flight,
     uncertain: row.uncertain,
@@ -191,7 +191,7 @@ export interface Change {
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
   readonly untold: number
-  readonly prices: ReadonlyMap<string, Heard>
+  readonly prices: ReadonlyMap<string, ReportedCosts>
   readonly refusedKeys: readonly string[]
   readonly noCredit: { readonly seq: number; readonly startedAt: number } | null
   readonly slowDown: SlowDown | null
@@ -229,16 +229,16 @@ const nothing: Change = {
 
 /** Adds up the effect on the books of calls that ended and their signals. */
 export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
-  const prices = new Map<string, Heard>()
+  const prices = new Map<string, ReportedCosts>()
   for (const { class: name, was, now } of outcomes) {
     const price = now.kind === 'settled' && now.priced ? now.used : null
-    prices.set(name, hear(prices.get(name), price, was === 'in_flight'))
+    prices.set(name, addCost(prices.get(name), price, was === 'in_flight'))
   }
   const booked = outcomes.reduce(
     (change, outcome) => book(release(change, outcome), outcome),
     nothing,
   )
-  return signals.reduce(heed, { ...booked, prices })
+  return signals.reduce(applySignal, { ...booked, prices })
 }
 
 /** Releases the reservation of the call. */
@@ -294,7 +294,7 @@ function balanceOf(
   }
 }
 
-function heed(change: Change, signal: Signal): Change {
+function applySignal(change: Change, signal: Signal): Change {
   switch (signal.kind) {
     case 'welcome':
       return { ...change, welcome: true }
@@ -375,7 +375,7 @@ export async function readCalls(
 }
 
 /** Nulls are left out of the document: most calls end without an error, and Postgres parses everything sent to it. */
-type Said<T> = T | null | undefined
+type Optional<T> = T | null | undefined
 
 /** Document describing a settlement: the rows to write, and the row versions they are based on. */
 export interface Settlement {
@@ -417,30 +417,30 @@ export interface Settlement {
   readonly calls: readonly {
     id: number
     /** The row as it was read. If it has changed, the settlement is computed again. */
-    mark: Said<string>
-    was: Said<string>
+    mark: Optional<string>
+    was: Optional<string>
     was_washed: boolean
     bound: number
     outcome: string
-    http_status: Said<number>
-    credits_used: Said<number>
-    credits_remaining: Said<number>
+    http_status: Optional<number>
+    credits_used: Optional<number>
+    credits_remaining: Optional<number>
     /** True if its answer reported no price. */
     estimated?: boolean | undefined
-    error_code: Said<string>
-    error_message: Said<string>
+    error_code: Optional<string>
+    error_message: Optional<string>
   }[]
   readonly tasks: readonly {
     id: number
     version: string
     state: string
-    search_id: Said<number>
+    search_id: Optional<number>
     attempts: number
     ambiguous: number
     deaths: number
-    wait_ms: Said<number>
-    error_code: Said<string>
-    error_message: Said<string>
+    wait_ms: Optional<number>
+    error_code: Optional<string>
+    error_message: Optional<string>
   }[]
   readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }
@@ -491,8 +491,8 @@ export async function saveSettlement(
 }
 
 /** Result of recording a batch of calls. */
-interface Recording {
-  readonly recorded: readonly Recorded[]
+interface SettledBatch {
+  readonly recorded: readonly SettledCall[]
   /** Entries of calls unknown to this database: it was restored, or is a different one. */
   readonly strangers: readonly Entry[]
 }
@@ -504,35 +504,35 @@ const mostTries = 5
  * Records answers, credits and task states in one transaction, so that a received answer is never bought again. The
  * effects are computed without locks, and written only if the calls have not changed since they were read.
  */
-export async function record(
+export async function settleCalls(
   db: Database,
-  clerk: Clerk,
+  rules: SettlementRules,
   entries: readonly Entry[],
-): Promise<Recording> {
+): Promise<SettledBatch> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await recordOnce(db, clerk, entries)
+      return await settleOnce(db, rules, entries)
     } catch (error) {
       if (codeOf(error) !== booksChanged || tries === mostTries) throw error
     }
   }
 }
 
-async function recordOnce(
+async function settleOnce(
   db: Database,
-  clerk: Clerk,
+  rules: SettlementRules,
   entries: readonly Entry[],
-): Promise<Recording> {
+): Promise<SettledBatch> {
   const ids = entries.map(({ call }) => call.id)
   const { known, matched, strangers } = matchEntries(
     entries,
-    await readCalls(db, clerk.account, ids),
+    await readCalls(db, rules.account, ids),
   )
   const jitter = Math.random()
-  const changes = judgeTasks(matched, { rebuy: clerk.rebuy, jitter })
+  const changes = judgeTasks(matched, { rebuy: rules.rebuy, jitter })
   if (matched.length > 0) {
     const answers = matched.flatMap(({ entry }) => (entry.answer === null ? [] : [entry.answer]))
-    await saveSettlement(db, settlementOf(clerk, { matched, changes, jitter }), storing(answers))
+    await saveSettlement(db, settlementOf(rules, { matched, changes, jitter }), storing(answers))
   }
   return {
     recorded: known.map(({ call }) => ({
@@ -572,7 +572,7 @@ export interface Entry {
 }
 
 /** The account whose books are written, and the rules for it. */
-export interface Clerk {
+export interface SettlementRules {
   readonly account: number
   /** Fingerprint of the key in use; changes if the key file is replaced. */
   key: string
@@ -581,7 +581,7 @@ export interface Clerk {
 }
 
 /** State of the task of a call after it was recorded. */
-export interface Recorded {
+export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
@@ -617,7 +617,7 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   const ours = new Set(known.map(({ entry }) => entry))
   return {
     known,
-    matched: estimatePrices(once(known.filter(tellsMore))),
+    matched: estimatePrices(once(known.filter(addsInformation))),
     strangers: entries.filter((entry) => !ours.has(entry)),
   }
 }
@@ -628,7 +628,7 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 }
 
 /** False for an answer recorded before (delivered twice, or replayed from a file). */
-function tellsMore({ entry, call }: Matched): boolean {
+function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
   // The call was given up: only an answer or its price counts now. Learning that it was never sent comes too late: its
   // try was counted, and the credits held for it are written off like any others.
@@ -641,10 +641,10 @@ function tellsMore({ entry, call }: Matched): boolean {
  * others. Before any balance is known, the estimate is the reservation.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
-  const told = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
+  const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
   const known = ended[0]?.call.least_told ?? null
   const billed = ended.reduce((sum, { entry }) => sum + (entry.creditsUsed ?? 0), 0)
-  let fall = known === null ? null : Math.max(0, known - Math.min(known, ...told) - billed)
+  let fall = known === null ? null : Math.max(0, known - Math.min(known, ...reported) - billed)
   let left = ended.filter(({ entry }) => isUnbilled(entry.ending)).length
   if (left === 0) return [...ended]
   return ended.map(({ entry, call }) => {
@@ -718,7 +718,7 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
 
 /** Builds the document that settles finished calls. */
 export function settlementOf(
-  { account, key, floor }: Clerk,
+  { account, key, floor }: SettlementRules,
   {
     matched,
     changes,
@@ -738,7 +738,7 @@ export function settlementOf(
     stops: stopsOf(matched),
     calls: matched.map(callRow),
     tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),
-    runs: purses(matched),
+    runs: runChanges(matched),
   }
 }
 
@@ -788,7 +788,9 @@ function taskRow(
   }
 }
 
-function purses(matched: readonly Matched[]): { run: number; spent: number; reserved: number }[] {
+function runChanges(
+  matched: readonly Matched[],
+): { run: number; spent: number; reserved: number }[] {
   const sums = new Map<number, { run: number; spent: number; reserved: number }>()
   for (const { entry, call } of matched) {
     const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, reserved: 0 }
@@ -807,12 +809,12 @@ function purses(matched: readonly Matched[]): { run: number; spent: number; rese
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry
-  const told = [
+  const reported = [
     { reason: 'auth', entry: first((signal) => signal === 'key_refused') },
     { reason: 'credit_floor', entry: first((signal) => signal === 'no_credit') },
     { reason: 'rate', entry: first((signal) => typeof signal === 'object' && signal !== null) },
   ]
-  return told.flatMap(({ reason, entry }) =>
+  return reported.flatMap(({ reason, entry }) =>
     entry === undefined ? [] : [{ reason, detail: sentence(entry) }],
   )
 }

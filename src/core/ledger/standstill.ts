@@ -5,7 +5,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
 /** Stop that ends a drain, according to the database; null if none applies to this key and floor. */
-export async function standingStop(
+export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
 ): Promise<'credit_floor' | 'budget' | 'auth' | null> {

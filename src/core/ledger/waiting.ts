@@ -162,7 +162,7 @@ export interface WaitingTask {
   readonly spent: number
   readonly reserved: number
   /** Budget of the list for the month of the run; null if the list has none. */
-  readonly list: ListPurse | null
+  readonly list: ListBudgetUse | null
   /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
   readonly due: boolean
@@ -173,14 +173,14 @@ export interface WaitingTask {
 }
 
 /** A budget shared by the runs of one list and one month. */
-export interface ListPurse {
+export interface ListBudgetUse {
   readonly key: string
   readonly budget: number
   readonly spent: number
   readonly reserved: number
 }
 
-interface WantedTasks {
+interface WaitingOrder {
   readonly account: number
   readonly worker: number
   readonly tasks: readonly number[]
@@ -189,7 +189,7 @@ interface WantedTasks {
 }
 
 // A list's spending is stored only as the sums of its runs.
-const listPurse = sql`
+const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
       'key', l.id || ' ' || to_char(r.run_date, 'YYYY-MM'),
@@ -230,7 +230,7 @@ type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly i
  * Reads the tasks to be bought; no row is locked. One statement reads lease and tasks, so both are from the same
  * moment.
  */
-export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
+export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`
     select
       (
@@ -254,7 +254,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
         r.budget,
         r.spent,
         r.reserved,
-        ${listPurse} as list,
+        ${listBudget} as list,
         r.max_age_ms,
         t.not_before is null or t.not_before <= clock_timestamp() as due,
         ${isBusy} as busy,

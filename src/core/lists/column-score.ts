@@ -10,7 +10,7 @@ const things: readonly (readonly [string, RegExp])[] = [
     /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,
   ],
   ['prices', /^(?:[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£¥]|EUR|USD|GBP))$/],
-  ['addresses of machines', /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?$/],
+  ['IP addresses', /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?$/],
   ['telephone numbers', /^(?:\+|00|\()(?:[\s()./-]*\d){7,15}$/],
 ]
 

@@ -18,23 +18,25 @@ import {
   tryOut,
   typedDelimiter,
   wantedDelimiters,
-  type Wishes,
+  type ListOptions,
 } from './trial.ts'
 
 /** Detects delimiter and header from the first lines of a list; rejects ambiguous ones instead of guessing. */
-export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialect {
-  const trials = wantedDelimiters(wishes.delimiter).map((delimiter) =>
-    tryOut(head, delimiter, wishes),
+export function findDialect(head: Buffer, shown: string, options: ListOptions): Dialect {
+  const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
+    tryOut(head, delimiter, options),
   )
   const dialect =
-    wishes.header === false ? withoutNames(trials, shown, wishes) : findNames(trials, shown, wishes)
+    options.header === false
+      ? withoutNames(trials, shown, options)
+      : findNames(trials, shown, options)
   const { delimiter, header, columns } = dialect
-  const found = mapColumns(columns, header, { ...wishes, shown })
+  const found = mapColumns(columns, header, { ...options, shown })
   const trial = trials.find((one) => one.delimiter === delimiter)
   if (trial !== undefined) refuseSegments(trial, shown, { header, columns: found })
   const plain = delimiter === null && header.length === 0
-  const free = wishes.header !== false && wishes.delimiter === undefined
-  if (plain && free && wishes.column === undefined) refuseUnlikelyPlain(head, shown)
+  const free = options.header !== false && options.delimiter === undefined
+  if (plain && free && options.column === undefined) refuseUnlikelyPlain(head, shown)
   return { ...dialect, columns: found }
 }
 
@@ -60,8 +62,8 @@ function refuseSegments(
 
 const deviceNames: ReadonlySet<string> = new Set(['', ...devices])
 
-function findNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
-  const candidates = trials.flatMap((trial) => findHeader(trial, shown, wishes) ?? [])
+function findNames(trials: readonly Trial[], shown: string, options: ListOptions): Dialect {
+  const candidates = trials.flatMap((trial) => findHeader(trial, shown, options) ?? [])
   const wide = candidates.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined) {
@@ -71,8 +73,8 @@ function findNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dia
   }
   const [narrow] = candidates
   if (narrow?.clear === false) throw unclearHeader(shown, narrow)
-  if (narrow !== undefined) return singleColumn(narrow, trials, { shown, wishes })
-  return withoutHeader(trials, shown, wishes)
+  if (narrow !== undefined) return singleColumn(narrow, trials, { shown, options })
+  return withoutHeader(trials, shown, options)
 }
 
 function dialectOf({ trial, at, columns }: Candidate): Dialect {
@@ -95,14 +97,14 @@ function unclear(shown: string, one: Candidate, other: Candidate): Misuse {
 function singleColumn(
   narrow: Candidate,
   trials: readonly Trial[],
-  { shown, wishes }: { shown: string; wishes: Wishes },
+  { shown, options }: { shown: string; options: ListOptions },
 ): Dialect {
-  const plain = wishes.delimiter === undefined ? tryNone(trials) : narrow.trial
+  const plain = options.delimiter === undefined ? tryNone(trials) : narrow.trial
   const from = narrow.trial.lines[narrow.at] ?? 0
   const divided = trials.find((trial) =>
     dividesRows(trial, { afterLine: from, least: 1, share: 0.8 }),
   )
-  if (divided !== undefined && wishes.delimiter === undefined) {
+  if (divided !== undefined && options.delimiter === undefined) {
     throw new Misuse(
       `${shown}:${from}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
     )
@@ -122,13 +124,13 @@ function tryNone(trials: readonly Trial[]): Trial {
 }
 
 /** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
-function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
+function withoutHeader(trials: readonly Trial[], shown: string, options: ListOptions): Dialect {
   const divided = trials.filter((trial) =>
     dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
   )
   const tables = divided.length > 0 ? divided : trials.filter(({ records }) => isReport(records))
   const [table, another] = tables
-  const number = columnNumber(wishes.column)
+  const number = columnNumber(options.column)
   if (number !== undefined && table !== undefined && another === undefined) {
     const width = mostCommonWidth(table.records.filter((cells) => !isBlank(cells)))
     if (number >= width) {
@@ -140,7 +142,7 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
     const columns = plainColumns(number, width)
     return { delimiter: table.delimiter, headerLine: null, header: [], columns }
   }
-  const { column, delimiter } = wishes
+  const { column, delimiter } = options
   if (table !== undefined || (column !== undefined && number !== 0)) {
     const trial = table ?? trials[0] ?? tryNone(trials)
     throw noQueryColumn(shown, trial, { column, severalFit: another !== undefined })
@@ -150,7 +152,7 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
-function withoutNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
+function withoutNames(trials: readonly Trial[], shown: string, options: ListOptions): Dialect {
   const divided = trials.filter((trial) =>
     dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
   )
@@ -163,9 +165,9 @@ function withoutNames(trials: readonly Trial[], shown: string, wishes: Wishes): 
   const trial = table ?? trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
   const rows = trial.records.filter((cells) => !isBlank(cells))
-  const cut = table !== undefined || wishes.delimiter !== undefined
+  const cut = table !== undefined || options.delimiter !== undefined
   const width = cut ? Math.max(1, mostCommonWidth(rows)) : 1
-  const query = columnOf(wishes.column, { shown, width, first: rows[0] ?? [] })
+  const query = columnOf(options.column, { shown, width, first: rows[0] ?? [] })
   return {
     delimiter: trial.delimiter,
     headerLine: null,

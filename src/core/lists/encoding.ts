@@ -100,7 +100,7 @@ function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): 
   if (marked === undefined || marked === label) return label
   if (wideMark(marked) === undefined && wideMark(label) === undefined) return label
   throw new Misuse(
-    `expected --encoding to say what the mark at the beginning of the file says, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
+    `expected --encoding to say what the byte order mark of the file says, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
   )
 }
 
@@ -113,7 +113,7 @@ function canonicalLabel(name: string): string {
     return new TextDecoder(name).encoding
   } catch {
     throw new Misuse(
-      `expected an encoding that is known here, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
+      `expected a known encoding, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
     )
   }
 }
@@ -300,7 +300,7 @@ class Other {
     } catch (cause) {
       if (this.#label.startsWith('utf-16')) this.#refuseHalf(chunk)
       throw new Misuse(
-        `${this.#shown}: expected ${this.#label} to the end, got bytes that are none between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.#line}; name the encoding with --encoding, or save the file as UTF-8`,
+        `${this.#shown}: expected ${this.#label} to the end, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.#line}; name the encoding with --encoding, or save the file as UTF-8`,
         { cause },
       )
     }

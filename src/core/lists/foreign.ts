@@ -23,13 +23,13 @@ const formats: readonly Format[] = [
     first: /^version https:\/\/git-lfs\./,
     advice: 'fetch the file itself: git lfs pull',
   },
-  { name: 'a difference of two files', first: /^(?:diff --git |--- \S+|Index: \S)/ },
+  { name: 'a diff', first: /^(?:diff --git |--- \S+|Index: \S)/ },
   {
-    name: 'two versions of a file with marks of a merge',
+    name: 'a file with merge conflict markers',
     any: /^(?:<{7}|>{7})(?: |$)/,
     advice: 'resolve the conflict first',
   },
-  { name: 'the log of a server', most: /"(?:GET|POST|HEAD|PUT|PATCH|DELETE|OPTIONS) \S/ },
+  { name: 'a server log', most: /"(?:GET|POST|HEAD|PUT|PATCH|DELETE|OPTIONS) \S/ },
   { name: 'RTF', first: /^\{\\rtf/ },
   { name: 'a PDF', first: /^%PDF-/ },
   { name: 'a key or certificate', first: /^-----BEGIN / },
@@ -65,18 +65,18 @@ export function isComment(line: string): boolean {
 const looked = 400
 
 /** Flags that allow lines with more than a query. */
-interface LineWishes {
+interface LineOptions {
   readonly numbering?: 'keep' | 'strip' | undefined
   readonly comments?: 'keep' | 'skip' | undefined
 }
 
 /** Rejects text that is not a list of queries, unless flags say that each line is one. */
-export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): void {
+export function refuseForeign(head: Buffer, shown: string, options: LineOptions): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
   const got = (what: string): string =>
     `expected a list of queries in ${shown}, got ${what} (it begins with ${show(first)})`
-  if (wishes.numbering === undefined && isNumbered(lines)) {
+  if (options.numbering === undefined && isNumbered(lines)) {
     throw new Misuse(
       `${got('a list with numbers or bullets')}; type --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
     )
@@ -85,15 +85,15 @@ export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): 
     ({ first: begins, any, most }) =>
       begins?.test(first.trimStart()) === true ||
       (any !== undefined && lines.some((line) => any.test(line))) ||
-      (wishes.numbering === undefined && isMost(lines, most)),
+      (options.numbering === undefined && isMost(lines, most)),
   )
   if (found !== undefined || isJson(first)) {
-    const advice = found?.advice ?? 'save the queries as CSV or one to a line'
+    const advice = found?.advice ?? 'save the queries as CSV or one per line'
     throw new Misuse(
-      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or type --delimiter none if each line is one query all the same`,
+      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or type --delimiter none if each line is one query anyway`,
     )
   }
-  const comment = wishes.comments === undefined ? lines.find(isComment) : undefined
+  const comment = options.comments === undefined ? lines.find(isComment) : undefined
   if (comment !== undefined) {
     throw new Misuse(
       `expected a list of queries in ${shown}, got ${show(comment)}, which may be a comment; type --comments skip to leave such lines out, or --comments keep if they are queries`,
@@ -101,7 +101,7 @@ export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): 
   }
   if (lines.filter(isBroken).length > lines.length / 10) {
     throw new Misuse(
-      `${got(`letters that were broken by a wrong encoding, such as ${show(lines.find(isBroken) ?? '')}`)}; export the list again as UTF-8, or type --delimiter none if each line is one query all the same`,
+      `${got(`characters broken by a wrong encoding, such as ${show(lines.find(isBroken) ?? '')}`)}; export the list again as UTF-8, or type --delimiter none if each line is one query anyway`,
     )
   }
 }
@@ -140,7 +140,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const plain = 'type --delimiter none if each line is one query'
   if (cells > 2) {
     throw new Misuse(
-      `${shown}:1: expected one query a line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
+      `${shown}:1: expected one query per line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
     )
   }
   const rows = lines.map((line) => /^"([^"]*)"$/.exec(line.trim())?.[1])
@@ -150,7 +150,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   })
   if (inside !== undefined) {
     throw new Misuse(
-      `${shown}:1: expected one query a line, got whole rows inside quotes, such as ${show(first)}; take the quotes around the rows away, or ${plain}`,
+      `${shown}:1: expected one query per line, got whole rows inside quotes, such as ${show(first)}; remove the quotes around the rows, or ${plain}`,
     )
   }
   const things = otherThings(lines)
@@ -166,12 +166,12 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   }
 }
 
-const identifiers = 'numbers of articles, hashes or the like'
+const identifiers = 'article numbers, hashes or the like'
 
 /** Kind of the lines if they are not search queries; undefined for a list of queries. */
 function otherThings(lines: readonly string[]): string | undefined {
   if (lines.filter(looksLikeMail).length * 5 > lines.length)
-    return 'addresses of mail, which are personal data and would go to the search API'
+    return 'email addresses, which are personal data and would go to the search API'
   const found = lines.map(
     (line) => otherThing(line) ?? (isIdentifier(line) ? identifiers : undefined),
   )

@@ -18,7 +18,7 @@ import {
   isProse,
   looksLikeHeader,
   type Trial,
-  type Wishes,
+  type ListOptions,
 } from './trial.ts'
 import { isGap, isNumber } from './values.ts'
 
@@ -47,7 +47,11 @@ interface Place {
 const headerWithin = 30
 
 /** Finds the header in the first lines of a list when split with this delimiter. */
-export function findHeader(trial: Trial, shown: string, wishes: Wishes): Candidate | undefined {
+export function findHeader(
+  trial: Trial,
+  shown: string,
+  options: ListOptions,
+): Candidate | undefined {
   const { records } = trial
   let unclear: Candidate | undefined
   let seen = 0
@@ -58,7 +62,7 @@ export function findHeader(trial: Trial, shown: string, wishes: Wishes): Candida
       continue
     }
     const place = { trial, at, blankBefore, above: widthsAbove(trial, at) }
-    const candidate = candidateAt(place, shown, wishes)
+    const candidate = candidateAt(place, shown, options)
     if (candidate?.clear === true) return candidate
     unclear ??= candidate
     blankBefore = false
@@ -76,19 +80,19 @@ function widthsAbove({ records, lines, broken }: Trial, at: number): number[] {
   ]
 }
 
-function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | undefined {
+function candidateAt(place: Place, shown: string, options: ListOptions): Candidate | undefined {
   const { trial, at, blankBefore, above } = place
-  const number = columnNumber(wishes.column)
-  const named = wishes.column !== undefined && number === undefined
+  const number = columnNumber(options.column)
+  const named = options.column !== undefined && number === undefined
   // With --delimiter none, each line is a query, including the lines above such a "header".
-  const none = trial.delimiter === null && wishes.delimiter !== undefined
+  const none = trial.delimiter === null && options.delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   const cells = trial.records[at] ?? []
-  if (wishes.column === undefined && isTitle(cells)) return titleAt(place)
+  if (options.column === undefined && isTitle(cells)) return titleAt(place)
   if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
   // Names next to figures may be a header or a row, and a column number does not tell which.
   if (number !== undefined && cells.some(isFigure)) return undefined
-  const reading = readHeader(cells, wishes.column)
+  const reading = readHeader(cells, options.column)
   if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'

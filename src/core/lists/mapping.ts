@@ -10,7 +10,7 @@ import {
   plainName,
   show,
 } from './columns.ts'
-import type { Wishes } from './trial.ts'
+import type { ListOptions } from './trial.ts'
 
 const roleWords: Readonly<Record<string, Mapping['role'] | 'query'>> = {
   q: 'query',
@@ -37,7 +37,7 @@ const roleWords: Readonly<Record<string, Mapping['role'] | 'query'>> = {
 }
 
 /** Parses mappings such as `Country=gl`; `Phrase=query` selects the query column. */
-export function readMaps(typed: readonly string[]): Pick<Wishes, 'column' | 'map'> {
+export function readMaps(typed: readonly string[]): Pick<ListOptions, 'column' | 'map'> {
   const map: Mapping[] = []
   let column: string | undefined
   for (const text of typed) {
@@ -65,13 +65,13 @@ export function readMaps(typed: readonly string[]): Pick<Wishes, 'column' | 'map
 export function mapColumns(
   { query, others, ...rest }: Columns,
   header: readonly string[],
-  { shown, map = [], weightColumn }: Wishes & { readonly shown: string },
+  { shown, map = [], weightColumn }: ListOptions & { readonly shown: string },
 ): Columns {
-  const wishes = [...map, ...weightWish(weightColumn)]
+  const mappings = [...map, ...weightMapping(weightColumn)]
   const noWeight = weightColumn?.toLowerCase() === 'none'
-  if (wishes.length === 0 && !noWeight) return { query, others, ...rest }
+  if (mappings.length === 0 && !noWeight) return { query, others, ...rest }
   let found = others.filter(({ role }) => !(noWeight && role === 'weight'))
-  for (const { column, role } of wishes) {
+  for (const { column, role } of mappings) {
     const index = indexOf(column, header, { shown, width: rest.width })
     if (index === query) {
       throw new Misuse(
@@ -92,7 +92,7 @@ function askedFor(role: ListColumn['role']): Pick<ListColumn, 'several' | 'tool'
   return { several: false, asked: true, ...(byName ? { tool: true } : {}) }
 }
 
-function weightWish(name: string | undefined): Mapping[] {
+function weightMapping(name: string | undefined): Mapping[] {
   if (name === undefined || name.toLowerCase() === 'none') return []
   return [{ column: name, role: 'weight' }]
 }

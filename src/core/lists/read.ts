@@ -106,7 +106,7 @@ function mailNotice(
 ): readonly string[] {
   const mails = rows.filter((cells) => looksLikeMail(cells[query] ?? '')).length
   if (mails === 0) return []
-  const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an address' : 'are addresses'} of mail`
+  const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an email address' : 'are email addresses'}`
   return [`${lines}: personal data would go to the search API`]
 }
 
@@ -123,7 +123,7 @@ function rowsBelow(
 function nothingIn(shown: string, whole: boolean): Misuse {
   const found = whole
     ? 'an empty file; put one query on each line'
-    : `blank lines only in its first ${headSize / 1024} KiB; take them out`
+    : `blank lines only in its first ${headSize / 1024} KiB; remove them`
   return new Misuse(`expected queries in ${shown}, got ${found}`)
 }
 
@@ -153,7 +153,7 @@ function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
   return new Misuse(
-    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines read right, type --encoding ${label}, else another --encoding:\n${sample}`,
+    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines look right, type --encoding ${label}, else another --encoding:\n${sample}`,
   )
 }
 

@@ -15,7 +15,7 @@ import { mapColumns } from './mapping.ts'
 import { Cutter, linesOf, type LineTexts } from './records.ts'
 import { contentOf, type ListedQuery, type Rejection, type RowOptions, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
-import type { Wishes } from './trial.ts'
+import type { ListOptions } from './trial.ts'
 import { type DecimalSign, isNumber } from './values.ts'
 
 /** A piece of a list: results of its lines, in order. */
@@ -28,11 +28,11 @@ export interface ListPiece {
   readonly line: number
 }
 
-type RowWishes = Omit<RowOptions, 'columns' | 'verdict'> &
-  Wishes & { readonly decimal?: DecimalSign | undefined }
+type RowReadOptions = Omit<RowOptions, 'columns' | 'verdict'> &
+  ListOptions & { readonly decimal?: DecimalSign | undefined }
 
 /** Options for reading a list, from a user or a schedule. */
-export interface ReadOptions extends RowWishes {
+export interface ReadOptions extends RowReadOptions {
   readonly encoding?: string | undefined
   /** Number of lines to skip at the start. */
   readonly skip?: number | undefined
@@ -69,7 +69,7 @@ export class Reader {
   readonly headersAgain: number[] = []
   readonly survey: Survey
   readonly #cutter: Cutter
-  readonly #options: RowWishes
+  readonly #options: RowReadOptions
   readonly #known: Known
   readonly #headers: Headers
   #columns: Columns
@@ -77,7 +77,7 @@ export class Reader {
   #blankBefore = false
   #line = 0
 
-  constructor(known: Known, options: RowWishes) {
+  constructor(known: Known, options: RowReadOptions) {
     const { shown, dialect, verdict } = known
     const { columns, delimiter } = dialect
     this.#known = known
@@ -178,16 +178,16 @@ const mark = 0xfeff
  */
 class Headers {
   readonly #shown: string
-  readonly #wishes: Wishes
+  readonly #listOptions: ListOptions
   readonly #wanted: string | undefined
   readonly #known: Header[]
   readonly #names: ReadonlySet<string>
   #now: Header
 
-  constructor(shown: string, { header, columns }: Header, wishes: Wishes) {
+  constructor(shown: string, { header, columns }: Header, options: ListOptions) {
     this.#shown = shown
-    this.#wishes = wishes
-    this.#wanted = wishes.column
+    this.#listOptions = options
+    this.#wanted = options.column
     this.#now = { header: withoutMark(header), columns }
     this.#known = header.length === 0 ? [] : [this.#now]
     this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
@@ -202,7 +202,7 @@ class Headers {
       if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
       if (begins || bare.length > 1) return this.#begin(known)
     }
-    if (!begins || this.#wishes.header === false) return 'row'
+    if (!begins || this.#listOptions.header === false) return 'row'
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
@@ -235,7 +235,7 @@ class Headers {
     }
     const reading = readHeader(cells, this.#wanted)
     if (reading.kind !== 'columns') throw this.#refuse(filled, line)
-    const columns = mapColumns(reading.columns, cells, { ...this.#wishes, shown: this.#shown })
+    const columns = mapColumns(reading.columns, cells, { ...this.#listOptions, shown: this.#shown })
     const header = { header: cells, columns }
     this.#known.push(header)
     return this.#begin(header)

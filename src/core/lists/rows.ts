@@ -107,7 +107,7 @@ export class Rows {
     const own = numbering === 'strip' ? stripNumbering(given ?? '') : (given ?? '')
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
-    if (columns.width > 2 && isTotal(text.value)) return 'a total of the lines above, no query'
+    if (columns.width > 2 && isTotal(text.value)) return 'a total of the lines above, not a query'
     const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
@@ -342,7 +342,7 @@ function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return
   throw new Misuse(
-    `expected at most ${mostOfOne} queries for each line, got ${each} by the places, languages, countries, nums and devices that hold for the whole list; name fewer of them`,
+    `expected at most ${mostOfOne} queries for each line, got ${each} by the places, languages, countries, nums and devices that are given for the whole list; give fewer`,
   )
 }
 

@@ -73,8 +73,7 @@ export class Survey {
       const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
       if (decimal !== null) decimals.set(column.index, decimal)
       else if (enough) {
-        const why =
-          'numbers such as 1.200 that may be read in two ways; type --decimal point or --decimal comma'
+        const why = 'ambiguous numbers such as 1.200; type --decimal point or --decimal comma'
         ignored.set(column.index, why)
       }
     }
@@ -115,14 +114,14 @@ function fits({ column: { role }, last }: Tally, cell: string): boolean {
 
 const kinds: Partial<Record<ListColumn['role'], string>> = {
   priority: 'priority from 1 to 9',
-  every: 'interval that is known',
-  max_age: 'duration that is known',
+  every: 'known interval',
+  max_age: 'known duration',
   location: 'name of a place',
 }
 
 function reasonOf({ role }: ListColumn, misfit: string): string {
   if (role === 'num') return 'its numbers count the rows'
-  return `${misfit} is no ${kinds[role] ?? 'number'}`
+  return `${misfit} is not a ${kinds[role] ?? 'number'}`
 }
 
 /** Surveys the first rows of a list. */

@@ -59,7 +59,7 @@ function refuseOthers(found: Stats, shown: string): void {
   const got = found.isDirectory()
     ? folder
     : found.isFIFO()
-      ? `a pipe; hand it over as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
+      ? `a pipe; pass it as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
       : 'a device; name a CSV file'
   throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
 }

@@ -7,7 +7,7 @@ import { Cutter } from './records.ts'
 import { isGap, isNumber } from './values.ts'
 
 /** Flags about header and columns. */
-export interface Wishes {
+export interface ListOptions {
   readonly delimiter?: string | undefined
   readonly column?: string | undefined
   /** False: the first line is an ordinary row. */
@@ -39,13 +39,13 @@ const delimiterNames: Readonly<Record<string, string>> = {
 }
 
 /** Delimiters to try: the typed one, or all common ones. */
-export function wantedDelimiters(wish: string | undefined): readonly (string | null)[] {
-  if (wish === undefined) return [...delimiters, null]
-  if (wish.toLowerCase() === 'none') return [null]
-  const delimiter = delimiterNames[wish.toLowerCase()] ?? wish
+export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
+  if (typed === undefined) return [...delimiters, null]
+  if (typed.toLowerCase() === 'none') return [null]
+  const delimiter = delimiterNames[typed.toLowerCase()] ?? typed
   if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
   throw new Misuse(
-    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(wish)}`,
+    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(typed)}`,
   )
 }
 
@@ -59,7 +59,7 @@ export function typedDelimiter(delimiter: string | null): string {
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
-  { comments }: Pick<Wishes, 'comments'> = {},
+  { comments }: Pick<ListOptions, 'comments'> = {},
 ): Trial {
   const { cells, lines, broken } = new Cutter(delimiter, '').push(head, true)
   const order = [...lines.keys()]

@@ -71,16 +71,14 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
   if (text.length * 9 > longestSent && sentLength(text) > longestSent) {
-    return bad(
-      `query longer than ${longestSent} characters as an address spells it, though not than ${longestText} of its own`,
-    )
+    return bad(`query longer than ${longestSent} characters when URL-encoded`)
   }
   if (formulas === 'keep') return good(text)
   if (text.startsWith('=') && formula.test(text)) return bad('a formula instead of a query')
   if (text.startsWith('#') && sheetError.test(text))
-    return bad('an error of a spreadsheet instead of a query')
+    return bad('a spreadsheet error instead of a query')
   if (sheetDate.test(text)) return bad('a date instead of a query')
-  if (broken.test(text)) return bad('letters that were broken by a wrong encoding')
+  if (broken.test(text)) return bad('characters broken by a wrong encoding')
   return good(text)
 }
 
@@ -107,7 +105,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   if (text === '') return good(null)
   if (text.length > longestName) return bad(`hl longer than ${longestName} characters`)
   if (/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(text)) return good(text)
-  return bad('hl is no language code such as "de" or "pt-BR"')
+  return bad('hl is not a language code such as "de" or "pt-BR"')
 }
 
 /** Checks a country code such as `us`, in any case; the API rejects three-letter codes. */
@@ -115,21 +113,21 @@ export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
   if (/^[A-Za-z]{2}$/.test(text)) return good(text)
-  return bad('gl is no country code of two letters such as "us"')
+  return bad('gl is not a two-letter country code such as "us"')
 }
 
 /** A language as named by tools; a gap means none. */
 export function knownLanguage(given: string): Checked<string | null> {
   const code = languageCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('hl is no language that is known by its code or name')
+  return bad('hl is not a known language code or name')
 }
 
 /** A country as named by tools; a gap means none. */
 export function knownCountry(given: string): Checked<string | null> {
   const code = countryCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('gl is no country that is known by its code or name')
+  return bad('gl is not a known country code or name')
 }
 
 /** Checks the number of results. */
@@ -138,7 +136,7 @@ export function checkNum(given: string): Checked<number> {
   if (text === '') return good(defaultNum)
   const num = Number(text)
   if (/^\d{1,3}$/.test(text) && num >= 1 && num <= 100) return good(num)
-  return bad('num is no whole number from 1 to 100')
+  return bad('num is not a whole number from 1 to 100')
 }
 
 // Names used by advertising accounts, search consoles and people.
@@ -175,7 +173,7 @@ export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
   const device = devices.find((name) => name === text) ?? deviceWords.get(text)
-  return device === undefined ? bad(`device is none of ${devices.join(', ')}`) : good(device)
+  return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
 /** Checks a priority: 1 is bought first, 9 last. */
@@ -188,13 +186,13 @@ export function checkPriority(given: string): Checked<number> {
   if (/^\d$/.test(text) && priority >= priorities.first && priority <= priorities.last) {
     return good(priority)
   }
-  return bad(`priority is no whole number from ${priorities.first} to ${priorities.last}`)
+  return bad(`priority is not a whole number from ${priorities.first} to ${priorities.last}`)
 }
 
 /** Checks a weight, in the number format of its column. */
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
-  return value === undefined ? bad('weight is no number from 0 up') : good(value)
+  return value === undefined ? bad('weight is not a number of at least 0') : good(value)
 }
 
 /** Checks a target page, and normalizes its address as browsers do, to match the addresses it is compared with. */
@@ -459,7 +457,7 @@ export function checkEvery(given: string): Checked<number | null> {
   const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
   const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
   if (days >= 1 && days <= longestDays) return { ok: true, value: days }
-  return { ok: false, reason: 'every is no interval such as "3d", "weekly" or "monthly"' }
+  return { ok: false, reason: 'every is not an interval such as "3d", "weekly" or "monthly"' }
 }
 
 /** Checks a maximum age of an answer. */
@@ -467,7 +465,7 @@ export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return { ok: true, value: null }
   const value = readDuration(given)
   if (value !== null) return { ok: true, value }
-  return { ok: false, reason: 'max_age is no duration such as "12h" or "7d"' }
+  return { ok: false, reason: 'max_age is not a duration such as "12h" or "7d"' }
 }
 
 /** Reads the columns `every` and `max_age` of a row. */

@@ -9,17 +9,17 @@ import { endRuns } from './judge.ts'
 
 export type AfterRuns = (
   mill: Pick<Mill, 'db' | 'databaseUrl'>,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ) => Promise<void>
 
 /** Closes and judges finished runs; the default if no other function is given. */
-export const closeAndJudge: AfterRuns = ({ db }, tell) => endRuns(db, tell)
+export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /**
  * Adds up the next day whose runs have ended. A large day takes seconds, so this must not delay a list's end or be
  * mistaken for an unreachable database.
  */
-export const addUpDay: AfterRuns = async (mill, tell) => {
+export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
   await besideWork(mill, async (db) => {
     try {
@@ -27,7 +27,7 @@ export const addUpDay: AfterRuns = async (mill, tell) => {
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
       // Without its sums, a day is read answer by answer, which is only slower.
-      tell(`a day was not added up: ${scrubbedReason(error)}`)
+      report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
     }
   })
 }

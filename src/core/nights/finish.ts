@@ -18,7 +18,7 @@ const keywordBasis = sql<string>`analysis.keyword_basis()`
 interface FinishOptions {
   readonly since?: string | undefined
   /** Called for each stored day, with the number of days left. */
-  readonly tell?: (day: string, left: number) => void
+  readonly report?: (day: string, left: number) => void
   /** If aborted, the current day is the last. */
   readonly signal?: AbortSignal
 }
@@ -30,7 +30,7 @@ interface FinishOptions {
 export async function finishDays(
   db: Database,
   most = Infinity,
-  { since, tell, signal }: FinishOptions = {},
+  { since, report, signal }: FinishOptions = {},
 ): Promise<number> {
   await throwAway(db)
   let kept = 0
@@ -48,7 +48,7 @@ export async function finishDays(
       break
     }
     kept += 1
-    tell?.(day, days.length - nth - 1)
+    report?.(day, days.length - nth - 1)
   }
   await keepKeywords(db, { most, signal })
   return kept

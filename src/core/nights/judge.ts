@@ -26,17 +26,17 @@ import {
 import { saveJudgement } from './quarantine.ts'
 
 /** Closes and judges runs without open tasks, and reports unusual ones. */
-export async function endRuns(db: Database, tell: (line: string) => void): Promise<void> {
+export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
   // One at a time, because each run is compared with earlier ones, which may have been judged just now.
-  for (const run of await readEnded(db)) await judgeEnded(db, run, tell)
+  for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
 /** Judges one run by the rules and by people's decisions, and stores the result. */
 export async function judgeEnded(
   db: Database,
   run: EndedRun,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<void> {
   const night = await readNight(db, run.id)
   const { reasons, remarks, quarantined } = await saveJudgement(
@@ -46,10 +46,10 @@ export async function judgeEnded(
       : { night, judgement: nothingOdd, evidence: [], doubts: [] },
   )
   const odd = [...reasons, ...remarks].join('; ')
-  if (reasons.length > 0) tell(`run ${run.id} is suspect, and left out of trends: ${odd}`)
-  else if (remarks.length > 0) tell(`run ${run.id} is odd, and shown all the same: ${odd}`)
+  if (reasons.length > 0) report(`run ${run.id} is suspect and left out of trends: ${odd}`)
+  else if (remarks.length > 0) report(`run ${run.id} is odd, but shown: ${odd}`)
   if (reasons.length === 0 && quarantined > 0) {
-    tell(
+    report(
       `${count(quarantined, 'answer')} of run ${run.id} ${quarantined === 1 ? 'is' : 'are'} quarantined: npm run trust -- show --run ${run.id}`,
     )
   }
@@ -165,7 +165,7 @@ export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): r
     const [newer, older] = last
     if (newer === undefined || older === undefined) return [judgedBy(finding)]
     if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
-    const says = `${finding.says}; so it was in the two runs before, and is the usual from now on`
+    const says = `${finding.says}; the two runs before were alike, so this is the new normal`
     return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
   })
 }
@@ -292,7 +292,7 @@ const rules: readonly Rule[] = [
     lasts: ({ turnover, turnover_newest: newest }) => (newest ?? 1) < (turnover ?? 0) / 2,
     each: ({ turnover }) => turnover,
     show: percent,
-    say: (shown) => `the first ten moved by ${shown} of what they could`,
+    say: (shown) => `the first ten results changed by ${shown}`,
   },
   {
     name: 'sameness',

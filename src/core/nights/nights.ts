@@ -387,7 +387,7 @@ export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
 function undecided({ name, cron, zone, known }: Watch, now: Date): Overdue[] {
   const first = cron === null ? null : nextAfter(cron, zone, known)
   if (first === null || first.getTime() + patienceMs > now.getTime()) return []
-  const problem = 'it was due and nobody decided: is the scheduler running? (npm run nightly)'
+  const problem = 'no outcome was recorded: is the scheduler running? (npm run nightly)'
   return [{ schedule: name, dueAt: first, problem }]
 }
 
@@ -395,7 +395,7 @@ function stuck({ name, cron, zone, waiting }: Watch, now: Date): Overdue[] {
   if (cron === null || waiting === null) return []
   const next = nextAfter(cron, zone, waiting)
   if (next === null || next.getTime() + patienceMs > now.getTime()) return []
-  const problem = 'it still waits for an older run although the next one is due as well'
+  const problem = 'it still waits for an older run, and the next night is due'
   return [{ schedule: name, dueAt: waiting, problem }]
 }
 

@@ -38,7 +38,7 @@ export interface SliceQueue {
   /** Delivers due slices now, even if a clock that ran ahead had delayed them; slices in progress are not affected. */
   wake(due: readonly QueuedSlice[]): Promise<void>
   /** Repairs the effects of a worker whose clock ran ahead, as soon as possible. */
-  mend(): Promise<void>
+  repair(): Promise<void>
   /** Counts jobs that are waiting, delayed or in progress. */
   count(): Promise<{ jobs: number; paused: boolean }>
   /** BullMQ's own metrics in Prometheus format. */
@@ -71,7 +71,7 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   return {
     backend: backend.name,
     add,
-    mend: () => backend.undoLeaps(),
+    repair: () => backend.undoLeaps(),
     wake: async (due) => {
       await backend.undoLeaps()
       await add(due)

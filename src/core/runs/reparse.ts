@@ -65,7 +65,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
     if (!reasons.has(reason)) reasons.set(reason, call)
   })
   if (options.json === true) printJson(found)
-  say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and stay as they were`)
+  say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
       `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so there are no rows of it`,
@@ -85,7 +85,7 @@ function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): st
   const more =
     reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} reasons more`] : []
   return [
-    `${count(refused, 'answer')} cannot be stored, only kept; the first call of each reason:`,
+    `${count(refused, 'answer')} cannot be stored yet; the first call for each reason:`,
     ...shown,
     ...more,
   ]
@@ -146,7 +146,7 @@ async function countWrongAnswers(db: Books['db']): Promise<void> {
 }
 
 const strangeApi =
-  'the API that it came from is not known; type the same with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were'
+  'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were'
 
 function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null

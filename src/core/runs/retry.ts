@@ -63,7 +63,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (refused > 0) say(refusedLine(refused))
   if (options.dryRun === true) {
     if (options.json === true) printJson({ tasks, reopened: 0 })
-    say(`${count(tasks, 'task')} would be opened again`)
+    say(`${count(tasks, 'task')} would be reopened`)
     return exits.done
   }
   if (budget !== null) await bindRuns(mill, bound, budget)

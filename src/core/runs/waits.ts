@@ -139,7 +139,7 @@ export interface LiveWorker {
 }
 
 /** Workers with a valid lease, with their calls in flight. */
-export async function readCrew(db: Database): Promise<readonly LiveWorker[]> {
+export async function readLiveWorkers(db: Database): Promise<readonly LiveWorker[]> {
   return db
     .selectFrom('workers')
     .innerJoin('accounts', 'accounts.id', 'workers.account_id')

@@ -27,12 +27,12 @@ export interface NightlyFlags {
 
 /** Features injected into this command; only a job may import all of them. */
 export interface NightlyParts extends SchedulerParts {
-  readonly tellNews: (mill: Mill) => Promise<void>
+  readonly sendNotices: (mill: Mill) => Promise<void>
   readonly desk: StartDeskBeside
 }
 
 type StartDeskBeside = (
-  options: { readonly config: Config; readonly tell: (line: string) => void },
+  options: { readonly config: Config; readonly report: (line: string) => void },
   typed: string | true,
 ) => Promise<{ close(): Promise<void> }>
 
@@ -47,7 +47,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   if (options.once === true) return tickOnce(mill, file, beside)
   // Only a service needs a log and metrics, so the others do not wait for them to load.
   if (options.desk !== undefined) {
-    const opened = await beside.desk({ config, tell: say }, options.desk)
+    const opened = await beside.desk({ config, report: say }, options.desk)
     closers.add('the desk', opened, (open) => open.close())
   }
   return runScheduler(mill, { file, signal, beside })
@@ -82,12 +82,12 @@ function sayOverdue(nights: readonly Overdue[]): Exit {
 }
 
 async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise<Exit> {
-  const scheduler = new Scheduler(mill, { file, tell: say, ...beside })
+  const scheduler = new Scheduler(mill, { file, report: say, ...beside })
   try {
     await scheduler.tick()
   } finally {
     await scheduler.close()
-    await beside.tellNews(mill)
+    await beside.sendNotices(mill)
   }
   await refreshForecast(mill)
   if (!scheduler.usable) return exits.usage
@@ -100,7 +100,7 @@ interface SchedulerParts {
   readonly monitor: (
     mill: Mill,
     watched: {
-      readonly tell: (line: string) => void
+      readonly report: (line: string) => void
       readonly problems: () => readonly string[]
     },
   ) => Promise<{ close(): Promise<void> }>
@@ -113,14 +113,14 @@ async function runScheduler(
 ): Promise<Exit> {
   const { api } = mill.config
   const log = await openLog('nightly', api === null ? [] : [api.key])
-  const tell = (line: string) => log.info(line)
-  const scheduler = new Scheduler(mill, { file, tell, ...beside })
+  const report = (line: string) => log.info(line)
+  const scheduler = new Scheduler(mill, { file, report, ...beside })
   const monitor = await beside.monitor(mill, {
-    tell,
-    problems: () => (scheduler.trouble === null ? [] : ['the last tick was not done']),
+    report,
+    problems: () => (scheduler.trouble === null ? [] : ['the last tick failed']),
   })
   try {
-    await keepTime(mill, scheduler, { signal, tell })
+    await keepTime(mill, scheduler, { signal, report })
   } finally {
     await monitor.close()
   }

@@ -11,7 +11,7 @@ export const graceMs = 5 * 60_000
 // After a long outage, times are decided in batches to keep steps small.
 const portionMs = 7 * dayMs
 
-const nobodyLooked = 'no scheduler was there, or the database was away'
+const nobodyLooked = 'no scheduler was running, or the database was down'
 
 export interface Busy {
   readonly run: number
@@ -96,7 +96,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
         kind: 'record',
         ...past,
         outcome: 'missed',
-        note: `${nobodyLooked}; a newer night counts`,
+        note: `${nobodyLooked}; a newer night runs instead`,
       }
     case 'skip':
       return { kind: 'record', ...past, outcome: 'missed', note: nobodyLooked }
@@ -167,7 +167,7 @@ function wait(night: Due, busy: Busy): NightStep {
 }
 
 function stillGoing(busy: Busy): string {
-  const why = busy.starved ? 'stood still for want of credit' : 'was still going'
+  const why = busy.starved ? 'was stopped for lack of credits' : 'was still in progress'
   return `run ${busy.run} of ${busy.date} ${why}, ${busy.tasks - busy.open} of ${busy.tasks} tasks done`
 }
 

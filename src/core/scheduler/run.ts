@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
 import { count } from '../../base/cli/text.ts'
 import { formatMinute } from '../../base/time/zone.ts'
-import { type ListPlan, planList, queueRun, wishNotice } from '../enqueue/planning.ts'
+import { type ListPlan, planList, queueRun, intervalNotice } from '../enqueue/planning.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
 import { noDefaults } from '../lists/rows.ts'
 import type { Supplier } from '../mill.ts'
@@ -31,7 +31,7 @@ export interface SchedulerContext {
   readonly queue: () => Promise<SliceSink>
   /** For lists with an adaptive cadence; if missing, all of their queries are bought. */
   readonly chooseQueries?: ChooseQueries
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   /** Clock; that of the database, except in tests. */
   readonly now?: () => Promise<Date>
 }
@@ -48,9 +48,9 @@ export async function runNight(
     const { plan, note } = await planNight(context, schedule, step)
     await advance(context.db, schedule.name, step.known)
     const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
-    const told = [planPhrase(plan), ...partNotice(schedule), ...wishNotice(plan)]
+    const told = [planPhrase(plan), ...partNotice(schedule), ...intervalNotice(plan)]
     if (note !== null) told.push(note)
-    context.tell(
+    context.report(
       `${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`,
     )
     await queueRun({ db: context.db }, await context.queue(), plan.run)
@@ -65,7 +65,7 @@ export async function runNight(
       note,
       known,
     })
-    context.tell(`${described(schedule, [night])} failed: ${note}`)
+    context.report(`${described(schedule, [night])} failed: ${note}`)
   }
 }
 
@@ -78,7 +78,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
-    ...(dropped === 0 ? [] : [`${dropped} dropped, as the list no longer holds them`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, since the list no longer has them`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
   ].join(', ')

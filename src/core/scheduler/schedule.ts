@@ -226,7 +226,7 @@ function unknownColumns(names: readonly string[]): string | null {
   const known: readonly string[] = [...columns, ...listWords]
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length === 0) return null
-  return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
+  return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
 }
 
 /** Optional columns of the schedule file that specify how a list is read. */
@@ -456,5 +456,5 @@ export function placeOf(list: string): ListPlace {
 /** If a list's file is missing, its last reading is used; a list that was never read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
-  return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${workplace}, like inputs/keywords.csv`
+  return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`
 }

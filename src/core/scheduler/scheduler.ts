@@ -17,7 +17,7 @@ import { tick } from './tick.ts'
 
 interface SchedulerOptions {
   readonly file: string
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   /** Called when runs have ended; by default, closes and judges them. */
   readonly afterRuns?: AfterRuns
   readonly chooseQueries?: ChooseQueries
@@ -68,7 +68,7 @@ export class Scheduler {
       this.#trouble = null
     } catch (error) {
       this.#trouble = scrubbedReason(error)
-      this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
+      this.#options.report(`the tick failed, the next one tries again: ${this.#trouble}`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -82,19 +82,19 @@ export class Scheduler {
   async #tick(): Promise<void> {
     this.#lastTick = performance.now()
     const { db, supplier, config } = this.#mill
-    const { tell, afterRuns = closeAndJudge, chooseQueries } = this.#options
+    const { report, afterRuns = closeAndJudge, chooseQueries } = this.#options
     const schedules = await this.#load()
     const context: SchedulerContext = {
       db,
       supplier,
       maxAgeMs: config.maxAgeMs,
       queue: () => this.#slices(),
-      tell,
+      report,
       ...(chooseQueries === undefined ? {} : { chooseQueries }),
     }
     await tick(context, schedules)
-    await afterRuns(this.#mill, tell)
-    await addUpDay(this.#mill, tell)
+    await afterRuns(this.#mill, report)
+    await addUpDay(this.#mill, report)
   }
 
   /** Reads the current file, or keeps the previous one if it can't be read. Reports each problem once. */
@@ -103,7 +103,7 @@ export class Scheduler {
     try {
       this.#file = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
       for (const { line, problem } of this.#file.refusals) {
-        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules go on`)
+        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules continue`)
       }
       return this.#file
     } catch (error) {
@@ -116,7 +116,7 @@ export class Scheduler {
   #sayOnce(line: string): void {
     if (this.#said.has(line)) return
     this.#said.add(line)
-    this.#options.tell(line)
+    this.#options.report(line)
   }
 
   #slices(): Promise<SliceSink> {
@@ -142,7 +142,7 @@ type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 
 interface ClockOptions {
   readonly signal: AbortSignal
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   /** Interval at which to check the queue's clock for silence. */
   readonly lookMs?: number
 }
@@ -151,7 +151,7 @@ interface ClockOptions {
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,
-  { signal, tell, lookMs = lookEveryMs }: ClockOptions,
+  { signal, report, lookMs = lookEveryMs }: ClockOptions,
 ): Promise<void> {
   await scheduler.tryTick()
   let clock: Stop | null = await startClock(mill, scheduler)
@@ -160,9 +160,9 @@ export async function keepTime(
       await pause(lookMs, signal)
       if (signal.aborted || scheduler.silentFor < silenceMs) continue
       if (await othersLook(mill)) continue
-      tell('the clock of the queue is silent: it is started again')
+      report('the clock of the queue does not tick: restarting it')
       await clock?.()
-      clock = await tryClock(mill, scheduler, tell)
+      clock = await tryClock(mill, scheduler, report)
       await scheduler.tryTick()
     }
   } finally {
@@ -183,12 +183,12 @@ async function startClock(mill: Mill, scheduler: Ticking): Promise<Stop> {
 async function tryClock(
   mill: Mill,
   scheduler: Ticking,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Stop | null> {
   try {
     return await startClock(mill, scheduler)
   } catch (error) {
-    tell(`the clock of the queue does not start: ${scrubbedReason(error)}`)
+    report(`the clock of the queue does not start: ${scrubbedReason(error)}`)
     return null
   }
 }

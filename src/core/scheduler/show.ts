@@ -40,7 +40,7 @@ function formatSchedule(view: ScheduleView): string {
     ['rules', rulesOf(view)],
     ['next', next.length === 0 ? 'never: the schedule is off' : next.map(minute).join(', ')],
     ['last', describeLastNight(zone, last)],
-    ['recent', latelyOf(view)],
+    ['recent', recentOutcomes(view)],
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })
@@ -58,7 +58,7 @@ function rulesOf({ schedule }: ScheduleView): string {
   return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${part}${shares}`
 }
 
-function latelyOf({ lately }: ScheduleView): string {
+function recentOutcomes({ lately }: ScheduleView): string {
   const counts = Object.entries(lately).map(([outcome, nights]) => `${nights} ${outcome}`)
   return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
 }

@@ -39,7 +39,8 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     }
   }
   if (failures.length === 1) throw failures[0]
-  if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
+  if (failures.length > 1)
+    throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
 /** Stores the schedules of the file; one that is new, changed or re-enabled starts now. */
@@ -96,7 +97,7 @@ async function readStoredSchedules(
     watches.set(name, ahead ? { ...watch, known_until: now } : watch)
     if (!ahead) continue
     await callBack(context.db, name, now)
-    context.tell(
+    context.report(
       `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
     )
   }
@@ -118,7 +119,7 @@ async function closeOld(
   const note = `the schedule was ${what} before a scheduler could decide`
   const outcome = 'missed'
   const missed = await recordNights(context.db, was.name, { nights, outcome, note, known: now })
-  if (missed.length > 0) context.tell(`${described(was, missed)} ${outcome}: ${note}`)
+  if (missed.length > 0) context.report(`${described(was, missed)} ${outcome}: ${note}`)
 }
 
 async function settle(context: SchedulerContext, schedule: Schedule): Promise<void> {
@@ -147,12 +148,14 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
     case 'wait': {
       const outcome = step.kind === 'record' ? step.outcome : null
       await recordNights(context.db, schedule.name, { ...step, outcome })
-      return context.tell(`${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`)
+      return context.report(
+        `${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`,
+      )
     }
     case 'close':
       await cancelRun(context.db, step.busy.run)
       await noteRun(context.db, step.busy.run, step.note)
-      return context.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
+      return context.report(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
     case 'run':
       return runNight(context, schedule, step)
     default:

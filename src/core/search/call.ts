@@ -224,7 +224,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Called right before the first byte is written; aborting here leaves the request unsent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
-      controller.abort(new Error('nobody waits for this call any more'))
+      controller.abort(new Error('the caller no longer waits for this call'))
       return
     }
     if (this.#controller !== null) {
@@ -249,7 +249,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length
     if (this.#size <= bodyCap) return
     this.#end(null, true)
-    this.#controller?.abort(new Error('the body is longer than is kept'))
+    this.#controller?.abort(new Error('the body is longer than the limit'))
   }
 
   onResponseEnd(): void {

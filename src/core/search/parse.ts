@@ -31,12 +31,12 @@ export interface Reading {
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
-const nothingSaid = { success: null, query: null, refusal: { code: null, message: null } } as const
+const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
 /** Reads any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
-  if (read.problem !== null) return { ...nothingSaid, answer: unreadAnswer(read.problem) }
+  if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
   const { success = null, query = null, error } = statementShape.parse(read.fields)
   const refusal = { code: error?.code ?? null, message: error?.message ?? null }
   return { success, query, answer: parseAnswer(read, q), refusal }

@@ -57,7 +57,7 @@ export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verd
 }
 
 /** A body stored as an answer, with its query. */
-interface KeptAnswer {
+interface StoredBody {
   readonly status: number
   readonly body: Buffer
   readonly truncated: boolean
@@ -66,14 +66,14 @@ interface KeptAnswer {
 }
 
 /** Parses a stored answer again, with the same result as `judge` when it arrived. */
-export function rereadAnswer(kept: KeptAnswer): Answer {
+export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
 /** Returns the answer in a reply that counts as one; without rows if it is a rejection or answers a different query. */
 function answerOf(
   { success, query, answer, refusal }: Reading,
-  { status, q, origin }: Pick<KeptAnswer, 'status' | 'q' | 'origin'>,
+  { status, q, origin }: Pick<StoredBody, 'status' | 'q' | 'origin'>,
 ): Answer {
   if (!isAnswer(status, success)) {
     const { code, message } = reasonOf(status, refusal)

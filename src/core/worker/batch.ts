@@ -2,7 +2,12 @@
 
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
-import { type Clerk, type Entry, record, type Recorded } from '../ledger/settle.ts'
+import {
+  type SettlementRules,
+  type Entry,
+  settleCalls,
+  type SettledCall,
+} from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
@@ -10,7 +15,7 @@ interface BatchOptions {
   /** True if unrecorded calls hold up further buying, as under a rate limit: entries are then written at once. */
   readonly counted: boolean
   /** Records entries together; returns the results in the same order. */
-  readonly write: (entries: readonly Entry[]) => Promise<readonly Recorded[]>
+  readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
   /** Called when an entry can't be written in any form. It remains among those returned by `abandon`. */
@@ -19,7 +24,7 @@ interface BatchOptions {
 
 interface Waiting {
   readonly entry: Entry
-  readonly resolve: (recorded: Recorded) => void
+  readonly resolve: (recorded: SettledCall) => void
 }
 
 /** Batches written concurrently. */
@@ -35,9 +40,9 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
 }
 
 /** Opens a batch writer for this mill's ledger. */
-export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Batch {
-  const write = async (entries: readonly Entry[]): Promise<readonly Recorded[]> => {
-    const { recorded, strangers } = await record(mill.db, clerk, entries)
+export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOptions): Batch {
+  const write = async (entries: readonly Entry[]): Promise<readonly SettledCall[]> => {
+    const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
     options.onRecorded(recorded.map(({ call }) => call))
     if (strangers.length > 0) options.onStrangers(strangers)
     const byCall = new Map(recorded.map((one) => [one.call, one]))
@@ -65,7 +70,7 @@ export class Batch {
   }
 
   /** Resolves once the entry is durably recorded. */
-  add(entry: Entry): Promise<Recorded> {
+  add(entry: Entry): Promise<SettledCall> {
     return new Promise((resolve) => {
       const waiting = { entry, resolve }
       this.#kept.add(waiting)
@@ -116,7 +121,7 @@ export class Batch {
     await this.#alone(batch[0], error)
   }
 
-  #letGo(waiting: Waiting, recorded: Recorded | undefined): void {
+  #letGo(waiting: Waiting, recorded: SettledCall | undefined): void {
     if (recorded === undefined) {
       this.#options.onStuck(new Error('expected a result for each entry'))
       return
@@ -143,7 +148,7 @@ export class Batch {
   }
 
   /** Waits while the database is unreachable and retries after conflicts; throws errors caused by the data. */
-  async #persist(entries: readonly Entry[]): Promise<readonly Recorded[]> {
+  async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
       try {

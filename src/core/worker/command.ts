@@ -23,7 +23,7 @@ export interface WorkFlags {
 
 /** Access of the monitor to the worker in this process. */
 interface Watched {
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   readonly problems: () => readonly string[]
   readonly counted: () => Pick<Summary, 'answered' | 'reused' | 'failed' | 'unknown'>
   readonly more: () => Promise<string>
@@ -45,7 +45,7 @@ export interface WorkParts {
 
 /** Serves the desk within the process of a worker or scheduler; injected by the job. */
 type StartDesk = (
-  options: { readonly config: Config; readonly tell: (line: string) => void },
+  options: { readonly config: Config; readonly report: (line: string) => void },
   typed: string | true,
 ) => Promise<{ close(): Promise<void> }>
 
@@ -62,16 +62,16 @@ export async function runWork(
   const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
   const drain = options.drain === true
   const secrets = config.api === null ? [] : [config.api.key]
-  const screen = drain ? terminalScreen() : { terminal: false, tell: await openVoice(secrets) }
+  const screen = drain ? terminalScreen() : { terminal: false, report: await openOutput(secrets) }
   const reporter = new Reporter(mill, screen)
-  const { tell } = reporter
+  const { report } = reporter
   let worker: Worker | null = null
-  const watched = { tell, ...lookInto(mill, () => worker) }
+  const watched = { report, ...lookInto(mill, () => worker) }
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
   if (options.desk !== undefined) {
-    closers.add('the desk', await desk({ config, tell }, options.desk), (open) => open.close())
+    closers.add('the desk', await desk({ config, report }, options.desk), (open) => open.close())
   }
   const onTick = (current: Worker) => {
     worker = current
@@ -79,23 +79,23 @@ export async function runWork(
   }
   const onKey = (key: Secret) => void secrets.push(key)
   const lanes = config.concurrency
-  const how = { drain, lanes, signal, tell, afterRuns, onCall: observe, onTick, onKey }
+  const how = { drain, lanes, signal, report, afterRuns, onCall: observe, onTick, onKey }
   const summary = await reaching('the database', () => work(mill, how))
   reporter.clear()
   if (options.json === true) printJson(summary)
-  for (const line of [...sumLines(summary), await lastLine(mill, summary)]) tell(line)
+  for (const line of [...sumLines(summary), await lastLine(mill, summary)]) report(line)
   return exitOf(summary, signal)
 }
 
 /** A service writes a log; a drain writes plain lines for the person waiting for it. */
-async function openVoice(secrets: readonly Secret[]): Promise<(line: string) => void> {
+async function openOutput(secrets: readonly Secret[]): Promise<(line: string) => void> {
   const { openLog } = await import('../../base/log.ts')
   const log = await openLog('work', secrets)
   return (line) => log.info(line)
 }
 
 /** Gives health checks and metrics access to the worker once it is open. */
-function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'> {
+function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'report'> {
   return {
     problems: () =>
       worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),

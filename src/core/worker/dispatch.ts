@@ -3,13 +3,13 @@
 import { unhandled } from '../../base/errors.ts'
 import { buy, type Outcome, type Steps } from '../../pipeline.ts'
 import { constants, costClass } from '../ledger/account.ts'
-import type { Rest } from '../ledger/admission.ts'
+import type { Deferral } from '../ledger/admission.ts'
 import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
 /** Reason why held tasks are currently not bought. */
-type Standstill = Extract<Rest, { kind: 'stop' }>
+type Stopped = Extract<Deferral, { kind: 'stop' }>
 
 interface DispatchOptions {
   readonly steps: Steps
@@ -36,13 +36,13 @@ export class Dispatch {
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
   /** Null if the task was handed back while its call was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
-  readonly #resting = new Map<number, Countdown>()
+  readonly #waiting = new Map<number, Countdown>()
   #ending = false
   #wake: () => void = () => undefined
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  standstill: Standstill | null = null
+  stopped: Stopped | null = null
   /** True during a reservation; the calls it grants start right afterwards. */
   atGate = false
 
@@ -57,7 +57,7 @@ export class Dispatch {
 
   /** Tasks held, bought or not. */
   get inHand(): number {
-    return this.#pending.size + this.#flying.size + this.#resting.size
+    return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
   /** Resolves when each task has ended or must wait for a later round. */
@@ -77,15 +77,15 @@ export class Dispatch {
   }
 
   #holds(id: number): boolean {
-    return this.#pending.has(id) || this.#flying.has(id) || this.#resting.has(id)
+    return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
   /** Starts no more calls. Calls in flight finish; all other tasks are handed back. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
-    for (const countdown of this.#resting.values()) countDown(countdown, true)
-    this.#resting.clear()
+    for (const countdown of this.#waiting.values()) countDown(countdown, true)
+    this.#waiting.clear()
     this.#wake()
   }
 
@@ -122,25 +122,25 @@ export class Dispatch {
     for (const id of reserved.gone) this.#handBack(id, { open: false, busy: false })
     for (const id of reserved.later) this.#handBack(id, { open: true, busy: true })
     this.#options.onGate(reserved)
-    return this.#heed(reserved, tasks)
+    return this.#applyReserved(reserved, tasks)
   }
 
-  #heed({ rest, granted }: Reserved, tasks: readonly Task[]): number | null {
-    this.standstill = rest.kind === 'stop' ? rest : null
-    switch (rest.kind) {
+  #applyReserved({ deferral, granted }: Reserved, tasks: readonly Task[]): number | null {
+    this.stopped = deferral.kind === 'stop' ? deferral : null
+    switch (deferral.kind) {
       case 'none':
         return 0
       case 'no_lease':
       case 'stop':
         return pollStopMs
       case 'wait':
-        return rest.ms
+        return deferral.ms
       case 'yield':
         for (const { id } of tasks)
           if (!granted.has(id)) this.#handBack(id, { open: true, busy: true })
         return 0
       default:
-        throw unhandled('rest', rest)
+        throw unhandled('rest', deferral)
     }
   }
 
@@ -174,9 +174,9 @@ export class Dispatch {
 
   /** Retries from here, because a trip through the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
-    this.#resting.set(task.id, countdown)
+    this.#waiting.set(task.id, countdown)
     setTimeout(() => {
-      if (!this.#resting.delete(task.id)) return
+      if (!this.#waiting.delete(task.id)) return
       this.#pending.set(task.id, { task, countdown })
       if (this.#running) this.#wake()
       else void this.#run()

@@ -23,7 +23,7 @@ const longestReapMs = 15_000
 const keyFileMs = 1_000
 
 interface UpkeepOptions {
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   readonly afterRuns: AfterRuns
 }
 
@@ -31,7 +31,7 @@ interface UpkeepOptions {
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
-  readonly #tell: (line: string) => void
+  readonly #report: (line: string) => void
   readonly #afterRuns: AfterRuns
   readonly #timers: readonly NodeJS.Timeout[]
   #reconciledAt = 0
@@ -41,15 +41,15 @@ export class Upkeep {
   /** No worker is reaped before this time: after an outage, each worker gets time to renew its lease. */
   #spareUntil = 0
 
-  private constructor(mill: Mill, worker: Worker, { tell, afterRuns }: UpkeepOptions) {
+  private constructor(mill: Mill, worker: Worker, { report, afterRuns }: UpkeepOptions) {
     this.#mill = mill
     this.#worker = worker
-    this.#tell = tell
+    this.#report = report
     this.#afterRuns = afterRuns
     const { leaseMs } = mill.config
     this.#timers = [
       this.#every(leaseMs / beats, () => this.#beat()),
-      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(tell)),
+      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(report)),
       ...this.#watchKey(),
     ]
   }
@@ -82,7 +82,7 @@ export class Upkeep {
   #watchKey(): NodeJS.Timeout[] {
     const { keyFile, api } = this.#mill.config
     if (keyFile === null || api === null) return []
-    const file = new KeyFile(keyFile, api.key, this.#tell)
+    const file = new KeyFile(keyFile, api.key, this.#report)
     return [this.#every(keyFileMs, () => file.look(this.#worker))]
   }
 
@@ -106,16 +106,16 @@ export class Upkeep {
   }
 
   /** Gives up calls of dead workers, and releases this worker's reservations that got no reply. */
-  async #recover(tell: (line: string) => void): Promise<void> {
-    const { lease, clerk, spender, dispatch } = this.#worker
+  async #recover(report: (line: string) => void): Promise<void> {
+    const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
     // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
     await this.#beat()
     // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
     // again.
-    await settleAbandonedLogs(this.#mill, clerk, tell)
-    if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
-    await lease.release(clerk, spender.givenUp)
+    await settleAbandonedLogs(this.#mill, rules, report)
+    if (performance.now() >= this.#spareUntil) await lease.reap(rules)
+    await lease.release(rules, spender.givenUp)
     await this.#expectNothingOpen()
     dispatch.nudge()
   }
@@ -152,7 +152,7 @@ export class Upkeep {
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
-    await this.#afterRuns(this.#mill, this.#tell)
+    await this.#afterRuns(this.#mill, this.#report)
   }
 
   async #lookAtQueue(): Promise<void> {
@@ -162,7 +162,7 @@ export class Upkeep {
     const queue = await this.#mill.queue()
     // Not awaited for the same reason.
     queue
-      .mend()
+      .repair()
       .then(() => queue.count())
       .then(
         () => this.#worker.outages.mark('the queue', false),
@@ -176,15 +176,15 @@ type Halted = Pick<Worker, 'dispatch' | 'batch' | 'turnKey'>
 /** File that the key was read from. While a rejected key stops work, a new key in this file is picked up. */
 class KeyFile {
   readonly #path: string
-  readonly #tell: (line: string) => void
+  readonly #report: (line: string) => void
   #present: Secret
   #candidate: string | null = null
   #declined: string | null = null
 
-  constructor(path: string, present: Secret, tell: (line: string) => void) {
+  constructor(path: string, present: Secret, report: (line: string) => void) {
     this.#path = path
     this.#present = present
-    this.#tell = tell
+    this.#report = report
   }
 
   /** Checks the file while nothing is in flight with the rejected key. */
@@ -198,7 +198,7 @@ class KeyFile {
     if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
     this.#present = found
     worker.turnKey(found)
-    this.#tell(`the key file ${this.#path} holds another key: going on with it`)
+    this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
   }
 
   /** Returns null unless the file contains something new that could be a key. */
@@ -214,16 +214,16 @@ class KeyFile {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
-    this.#tell(
-      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: restart it if that is meant`,
+    this.#report(
+      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: if that is intended, restart it`,
     )
   }
 }
 
 /** Changing the key while calls are in flight would attribute replies for the old key to the new one. */
 function isHalted({ dispatch, batch }: Halted): boolean {
-  const { standstill, flying, atGate } = dispatch
-  return standstill?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
+  const { stopped, flying, atGate } = dispatch
+  return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
 }
 
 function isTest(key: Secret): boolean {
@@ -237,23 +237,24 @@ const lookMs = 3_000
 /** Reports what open tasks wait for and until when: once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
-  readonly #tell: (line: string) => void
+  readonly #report: (line: string) => void
   #said = new Set<string>()
   #waits: readonly Wait[] = []
   #lookAt = 0
 
-  constructor(mill: Mill, tell: (line: string) => void) {
+  constructor(mill: Mill, report: (line: string) => void) {
     this.#mill = mill
-    this.#tell = tell
+    this.#report = report
   }
 
   async look({ dispatch, tally, lease }: Worker): Promise<void> {
     const now = performance.now()
-    if (dispatch.flying > 0 || dispatch.standstill !== null || tally.stillFor < quietMs) return
+    if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
     if (now < this.#lookAt) return
     this.#lookAt = now + lookMs
     this.#waits = await this.#read(lease.worker)
-    for (const wait of this.#waits) if (!this.#said.has(keyOf(wait))) this.#tell(describeWait(wait))
+    for (const wait of this.#waits)
+      if (!this.#said.has(keyOf(wait))) this.#report(describeWait(wait))
     this.#said = new Set(this.#waits.map(keyOf))
   }
 

@@ -20,7 +20,7 @@ export class Outages {
   markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a database that can be written')
     this.mark('a database that can be written', away)
-    if (away && !was) say('the database is out of reach: no call begins until it is back')
+    if (away && !was) say('the database is unreachable: no call starts until it is back')
     if (!away && was) say('the database is back')
   }
 
@@ -35,7 +35,7 @@ export class Outages {
 
   /** Lists the unreachable dependencies, one line each. */
   list(): readonly string[] {
-    return [...this.#since.keys()].map((part) => `${part} is out of reach`)
+    return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
   /** The part that has been unreachable for at least this long; null when all respond. */
@@ -93,7 +93,7 @@ export class Brake {
   }
 
   /** Applies a reply at once, before it is recorded for the other workers. */
-  heed({ reply, verdict }: Bought): void {
+  applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
       const asked = 'waitMs' in verdict ? verdict.waitMs : null
@@ -106,7 +106,7 @@ export class Brake {
   }
 
   /** Called once the verdict is in the database: from then on, reservations are refused because of it. */
-  written(verdict: Verdict): void {
+  recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
 
@@ -125,7 +125,7 @@ export class Brake {
  * Remembers the order in which calls started, so that a rejected key can be checked against later answers to the same
  * key.
  */
-export class Witnesses {
+export class KeyCheck {
   /** Calls in flight, by task, in the order they started. */
   readonly #begun = new Map<number, number>()
   /** Tasks with a call answered by a rejected key, and when the first such call started. */
@@ -153,7 +153,7 @@ export class Witnesses {
    * Judges a reply after the calls that started later have returned: if one of them was answered, the query was
    * rejected, not the key. Waits no longer than the calls in flight.
    */
-  async hear({ task, verdict }: Bought): Promise<Verdict> {
+  async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
     this.#begun.delete(task.id)
     if (began === undefined) return verdict

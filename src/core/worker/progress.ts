@@ -25,7 +25,7 @@ interface Seen {
 /** Progress output: one line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 /** Reports progress. Its other messages go through `tell`, so that lines do not mix. */
@@ -44,9 +44,9 @@ export class Reporter {
     this.#screen = screen
   }
 
-  readonly tell = (line: string): void => {
+  readonly report = (line: string): void => {
     this.clear()
-    this.#screen.tell(line)
+    this.#screen.report(line)
   }
 
   /** Called several times a second; work never waits for it. */
@@ -71,7 +71,7 @@ export class Reporter {
       return
     }
     // A waiting worker says so only once.
-    if (line !== this.#last) this.#screen.tell(line)
+    if (line !== this.#last) this.#screen.report(line)
     this.#last = line
   }
 
@@ -92,7 +92,7 @@ export class Reporter {
     this.#looking = false
   }
 
-  #standing({ tally, dispatch, clerk }: Worker): WorkProgress {
+  #standing({ tally, dispatch, rules }: Worker): WorkProgress {
     const { done } = tally
     const seen = this.#seen
     const { dailyBudget, monthlyBudget } = this.#mill.config
@@ -102,14 +102,14 @@ export class Reporter {
       perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / (minuteMs / 1000)),
       flying: dispatch.flying,
       remaining: tally.remaining,
-      purse: purseOf(seen?.account ?? null, {
+      spendable: spendableOf(seen?.account ?? null, {
         remaining: tally.remaining,
-        floor: clerk.floor,
+        floor: rules.floor,
         dailyBudget,
         monthlyBudget,
       }),
       price: tally.meanPrice,
-      still: dispatch.standstill?.detail ?? null,
+      still: dispatch.stopped?.detail ?? null,
     }
   }
 }
@@ -124,7 +124,7 @@ interface Means {
 /**
  * Credits that may still be spent: down to the highest floor of live workers, or within the daily and monthly budgets.
  */
-function purseOf(
+function spendableOf(
   account: AccountStatus | null,
   { remaining, floor, dailyBudget, monthlyBudget }: Means,
 ): Spendable | null {
@@ -146,7 +146,7 @@ function purseOf(
 
 /** Progress on a terminal; lines in any other output. */
 export function terminalScreen(): Screen {
-  return { terminal: process.stderr.isTTY, tell: say }
+  return { terminal: process.stderr.isTTY, report: say }
 }
 
 /** State of a worker for its progress line. */
@@ -161,7 +161,7 @@ export interface WorkProgress {
   /** Balance reported by the newest answer. */
   readonly remaining: number | null
   /** Credits that may still be spent, and their limit; null until known. */
-  readonly purse: Spendable | null
+  readonly spendable: Spendable | null
   /** Average cost of an answer; null before the first. */
   readonly price: number | null
   /** Reason why nothing is being bought. */
@@ -191,15 +191,16 @@ export function describeProgress(standing: WorkProgress): string {
 }
 
 /** Describes the remaining work until completion or until credits run out, whichever comes first. */
-function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
+function toGo({ left, perSecond, spendable, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)
-  const reach = purse === null || price === null || price === 0 ? null : purse.credits / price
-  if (purse !== null && reach !== null && reach < left) {
+  const reach =
+    spendable === null || price === null || price === 0 ? null : spendable.credits / price
+  if (spendable !== null && reach !== null && reach < left) {
     const answers = Math.max(0, Math.floor(reach))
     const time = lasting(answers)
     const when = time === null ? '' : `, in ${time}`
-    return [`${purse.end} after ${count(answers, 'more answer')}${when}`]
+    return [`${spendable.end} after ${count(answers, 'more answer')}${when}`]
   }
   const time = lasting(left)
   return time === null ? [] : [`${time} to go`]

@@ -4,7 +4,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { count } from '../../base/cli/text.ts'
 import { asError, Unreachable } from '../../base/errors.ts'
 import { entryOf } from '../ledger/entry.ts'
-import type { Clerk, Entry } from '../ledger/settle.ts'
+import type { SettlementRules, Entry } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
@@ -19,22 +19,22 @@ import {
 /** Settles abandoned logs before anything is bought, and before the calls of a dead worker are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
-  clerk: Clerk,
-  tell: (line: string) => void,
+  rules: SettlementRules,
+  report: (line: string) => void,
 ): Promise<void> {
   const { leaseMs } = mill.config
   const logs = readAbandonedLogs(logFolder(mill), { installation: mill.installation, leaseMs })
   for (const log of logs) {
     const { entries, strangers } = await readEntries(mill, log)
-    for (const [account, own] of entries) await settleAll(mill, { ...clerk, account }, own)
+    for (const [account, own] of entries) await settleAll(mill, { ...rules, account }, own)
     const settled = [...entries.values()].reduce((sum, own) => sum + own.length, 0)
     if (settled > 0) {
-      tell(`${count(settled, 'answer')} that a worker received before it ended: settled now`)
+      report(`${count(settled, 'answer')} that a worker received before it ended: settled now`)
     }
     const left = strangers + log.torn
     if (left === 0) removeLog(log.file)
     else {
-      tell(
+      report(
         `${count(left, 'answer')} in the log of a worker cannot be settled (damaged, or of calls that this database does not know): see ${setLogAside(log.file)}`,
       )
     }
@@ -81,13 +81,18 @@ function withoutKey(entry: Entry): Entry {
 }
 
 /** Writes the entries like answers that just arrived: in a batch, and one by one if the batch is rejected. */
-async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
+async function settleAll(
+  mill: Mill,
+  rules: SettlementRules,
+  entries: readonly Entry[],
+): Promise<void> {
   let giveUp: (error: Error) => void = () => undefined
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
-  const batch = openBatch(mill, clerk, {
+  const batch = openBatch(mill, rules, {
     counted: true,
     onAway: (away) => {
-      if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
+      if (away)
+        giveUp(new Unreachable('expected the database to be reachable, got no answer; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
     onStrangers: () => giveUp(new Error('the database changed while a log was settled')),

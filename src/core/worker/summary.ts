@@ -13,9 +13,9 @@ const reasons: Readonly<Record<Finish, string>> = {
   credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
   budget: 'a budget is used up; npm run budget shows them',
   auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
-  stalled: 'the API only ever asks to slow down; try again later',
-  unreachable: 'the database, the queue or the API is out of reach',
-  interrupted: 'stopped; the same command goes on from here',
+  stalled: 'the API keeps asking to slow down; try again later',
+  unreachable: 'the database, the queue or the API is unreachable',
+  interrupted: 'stopped; run the same command to continue',
 }
 
 /** Lines before the last one: failures by code, latency of answers, and estimated against actual cost. */

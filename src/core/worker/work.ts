@@ -7,7 +7,7 @@ import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
 import { readFunds } from '../ledger/prices.ts'
 import type { Entry } from '../ledger/settle.ts'
-import { knownBalance, leftUnaffordable, standingStop } from '../ledger/standstill.ts'
+import { knownBalance, leftUnaffordable, activeStop } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
 import { type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
 import type { Consumer } from '../queue/slice-jobs.ts'
@@ -73,10 +73,10 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
 }
 
 /** Reads the parts of the summary that one worker can't know by itself. */
-async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partial<Summary>> {
+async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
-    credits_remaining: await knownBalance(db, clerk.account),
+    credits_remaining: await knownBalance(db, rules.account),
     run_failures: Object.values(failures).reduce((sum, tasks) => sum + tasks, 0),
     failures,
   }
@@ -86,7 +86,7 @@ async function waitForEnd(
   mill: Mill,
   { worker, upkeep, options }: { worker: Worker; upkeep: Upkeep; options: WorkOptions },
 ): Promise<Finish> {
-  const waits = new Waits(mill, options.tell)
+  const waits = new Waits(mill, options.report)
   const look = async () => {
     const open = await upkeep.look()
     if (open === true && options.drain) await waits.look(worker)
@@ -106,8 +106,9 @@ async function waitForEnd(
   return 'interrupted'
 }
 
-function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
-  if (!outages.away('the database')) tell('the database is silent: it is taken for out of reach')
+function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
+  if (!outages.away('the database'))
+    report('the database does not answer: treating it as unreachable')
   outages.mark('the database', true)
 }
 
@@ -118,21 +119,21 @@ async function drained(
   open: boolean | null,
 ): Promise<Finish | null> {
   if (open === null || worker.dispatch.flying > 0) return null
-  const { standstill } = worker.dispatch
-  if (standstill !== null && worker.dispatch.inHand > 0) {
-    if (standstill.reason !== 'rate') return standstill.reason
+  const { stopped } = worker.dispatch
+  if (stopped !== null && worker.dispatch.inHand > 0) {
+    if (stopped.reason !== 'rate') return stopped.reason
     return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
   }
   if (worker.handling > 0) return null
   if (!open) {
     if (await worker.lost.hopes()) return null
-    await (options.afterRuns ?? closeAndJudge)(mill, options.tell)
+    await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
   // Other workers hold the remaining slices, and return none while the account is stopped.
   if (worker.idleFor < idleMs) return null
-  const { account, key, floor } = worker.clerk
-  const stop = await standingStop(mill.db, { account, key, floor })
+  const { account, key, floor } = worker.rules
+  const stop = await activeStop(mill.db, { account, key, floor })
   if (stop !== null) return stop
   worker.tally.waiting = await waits.longPause()
   return worker.tally.waiting === null ? null : 'stalled'
@@ -145,19 +146,19 @@ async function drained(
 async function leaveLog(
   mill: Mill,
   worker: Worker,
-  { left, tell }: { left: readonly Entry[]; tell: (line: string) => void },
+  { left, report }: { left: readonly Entry[]; report: (line: string) => void },
 ): Promise<void> {
   const { files, calls } = await worker.log.close()
   const logged = left.filter(({ call }) => calls.has(call.id))
   if (logged.length > 0) {
-    tell(
+    report(
       `${count(logged.length, 'paid answer')} could not be written to the database: the next worker that starts here settles what is in ${files.join(' and ')}`,
     )
   }
   const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')
   if (lost.length === 0) return
   const error = describeLoss(lost, logFolder(mill))
-  tell(error.message)
+  report(error.message)
   worker.fatal = error
 }
 
@@ -179,7 +180,7 @@ async function putAway(
   const stopped = consumer.pause()
   worker.end()
   if (worker.dispatch.flying > 0) {
-    options.tell(
+    options.report(
       `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
     )
   }
@@ -189,7 +190,7 @@ async function putAway(
   await until(allBack, mill.config.timeoutMs + putAwayMs)
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
-  await leaveLog(mill, worker, { left: worker.batch.abandon(), tell: options.tell })
+  await leaveLog(mill, worker, { left: worker.batch.abandon(), report: options.report })
   await stopped
   await consumer.close()
   if (worker.outages.mute) return

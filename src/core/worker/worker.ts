@@ -12,7 +12,7 @@ import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
 import type { Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
-import type { Clerk } from '../ledger/settle.ts'
+import type { SettlementRules } from '../ledger/settle.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
 import { anyLost, claimLost, type LostAnswer, saveReplay, takeTurn } from '../ledger/waiting.ts'
 import type { Mill } from '../mill.ts'
@@ -23,14 +23,14 @@ import { type Lanes, openLanes } from '../search/concurrency.ts'
 import { aheadOf, type Batch, mostFlying, openBatch, slotsFor } from './batch.ts'
 import { Dispatch, dueTasks } from './dispatch.ts'
 import { Lease } from '../ledger/leases.ts'
-import { Brake, Outages, Witnesses } from './outages.ts'
+import { Brake, Outages, KeyCheck } from './outages.ts'
 import { settleAbandonedLogs } from './recovery.ts'
 import { Tally } from './summary.ts'
 import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write-ahead-log.ts'
 
 export interface WorkerOptions {
   readonly lanes: number
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   /** Called at each moment; tests use it to kill the process there. */
   readonly at?: (moment: Moment) => void
   /** Called when a new key is in use. */
@@ -44,7 +44,7 @@ interface Parts {
   readonly api: Api
   readonly lease: Lease
   readonly spender: Spender
-  readonly clerk: Clerk
+  readonly rules: SettlementRules
   readonly log: WriteAheadLog
 }
 
@@ -55,13 +55,13 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const { url, key } = await mill.api()
   const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
-  const clerk = {
+  const rules = {
     account,
     key: fingerprint,
     floor: config.creditFloor,
     rebuy: config.unknown === 'retry',
   }
-  await settleAbandonedLogs(mill, clerk, options.tell)
+  await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
   // Opened after settling the abandoned logs, since removing them may free the space needed.
@@ -77,7 +77,7 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
       leaseMs: config.leaseMs,
     })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-    return { api, lease, spender, clerk, log }
+    return { api, lease, spender, rules, log }
   } catch (error) {
     await log.close()
     throw error
@@ -85,8 +85,10 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
 }
 
 function unknownCalls(mill: Mill, answers: number): Error {
-  const who = answers === 1 ? 'its paid answer stays' : `${answers} paid answers stay`
-  return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
+  const who = answers === 1 ? 'its paid answer is kept' : `${answers} paid answers are kept`
+  return setBack(
+    `${count(answers, 'call')} ${answers === 1 ? 'is' : 'are'} unknown to it; ${who} in ${logFolder(mill)}`,
+  )
 }
 
 /** Identity and limits of a worker for reservations. */
@@ -154,16 +156,16 @@ export class Worker {
     this.#api = parts.api
     this.lease = parts.lease
     this.spender = parts.spender
-    this.clerk = parts.clerk
+    this.rules = parts.rules
     this.log = parts.log
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config)
     this.#lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
-    this.batch = openBatch(mill, parts.clerk, {
+    this.batch = openBatch(mill, parts.rules, {
       counted: ahead === 0,
       onRecorded: (calls) => this.log.settle(calls),
-      onAway: (away) => this.outages.markDatabase(away, options.tell),
+      onAway: (away) => this.outages.markDatabase(away, options.report),
       onStuck: (error) => (this.fatal = asError(error)),
       onStrangers: ({ length }) => (this.fatal = unknownCalls(mill, length)),
     })
@@ -181,7 +183,7 @@ export class Worker {
     }
     this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
     this.lost = new LostAnswers({
-      ...{ ...shared, db: mill.db, account: parts.clerk.account },
+      ...{ ...shared, db: mill.db, account: parts.rules.account },
       onDropped: (call) => this.log.settle([call]),
       perSecond: mill.config.rateLimit,
     })
@@ -189,7 +191,7 @@ export class Worker {
 
   readonly lease: Lease
   readonly spender: Spender
-  readonly clerk: Clerk
+  readonly rules: SettlementRules
   readonly log: WriteAheadLog
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
@@ -229,7 +231,7 @@ export class Worker {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
     this.lease.key = key.fingerprint()
-    this.clerk.key = key.fingerprint()
+    this.rules.key = key.fingerprint()
     this.#options.onKey?.(key)
     this.dispatch.nudge()
   }
@@ -259,9 +261,9 @@ export class Worker {
       batch: this.batch,
       log: this.log,
       tally: this.tally,
-      witnesses: new Witnesses((task) => this.#refutedBefore(task)),
+      keyCheck: new KeyCheck((task) => this.#refutedBefore(task)),
       outages: this.outages,
-      onReply: (reply) => this.lost.hear(reply),
+      onReply: (reply) => this.lost.readReply(reply),
       nudge: () => this.dispatch.nudge(),
     })
   }
@@ -289,7 +291,7 @@ export class Worker {
 
   #onTrouble(error: unknown): number {
     const trouble = isFatal(error) ? 'data' : troubleOf(error)
-    if (trouble === 'away') this.outages.markDatabase(true, this.#options.tell)
+    if (trouble === 'away') this.outages.markDatabase(true, this.#options.report)
     if (trouble === 'data') this.fatal = asError(error)
     return pausesMs[trouble]
   }
@@ -352,7 +354,7 @@ class LostAnswers {
   }
 
   /** Learns from a reply whether its answer could be requested again, and for how long. */
-  hear(reply: Reply): void {
+  readReply(reply: Reply): void {
     if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
     // A proxy that answers instead of the API can't show that the API does not repeat answers.
     if (reply.replayMs === null && reply.status !== 200) return

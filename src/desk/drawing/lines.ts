@@ -373,7 +373,7 @@ function eventMarks(events: readonly Happening[], frame: Frame): readonly Html[]
     })
 }
 
-interface Told {
+interface HoverPoints {
   readonly name: string
   readonly points: readonly { readonly at: Date; readonly value: number | null }[]
 }
@@ -386,7 +386,7 @@ interface Drawing {
 }
 
 /** Position and text of each point, as an escaped attribute of the line. */
-function hoverPoints({ name, points }: Told, { x, y, grain, format }: Drawing): Html {
+function hoverPoints({ name, points }: HoverPoints, { x, y, grain, format }: Drawing): Html {
   const told = points.flatMap(({ at, value }) => {
     if (value === null) return []
     const when = at

@@ -38,11 +38,7 @@ function drawAnswer(
       about: html`${count} in ${seconds} s · ${to(file, 'all of it as CSV')}`,
     },
     html`${warnings.map((line) => html`<p class="soft">${line}</p>`)} ${picture(asked, title)}
-    ${
-      rows.length === 0
-        ? nothing('No rows: nothing in the tables answers this.', null)
-        : answerTable(asked, place)
-    }`,
+    ${rows.length === 0 ? nothing('No rows match.', null) : answerTable(asked, place)}`,
   )
 }
 
@@ -66,7 +62,7 @@ function drawSql(text: string, line: string | null): Html {
     {
       id: 'sql',
       title: 'The SQL behind it',
-      about: 'As it stands in the library; $1, $2 … are the values above, in their order.',
+      about: 'As in the library; $1, $2 … are the values above, in their order.',
     },
     html`${line === null ? null : html`<p><code class="command" data-copy>${line}</code></p>`}
       <pre tabindex="0" aria-label="SQL"><code data-copy>${text.trim()}</code></pre>`,
@@ -88,8 +84,7 @@ export const askPage = definePage({
     ),
   show: (questions, place, { word }) => ({
     title: 'Ask',
-    lead: html`Questions that are ready to be asked, and
-    ${to(place.href('/sql'), 'SQL of your own')}.`,
+    lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
     body: html`${chooser(
       { place, name: 'Find a question' },
       textField({ name: 'word', label: 'A word of the question', value: word }),
@@ -101,7 +96,7 @@ export const askPage = definePage({
 })
 
 const elsewhere = nothing(
-  'The answer to the chosen question would be here. In a terminal the same library is listed by',
+  'The answer to the chosen question will be shown here. In a terminal the same library is listed by',
   'npm run sql',
 )
 
@@ -430,7 +425,7 @@ export const questionPage = definePage({
 })
 
 const notYet = nothing(
-  'The answer would be here, as a table, and as a picture where one fits. Press Ask.',
+  'Press Ask: the answer is shown here as a table, and as a chart if possible.',
   null,
 )
 
@@ -504,13 +499,13 @@ export const sqlPage = definePage({
 })
 
 const unwalled = html`<p class="soft">
-  The desk is connected as the user of DATABASE_URL, who acts as that role: words by which a
-  statement could leave it are refused. <code>MILL_ANALYST_URL</code> gives statements a login of
+  The desk is connected as the user of DATABASE_URL, who acts as that role: words that could let a
+  statement leave that role are refused. <code>MILL_ANALYST_URL</code> gives statements a login of
   their own.
 </p>`
 
 const noSqlYet = nothing(
-  'The answer would be here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',
+  'The answer will be shown here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',
   'npm run sql',
 )
 

@@ -1,12 +1,12 @@
-// The page Cadence: what resting saved and missed.
+// The page Cadence: what adaptive lists saved and missed.
 
 import { count } from '../../base/cli/text.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import {
-  readRestingLists,
-  readRestingNights,
-  type RestingList,
-  type RestingNight,
+  readCadenceReceipts,
+  readCadenceNightCosts,
+  type CadenceReceipt,
+  type CadenceNightCost,
 } from '../../features/cadence/receipts.ts'
 import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
 import { drawBars } from '../drawing/bars.ts'
@@ -39,7 +39,7 @@ export const cadencePage = definePage({
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: async (reading, span) => {
     const resting = await reading.books(async (db) => {
-      return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
+      return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
     // Optional, because a long history makes it slow.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
@@ -47,17 +47,17 @@ export const cadencePage = definePage({
   show: ({ lists, nights, rounds }, place, span) => ({
     title: 'Asking less',
     plain: true,
-    lead: html`Lists of which each query is asked as often as it changes: what that saved from
-    ${span.since} to ${span.until}, and what it may have missed.`,
+    lead: html`Lists with an adaptive cadence: what it saved from ${span.since} to ${span.until},
+    and what it may have missed.`,
     body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
     ${
       lists.length === 0
         ? nothing(
-            'No list rests: every query is asked every night. What resting would save and miss can be seen before it is turned on.',
+            'No list has an adaptive cadence: every query is asked every night. A backtest shows what one would save and miss.',
             'npm run cadence -- --backtest',
           )
         : lists.map((list, nth) =>
-            drawResting(
+            drawReceipts(
               list,
               nights.filter((night) => night.list === list.list),
               nth,
@@ -68,34 +68,38 @@ export const cadencePage = definePage({
   }),
 })
 
-/** A resting list: figures of its last nights, charts of all nights, and its intervals. */
-function drawResting(list: RestingList, nights: readonly RestingNight[], nth: number): Html {
+/** An adaptive list: figures of its last nights, charts of all nights, and its intervals. */
+function drawReceipts(
+  list: CadenceReceipt,
+  nights: readonly CadenceNightCost[],
+  nth: number,
+): Html {
   const days = nights.toReversed()
   const couldRest = list.rested + list.by_chance
   return section(
     {
       id: `list-${nth}`,
       title: html`${given(list.list)}`,
-      about: `The figures are of its last ${list.nights} nights that were decided. Queries drawn by chance stand for all that could rest; the bounds hold in 95 of 100 cases (Wilson, with correction for continuity).`,
+      about: `Figures of its last ${list.nights} nights. The random sample represents all queries that could be skipped; the bounds are at 95 % confidence (Wilson, with continuity correction).`,
     },
     html`${tiles([
       { value: amount(list.credits), text: 'credits spent' },
       { value: amount(Math.round(list.credits_saved)), text: 'credits saved' },
       {
         value: percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
-        text: 'of all askings rested',
+        text: 'of all requests skipped',
       },
       {
         value: html`${amount(list.moved)} of ${amount(list.compared)}`,
-        text: 'drawn by chance that hid a move',
+        text: 'sampled queries hid a move',
       },
     ])}
     ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
   )
 }
 
-function pictures(name: string, days: readonly RestingNight[]): Html {
-  const line = (title: string, of: (night: RestingNight) => number | null): Series => {
+function pictures(name: string, days: readonly CadenceNightCost[]): Html {
+  const line = (title: string, of: (night: CadenceNightCost) => number | null): Series => {
     return {
       name: title,
       points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
@@ -109,11 +113,14 @@ function pictures(name: string, days: readonly RestingNight[]): Html {
     ${picture(`Pages that each night of ${name} saw enter or leave the first ten`, [
       line('moves seen', ({ moves }) => moves),
     ])}
-    ${picture(`Queries of ${name} that could rest and hid a move, by those drawn by chance`, [
-      line('most', ({ hidden_high: high }) => high),
-      line('as drawn', ({ hidden }) => hidden),
-      line('least', ({ hidden_low: low }) => low),
-    ])}
+    ${picture(
+      `Queries of ${name} that could be skipped and hid a move, estimated from the random sample`,
+      [
+        line('most', ({ hidden_high: high }) => high),
+        line('estimate', ({ hidden }) => hidden),
+        line('least', ({ hidden_low: low }) => low),
+      ],
+    )}
   `
 }
 
@@ -131,7 +138,7 @@ function picture(title: string, series: readonly Series[]): Html | null {
     })}`
 }
 
-function intervalTable({ list, intervals, run_date: date }: RestingList): Html {
+function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Html {
   const all = intervals.reduce((sum, queries) => sum + queries, 0)
   const rows = intervals
     .map((queries, index) => ({ days: index + 1, queries }))
@@ -159,9 +166,9 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   return section(
     {
       id: 'frontier',
-      title: 'What related searches brought',
+      title: 'New results from related searches',
       about:
-        'Of the pages and domains in the answers of each round of npm run expand, those that no answer before had shown. While a round brings as much as the one before, the next is worth its credits.',
+        'Pages and domains that no earlier answer had shown, for each round of npm run expand. While a round brings as much as the previous one, the next is worth its credits.',
     },
     html`${[...lists].map(([list, held]) => picturesOf(list, held))}`,
   )

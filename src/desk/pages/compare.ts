@@ -115,7 +115,7 @@ export const comparePage = definePage({
     body:
       found === null || found.domains.length === 0
         ? nothing(
-            'Two sides would be compared here, once there are answers and a domain is yours.',
+            'Two sides can be compared once there are answers and a domain is marked as yours.',
             'npm run domains -- set example.com',
           )
         : html`${form(found, place)} ${drawSides(found, place)}`,
@@ -163,7 +163,7 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
   const about = html`A: ${nameOf(a)}. B: ${nameOf(b)}.
   ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between the days')}`
   return html`${tableSection(
-      { id: 'sides', title: 'Side by side', about, empty: 'Each domain would be a line here.' },
+      { id: 'sides', title: 'Side by side', about, empty: 'Each domain will be a line here.' },
       sideColumns(found, place),
       domains,
     )}

@@ -57,20 +57,17 @@ export function drawMoves({ compared, moves, flows, known }: DomainFound, place:
   if (compared.since >= compared.until) {
     return section(
       { id: place.id('moves'), title: 'Won and lost' },
-      nothing(
-        'No day before has answers to compare with: moves show from the second one on.',
-        null,
-      ),
+      nothing('No earlier day has answers to compare with.', null),
     )
   }
   const taken = section(
     {
       id: place.id('taken'),
       title: 'Who took it',
-      about: `Clicks by the curve and the weights of queries. What ${known.domain} lost for a query is divided among those that gained there.`,
+      about: `Clicks, estimated from the click curve and the weights of queries. What ${known.domain} lost for a query is divided among those that gained there.`,
     },
     flows.length === 0
-      ? nothing('Nothing was taken and nothing won between these days.', null)
+      ? nothing('No changes between these days.', null)
       : table(
           'Domains that took or gave',
           [
@@ -109,7 +106,7 @@ export function drawWonAndLost<Move extends PlaceMove>(
     section(
       { id: place.id(id), title: html`${title} (${amount(found.length)})`, about: two },
       found.length === 0
-        ? nothing('Nothing between these days.', null)
+        ? nothing('No changes between these days.', null)
         : table(
             `${title}, query by query`,
             [...moveColumns(place), ...(id === 'lost' ? more : [])],
@@ -205,13 +202,13 @@ export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html 
   return section(
     { id: place.id('pages'), title: 'Pages', about: `In the last known answers on ${span.until}.` },
     pages.length === 0
-      ? nothing('Pages of the domain would be here; no answer of that day shows one.', null)
+      ? nothing('No answer of that day shows a page of the domain.', null)
       : table(
           'Pages of the domain',
           [
             { head: 'Page', cell: ({ page, pageKey }) => toPage(place, page, pageKey) },
             { head: 'Queries', number: true, cell: ({ queries }) => amount(queries) },
-            { head: 'Best place', number: true, cell: ({ best }) => amount(best) },
+            { head: 'Best position', number: true, cell: ({ best }) => amount(best) },
             { head: 'For', cell: ({ exampleId, example }) => toQuery(place, exampleId, example) },
           ],
           pages,
@@ -223,14 +220,14 @@ export function drawRivals({ rivals, span }: DomainFound, place: PagePlace): Htm
   return section(
     { id: place.id('rivals'), title: 'Rivals', about: `In the same answers, on ${span.until}.` },
     rivals.length === 0
-      ? nothing('Domains of the same answers would be here.', null)
+      ? nothing('Domains in the same answers will be shown here.', null)
       : table(
           'Domains of the same answers',
           [
             { head: 'Domain', cell: ({ domain }) => toDomain(place, domain, span) },
             { head: 'Shared', number: true, cell: ({ shared }) => amount(shared) },
-            { head: 'Stands higher', number: true, cell: ({ ahead }) => amount(ahead) },
-            { head: 'Best place', number: true, cell: ({ best }) => amount(best) },
+            { head: 'Ranks higher', number: true, cell: ({ ahead }) => amount(ahead) },
+            { head: 'Best position', number: true, cell: ({ best }) => amount(best) },
           ],
           rivals,
         ),
@@ -333,10 +330,7 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) {
-    return nothing(
-      'No query was answered in these days; its share, day by day, would be here.',
-      'npm run enqueue inputs/keywords.csv',
-    )
+    return nothing('No query was answered on these days.', 'npm run enqueue inputs/keywords.csv')
   }
   return html`${tiles([
     { value: percent(last.share), text: `share of voice on ${last.runDate}` },
@@ -344,14 +338,14 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
       value: change((last.share ?? 0) - (first.share ?? 0)),
       text: `points since ${first.runDate}`,
     },
-    { value: amount(last.ranked), text: `queries with a place, of ${last.queries}` },
+    { value: amount(last.ranked), text: `queries with a position, of ${last.queries}` },
     { value: amount(last.top3), text: 'of these at 1 to 3' },
   ])}
   ${drawShares(
     { ...found, shares: found.days.map((day) => ({ ...day, domain: found.name })) },
     {
       picture: `Share of voice of ${found.name}, day by day`,
-      about: 'Share of the clicks that its best places would get, by weight.',
+      about: 'Share of the clicks that its best positions would get, by weight.',
     },
     place,
   )}
@@ -396,7 +390,7 @@ function drawPlaces(
     {
       id: place.id('places'),
       title: 'Places',
-      about: 'For how many queries its best place is among the first, and further down.',
+      about: 'Number of queries by its best position.',
     },
     html`${picture}
       <details id="${place.id('places-numbers')}">
@@ -408,7 +402,7 @@ function drawPlaces(
 
 function placeTable(days: readonly DomainDay[]): Html {
   return table(
-    'Places in numbers',
+    'Positions in numbers',
     [
       { head: 'Day', word: true, cell: ({ runDate }) => runDate },
       { head: 'Share', number: true, cell: ({ share }) => percent(share) },
@@ -490,13 +484,13 @@ export const domainsPage = definePage({
 
 const greatestDomains = {
   picture: 'Share of voice of the domains that stand first below, day by day',
-  about: 'Share of the clicks that their best places would get, by weight, over all queries.',
+  about: 'Share of the clicks that their best positions would get, by weight, over all queries.',
 }
 
 function empty(word: string | null): Html {
   return word === null
     ? nothing(
-        'Domains of the answers would be here: how much each holds, who won and who lost.',
+        'Domains in the answers will be shown here: the share of each, who won and who lost.',
         'npm run enqueue inputs/keywords.csv',
       )
     : nothing(

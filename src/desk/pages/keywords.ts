@@ -254,7 +254,7 @@ function leadOf(
     to(place.href('/keywords', { ...again(place), since: day, sheet: null }), text)
   const own = names.ours
     ? null
-    : html` No domain is yours yet, so that no keyword has a rank:
+    : html` No domain is marked as yours yet, so no keyword has a rank:
       ${command('npm run domains -- set example.com')}`
   return html`${numberText(count)} ${count === 1 ? 'keyword' : 'keywords'} as of ${now.day},
   ${query.change === null ? 'compared with' : 'changed since'} ${before.day}
@@ -329,8 +329,7 @@ function drawRows(
   { query, shown, sheet }: KeywordsAsked,
   place: PagePlace,
 ): Html {
-  if (rows.length === 0)
-    return nothing('No keyword is like this: leave out one of the filters.', null)
+  if (rows.length === 0) return nothing('No keyword matches: remove one of the filters.', null)
   const here = again(place)
   const sorting = (sort: KeywordQuery['sort']) => {
     const first = sort === 'volume' || sort === 'change'

@@ -43,11 +43,11 @@ export const listsPage = definePage({
   show: (lists, place) => ({
     title: 'Lists',
     plain: true,
-    lead: 'What is asked, what of it was answered, and what could not be read.',
+    lead: 'Queries, their answers, and the lines that could not be read.',
     body:
       lists.length === 0
         ? nothing(
-            'Your lists would be here: what each holds, what was answered, which lines could not be used.',
+            'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
             'npm run enqueue inputs/keywords.csv',
           )
         : section(
@@ -98,7 +98,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
       : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
         ${dayTable(days, place)}`
   const about =
-    'Bought or reused is answered, and so is not asked: its last answer stands in. Others are unreadable, suspect, of a kind that is not shown, too dear or cancelled. Credits hold the bound of each call whose price is not known.'
+    'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits include the reservation of each call whose price is not known.'
   return section(
     {
       id: place.id('coverage'),
@@ -110,7 +110,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
 }
 
 function picture(name: string, days: readonly ListDay[]): Html {
-  const title = `Queries of ${name} that were to be asked, and those answered, day by day`
+  const title = `Queries of ${name} to be asked, and those answered, day by day`
   const at = ({ runDate }: ListDay) => dayOf(runDate)
   const most = Math.max(1, ...days.map(({ planned }) => planned))
   return drawPicture({
@@ -187,22 +187,21 @@ function drawMembers(
     )
   const sheets = html`<nav class="steps" aria-label="Sheets of queries">
     <ul>
-      ${sheet > 1 ? html`<li>${way('← the hundred before', sheet - 1)}</li>` : null}
-      ${more ? html`<li>${way('the next hundred →', sheet + 1)}</li>` : null}
+      ${sheet > 1 ? html`<li>${way('← previous hundred', sheet - 1)}</li>` : null}
+      ${more ? html`<li>${way('next hundred →', sheet + 1)}</li>` : null}
     </ul>
   </nav>`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
     html`${form}
-    ${members.length === 0 ? nothing('No query of the list is like this.', null) : html`${memberTable(members, place)} ${sheets}`}`,
+    ${members.length === 0 ? nothing('No query of the list matches.', null) : html`${memberTable(members, place)} ${sheets}`}`,
   )
 }
 
 /** Reading options specified for the list; if there are none, they are detected. */
 function readingOf(reading: ListFound['list']['reading']): Html {
-  if (reading === null)
-    return html`The heaviest first. The list is read as it looks: nobody said otherwise.`
-  return html`The heaviest first. The list is read as somebody said:
+  if (reading === null) return html`Highest weight first. The format of the list was detected.`
+  return html`Highest weight first. The list is read with these options:
     <code>${JSON.stringify(reading)}</code>`
 }
 

@@ -5,11 +5,11 @@ import type { Database } from '../../base/database/database.ts'
 import type { ForecastStep } from '../../core/forecast/forecast.ts'
 import { type CreditForecast, forecastSentences } from '../../core/forecast/foresee.ts'
 import {
-  type AccountPurse,
-  type PursePoint,
+  type AccountSpending,
+  type BalancePoint,
   readCosts,
-  readPursePoints,
-  readPurses,
+  readBalancePoints,
+  readAccountSpending,
   type SpentRow,
   type ZonedSpan,
 } from '../../core/ledger/money.ts'
@@ -38,15 +38,15 @@ import {
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
-export interface PurseFound {
-  readonly purses: readonly AccountPurse[]
-  readonly points: readonly PursePoint[]
+export interface AccountsFound {
+  readonly accounts: readonly AccountSpending[]
+  readonly points: readonly BalancePoint[]
   readonly costs: readonly SpentRow[]
   /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
-interface MoneyFound extends PurseFound {
+interface MoneyFound extends AccountsFound {
   readonly forecast: CreditForecast | null
 }
 
@@ -73,7 +73,11 @@ async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFoun
   const zoned = { ...span, zone: reading.config.zone }
   const forecast = await reading.forecast()
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
-  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, forecast }))
+  return reading.books(async (db) => ({
+    ...(await readAccountsFound(db, zoned)),
+    events,
+    forecast,
+  }))
 }
 
 /** Balance changes within some days that none of our calls certainly explains. */
@@ -87,46 +91,46 @@ export async function readRises(
 }
 
 /** Reads the accounts, their balances and the costs of some days. */
-export async function readPurseFound(
+export async function readAccountsFound(
   db: Database,
   span: ZonedSpan,
-): Promise<Omit<PurseFound, 'events'>> {
+): Promise<Omit<AccountsFound, 'events'>> {
   return {
-    purses: await readPurses(db, span),
-    points: await readPursePoints(db, span),
+    accounts: await readAccountSpending(db, span),
+    points: await readBalancePoints(db, span),
     costs: await readCosts(db, span),
   }
 }
 
-export function drawCosts({ costs: all }: PurseFound): Html {
+export function drawCosts({ costs: all }: AccountsFound): Html {
   return html`<div class="pair">
     ${costs(
       { id: 'lists', title: 'Cost by list', head: 'list' },
       all.filter(({ by }) => by === 'list'),
     )}
     ${costs(
-      { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
+      { id: 'classes', title: 'Cost by price class', head: 'results / device' },
       all.filter(({ by }) => by === 'class'),
     )}
   </div>`
 }
 
 export function drawBalances(
-  { purses, points, events }: PurseFound,
+  { accounts, points, events }: AccountsFound,
   place: PagePlace,
   span: DaySpan,
 ): Html {
-  if (purses.length === 0) {
+  if (accounts.length === 0) {
     const text =
-      'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'
+      'No account was used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
     return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
   }
-  return html`${purses.map((purse) =>
+  return html`${accounts.map((account) =>
     drawBalance(
       {
-        purse,
-        points: points.filter((point) => point.account_id === purse.id),
-        events: events?.filter(({ account }) => account === purse.account) ?? null,
+        account,
+        points: points.filter((point) => point.account_id === account.id),
+        events: events?.filter((event) => event.account === account.account) ?? null,
         span,
       },
       place,
@@ -145,13 +149,13 @@ function costs(
     { head: 'credits', number, cell: ({ credits }: SpentRow) => amount(credits) },
     { head: 'readable answers', number, cell: ({ answers }: SpentRow) => amount(answers) },
     {
-      head: 'credits an answer',
+      head: 'credits per answer',
       number,
       cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
     },
     { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
     { head: 'perhaps, untold', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
-    { head: 'dearest call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
+    { head: 'most expensive call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
   ]
   return section(
     { id, title },
@@ -162,8 +166,8 @@ function costs(
 }
 
 interface BalanceFound {
-  readonly purse: AccountPurse
-  readonly points: readonly PursePoint[]
+  readonly account: AccountSpending
+  readonly points: readonly BalancePoint[]
   /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
   readonly span: DaySpan
@@ -171,7 +175,7 @@ interface BalanceFound {
 
 /** One account: its balance, its spending, and changes by others. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
-  const { purse, events } = found
+  const { account, events } = found
   const told = (events ?? []).filter(({ what }) => what !== 'perhaps ours')
   const sum = (names: readonly string[]) =>
     events === null
@@ -182,17 +186,17 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const external = sum(['external spend'])
   return section(
     {
-      id: `account-${purse.id}`,
-      title: html`Balance of ${given(purse.account)}`,
-      about: html`${purse.origin} account; the balance was reported
-      ${instant(purse.observed_at, place.zone)}.`,
+      id: `account-${account.id}`,
+      title: html`Balance of ${given(account.account)}`,
+      about: html`${account.origin} account; the balance was reported
+      ${instant(account.observed_at, place.zone)}.`,
     },
     html`${tiles([
-      { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
-      { text: 'credit floor', value: amount(purse.floor) },
+      { text: 'credits left', value: figure(`${account.account}.remaining`, account.remaining) },
+      { text: 'credit floor', value: amount(account.floor) },
       {
         text: 'used by our calls in this time',
-        value: figure(`${purse.account}.used`, purse.used),
+        value: figure(`${account.account}.used`, account.used),
       },
       { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
       { text: 'external spend', value: amount(external === null ? null : Math.abs(external)) },
@@ -205,13 +209,13 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
             ${told.slice(-8).map((event) => happened(event, place))}
           </ul>`
     }
-    ${wayToStatement(found, place)}`,
+    ${statementLink(found, place)}`,
   )
 }
 
-function wayToStatement({ purse, span }: BalanceFound, { href }: PagePlace): Html | null {
+function statementLink({ account, span }: BalanceFound, { href }: PagePlace): Html | null {
   const way = href('/money/statement', {
-    account: purse.account,
+    account: account.account,
     since: span.since,
     until: span.until,
   })
@@ -226,13 +230,13 @@ function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlac
   </li>`
 }
 
-function picture({ purse, points, events }: BalanceFound): Html {
+function picture({ account, points, events }: BalanceFound): Html {
   if (points.length < 2)
     return html`<p class="soft">
-      Fewer than two balances were told in this time: there is no line to draw.
+      Fewer than two balances were reported in this time, so there is no line to draw.
     </p>`
   const values = points.map(({ remaining }) => remaining)
-  const { floor } = purse
+  const { floor } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values, floor ?? greatest)
   // A balance that hardly changed would look flat on an axis from 0, so the axis starts higher and says so.
@@ -247,10 +251,10 @@ function picture({ purse, points, events }: BalanceFound): Html {
       : { mark: { value: floor, name: `floor ${numberText(floor)}` } }
   return html`${drawPicture(
     {
-      title: `Balance of ${purse.account} over time`,
+      title: `Balance of ${account.account} over time`,
       series: [
         {
-          name: purse.account,
+          name: account.account,
           points: points.map(({ at, remaining }) => ({ at, value: remaining })),
         },
       ],
@@ -268,9 +272,9 @@ function picture({ purse, points, events }: BalanceFound): Html {
       format: tickText,
       ...mark,
     },
-    { name: 'Picture of the balance' },
+    { name: 'Chart of the balance' },
   )}
-  ${from > 0 ? html`<p class="soft">The scale does not begin at nought.</p>` : null}`
+  ${from > 0 ? html`<p class="soft">The scale does not start at zero.</p>` : null}`
 }
 
 interface StatementAsked {
@@ -320,19 +324,19 @@ export const statementPage = definePage({
 
 function choices({ by, account, span }: StatementAsked, { href }: PagePlace): Html {
   return html`<p>
-    Told by
+    Grouped by
     ${groupings.map((one) =>
       one === by
         ? html` <strong>${one}</strong>`
         : html` ${to(href('/money/statement', { account, by: one, ...span }), one)}`,
     )}.
-    On paper: ${command(`npm run statement -- --by ${by}`)}
+    In a terminal: ${command(`npm run statement -- --by ${by}`)}
   </p>`
 }
 
 function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
   if (rows.length === 0) {
-    const text = 'No balance was told in this time: a statement begins with the first answer.'
+    const text = 'No balance was reported in this time: a statement begins with the first answer.'
     return section({ id: 'sums', title: 'Changes' }, nothing(text, 'npm run statement'))
   }
   const number = true as const
@@ -372,7 +376,7 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
   const about =
     all.length > mostEvents ? { about: `The newest ${mostEvents} of ${all.length}.` } : {}
   return section(
-    { id: 'events', title: 'What no call of ours surely explains', ...about },
+    { id: 'events', title: 'Changes that our calls do not fully explain', ...about },
     table('Events', columns, rows),
   )
 }
@@ -401,7 +405,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
 
 /** The forecast in sentences; null if it took too long. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
-  if (forecast === null) return html`<p>It takes too long to compute for a look.</p>`
+  if (forecast === null) return html`<p>The forecast takes too long to compute for this page.</p>`
   return html`<ul class="lines">
     ${forecastSentences(forecast, zone).map((line) => html`<li>${line}</li>`)}
   </ul>`
@@ -421,7 +425,7 @@ function forecastColumns(zone: string) {
     { head: 'to buy', number, cell: ({ asked }: ForecastStep) => amount(asked) },
     { head: 'still fresh', number, cell: ({ fresh }: ForecastStep) => amount(fresh) },
     { head: 'credits', number, cell: ({ credits }: ForecastStep) => amount(credits) },
-    { head: 'at the dearest', number, cell: ({ worst }: ForecastStep) => amount(worst) },
+    { head: 'at the highest price', number, cell: ({ worst }: ForecastStep) => amount(worst) },
     { head: 'left after', number, cell: ({ after }: ForecastStep) => amount(after) },
     { head: 'verdict', cell: verdict },
   ]
@@ -432,7 +436,9 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
     return html`<span class="bad">${what} ends it at ${bought} of ${asked}</span>`
   }
-  return sure ? html`fits` : html`<span class="warn">fits as paid lately, not at the dearest</span>`
+  return sure
+    ? html`fits`
+    : html`<span class="warn">fits at recent prices, not at the highest</span>`
 }
 
 /** Future balance: one line at recent prices, one at the highest price. */
@@ -452,10 +458,10 @@ function band(
   const greatest = Math.max(balance, ...usual.map(({ value }) => value), floor)
   return drawPicture(
     {
-      title: 'Balance to come, as paid lately and at the dearest price',
+      title: 'Forecast of the balance, at recent and at the highest prices',
       series: [
-        { name: 'as paid lately', points: [begin, ...usual] },
-        { name: 'at the dearest', points: [begin, ...worst] },
+        { name: 'at recent prices', points: [begin, ...usual] },
+        { name: 'at the highest price', points: [begin, ...worst] },
       ],
       grain: 'instant',
       hover: true,
@@ -466,7 +472,7 @@ function band(
       named: true,
       mark: { value: floor, name: `floor ${numberText(floor)}` },
     },
-    { name: 'Picture of the forecast', seen: 'beginning' },
+    { name: 'Chart of the forecast', seen: 'beginning' },
   )
 }
 

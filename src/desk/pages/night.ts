@@ -42,7 +42,7 @@ export const night = definePage({
     reading.answers(async (db): Promise<NightFound> => {
       const facts = await readRunFacts(db, run)
       if (facts === null)
-        throw new NotThere(`There is no run ${run}: the nights have all that were made.`)
+        throw new NotThere(`There is no run ${run}: the calendar of nights lists all runs.`)
       return { facts, counts: await countTasks(db, run), moves: await readRunMoves(db, facts) }
     }),
   show: (found, place) => {
@@ -64,10 +64,10 @@ function kindOf(
   const why =
     schedule === null
       ? kind === 'nightly'
-        ? 'made for a night'
+        ? 'started by a schedule'
         : 'started by hand'
       : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
-  const end = until === null ? 'it goes on' : html`ended ${instant(until, zone)}`
+  const end = until === null ? 'in progress' : html`ended ${instant(until, zone)}`
   return html`${why}; begun ${instant(from, zone)},
   ${end}${note === null ? null : html`; ${given(note)}`}`
 }
@@ -82,7 +82,7 @@ function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Ht
 
 function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
   if (!suspect && remarks.length === 0) return null
-  const title = suspect ? 'Suspect: left out of shares and trends' : 'Odd: shown all the same'
+  const title = suspect ? 'Suspect: left out of shares and trends' : 'Odd, but shown'
   return html`<section class="state warn" aria-labelledby="odd">
     <h2 id="odd">${title}</h2>
     <ul class="lines">
@@ -101,7 +101,7 @@ function counted({ facts, counts }: NightFound): Html {
     { text: 'reused', value: figure('reused', of('reused')) },
     { text: 'not asked', value: figure('not_asked', of('not_asked')) },
     { text: 'failed', value: figure('failed', of('failed')) },
-    { text: 'unknown: perhaps charged', value: figure('unknown', of('unknown')) },
+    { text: 'unknown: possibly charged', value: figure('unknown', of('unknown')) },
     {
       text: 'left out: budget, or cancelled',
       value: figure('left', of('unaffordable', 'cancelled')),
@@ -126,7 +126,7 @@ function failures({ facts, counts }: NightFound): Html {
   return section(
     { id: 'failures', title: 'What failed' },
     wrong.length === 0
-      ? html`<p class="soft">Nothing: no task ended in an error.</p>`
+      ? html`<p class="soft">No task ended in an error.</p>`
       : html`${table('Failures by code', columns, wrong)} ${again}`,
   )
 }
@@ -163,13 +163,13 @@ function moved({ moves, facts }: NightFound, place: PagePlace): Html {
     },
   ]
   const text = facts.suspect
-    ? 'A suspect night is compared with none, unless suspect nights are shown (below).'
-    : 'Nothing moved, or nothing was there to compare with: moves show from the second answer on.'
+    ? 'A suspect night is not compared, unless suspect nights are shown (below).'
+    : 'No moves, or no earlier answer to compare with.'
   return section(
     {
       id: 'moved',
       title: 'What moved most',
-      about: 'Domains that are ours, or all where none is; against the answer before.',
+      about: 'Our domains, or all if none is ours; compared with the previous answer.',
     },
     moves.length === 0 ? nothing(text, 'npm run domains -- list') : table('Moves', columns, moves),
   )
@@ -190,7 +190,7 @@ function drawCost({
 }: RunFacts): Html {
   const foreseen = asked === null || usual === null ? null : asked * usual
   return section(
-    { id: 'cost', title: 'What it cost, and what it brought' },
+    { id: 'cost', title: 'Cost and results' },
     html`<dl class="facts">
       <dt>queries to be bought that have a readable answer</dt>
       <dd>${percent(asked === null || asked === 0 ? null : (answered ?? 0) / asked)}</dd>
@@ -198,13 +198,13 @@ function drawCost({
       <dd>
         ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}
       </dd>
-      <dt>foreseen, at the price of the nights before</dt>
+      <dt>expected, at the prices of earlier nights</dt>
       <dd>${amount(foreseen)}</dd>
-      <dt>credits an answer</dt>
+      <dt>credits per answer</dt>
       <dd>
         ${amount(price)}${usual === null ? null : html` <span class="soft">(usually ${amount(usual)})</span>`}
       </dd>
-      <dt>results an answer, its depth</dt>
+      <dt>results per answer (depth)</dt>
       <dd>${amount(depth)}</dd>
       <dt>empty answers</dt>
       <dd>${amount(empty)}</dd>

@@ -76,9 +76,9 @@ function rank(entry: CalendarEntry): number {
 /** Outcomes of a night, best first. */
 const verdicts = {
   fine: { sign: '✓', text: 'done', tone: 'good' },
-  odd: { sign: '?', text: 'odd, but shown: price, time, or a change that lasts', tone: 'warn' },
-  going: { sign: '…', text: 'goes on', tone: 'warn' },
-  skipped: { sign: '–', text: 'skipped: another run was going', tone: 'soft' },
+  odd: { sign: '?', text: 'odd, but shown: price, duration, or a lasting change', tone: 'warn' },
+  going: { sign: '…', text: 'in progress', tone: 'warn' },
+  skipped: { sign: '–', text: 'skipped: another run was in progress', tone: 'soft' },
   suspect: { sign: '!', text: 'suspect: left out of shares and trends', tone: 'warn' },
   lost: { sign: '×', text: 'missed, failed or cancelled', tone: 'bad' },
 } as const
@@ -116,9 +116,8 @@ export const nightsPage = definePage({
   show: (entries, place, span) => ({
     title: 'Nights',
     plain: true,
-    lead: html`Every run and every night without one, by its date, from ${span.since} to
-    ${span.until}. What lists save that do not ask every query every night:
-    ${to(place.href('/cadence'), 'asking less')}.`,
+    lead: html`Every run, and every night without one, from ${span.since} to ${span.until}. Savings
+    of lists with an adaptive cadence: ${to(place.href('/cadence'), 'asking less')}.`,
     body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
     ${drawCalendar(entries, place)}
     ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} are shown: choose a shorter span.</p>`}`,
@@ -129,7 +128,7 @@ export const nightsPage = definePage({
 export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
   if (entries.length === 0) {
     return nothing(
-      'No run of these days. Each night is a square here, coloured by what became of it, and a page of its own.',
+      'No run on these days. Each night will be a square here, coloured by its outcome, with its own page.',
       'npm run nightly -- --show',
     )
   }
@@ -152,7 +151,7 @@ function newest(entries: readonly CalendarEntry[], { href }: PagePlace): Html {
     { head: 'answered', number, cell: (row: CalendarEntry) => answeredOf(row) },
     { head: 'credits', number, cell: (row: CalendarEntry) => amount(row.spent) },
     {
-      head: 'what is odd',
+      head: 'remarks',
       cell: (row: CalendarEntry) =>
         given(row.reasons.length > 0 ? row.reasons.join('; ') : (row.note ?? '')),
     },

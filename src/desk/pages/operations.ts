@@ -4,7 +4,7 @@ import { count } from '../../base/cli/text.ts'
 import { type MillState, readTables } from '../../core/runs/status-command.ts'
 import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
-import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
+import { type LiveWorker, readLiveWorkers } from '../../core/runs/waits.ts'
 import { describeLastNight, type NightSummary } from '../../core/scheduler/show.ts'
 import { listNotices, type NoticeRow } from '../../features/notifications/news.ts'
 import { type Html, html } from '../drawing/html.ts'
@@ -29,11 +29,11 @@ import { drawForecastLines } from './money.ts'
 
 /** State of the mill as in `status`, without the queue, with workers and notices. */
 interface OperationsFound extends Omit<MillState, 'queue'> {
-  readonly crew: readonly LiveWorker[]
+  readonly workers: readonly LiveWorker[]
   readonly notices: readonly NoticeRow[]
 }
 
-const shownNews = 6
+const shownNotices = 6
 
 /** Reads a snapshot; the forecast, which is expensive, may be some seconds older. */
 async function readOperations(reading: DeskReading): Promise<OperationsFound> {
@@ -41,18 +41,18 @@ async function readOperations(reading: DeskReading): Promise<OperationsFound> {
   return reading.books(async (db) => ({
     ...(await readTables({ ...reading.mill, db }, null)),
     forecast,
-    crew: await readCrew(db),
-    notices: await listNotices(db, shownNews),
+    workers: await readLiveWorkers(db),
+    notices: await listNotices(db, shownNotices),
   }))
 }
 
-function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html {
+function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace): Html {
   const uncertain = account?.uncertain ?? 0
   const held =
     uncertain === 0
       ? null
       : html`<p>
-          ${uncertain} credits are held for calls whose end nobody could read:
+          ${uncertain} credits are held for calls with an unknown outcome:
           ${command('npm run status -- --unknown')}
         </p>`
   const number = true as const
@@ -80,12 +80,12 @@ function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html
     },
   ]
   const body =
-    crew.length === 0
+    workers.length === 0
       ? nothing(
-          'No worker is alive. Each would be a line here, with its calls in flight.',
+          'No worker is running. Each will be a line here, with its calls in flight.',
           'npm run work',
         )
-      : table('Workers', columns, crew)
+      : table('Workers', columns, workers)
   return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
 }
 
@@ -105,7 +105,7 @@ function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
       title: 'Schedules',
       about: to(href('/nights'), 'All nights'),
       empty: [
-        'No schedule is on. Each would be a line here: its last night, and when it is due.',
+        'No schedule is on. Each will be a line here, with its last night and its next due time.',
         'npm run nightly',
       ],
     },
@@ -136,7 +136,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
     return section({ id: 'money-now', title }, nothing(text, 'npm run work -- --drain'))
   }
   const seen =
-    account.remaining === null ? 'not told yet' : `told ${ago(account.observed_ago_s)} ago`
+    account.remaining === null ? 'not reported yet' : `reported ${ago(account.observed_ago_s)} ago`
   return section(
     {
       id: 'money-now',
@@ -151,7 +151,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
           text: 'held for calls with an unknown outcome',
           value: figure('account.uncertain', account.uncertain),
         },
-        { text: 'spent this day', value: figure('account.day_spent', account.day_spent) },
+        { text: 'spent today', value: figure('account.day_spent', account.day_spent) },
         { text: 'spent this month', value: figure('account.month_spent', account.month_spent) },
       ])}
       <h3>Forecast</h3>
@@ -201,7 +201,7 @@ function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
       title: 'Runs',
       ...about,
       empty: [
-        'One line for each pass over a list, with what was answered, reused and failed.',
+        'One line for each run, with the tasks answered, reused and failed.',
         'npm run enqueue inputs/keywords.csv',
       ],
     },
@@ -309,7 +309,13 @@ interface Headline {
   readonly text: string
 }
 
-function headline({ runs, account, crew, endedLastMinute, forecast }: OperationsFound): Headline {
+function headline({
+  runs,
+  account,
+  workers,
+  endedLastMinute,
+  forecast,
+}: OperationsFound): Headline {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   const tasks = count(open, 'open task')
   const stop = account?.stops[0]
@@ -325,15 +331,15 @@ function headline({ runs, account, crew, endedLastMinute, forecast }: Operations
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
     if (wrong === 0) return { tone: 'good', title: 'All done', text: 'No task is open.' }
     const text =
-      'No task is open. A failed task has no answer; of an unknown one the reply was lost.'
+      'No task is open. A failed task has no answer; the reply to an unknown one was lost.'
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
-  if (crew.length === 0) {
+  if (workers.length === 0) {
     return { tone: 'warn', title: 'No worker is running', text: `${tasks} wait for one.` }
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'Working, but no call ends', text }
+    return { tone: 'warn', title: 'Working, but no call has ended', text }
   }
   return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }
@@ -386,7 +392,7 @@ function drawOperations(found: OperationsFound, place: PagePlace): LiveParts {
     state: drawState(found, place),
     runs: drawRuns(found, place),
     money: drawMoney(found, place),
-    crew: drawCrew(found, place),
+    crew: drawWorkers(found, place),
     due: drawDue(found, place),
     notices: drawNotices(found, place),
   }

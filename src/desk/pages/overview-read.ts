@@ -5,7 +5,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
 import type { CreditForecast } from '../../core/forecast/foresee.ts'
 import { type MillState, readTables } from '../../core/runs/status-command.ts'
-import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
+import { type LiveWorker, readLiveWorkers } from '../../core/runs/waits.ts'
 import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
 import { type HeldDay, readHeldDays } from '../../features/analysis/domains.ts'
 import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
@@ -29,7 +29,7 @@ export interface ShareChange {
 }
 
 /** Current state, according to the newest stored day. */
-export interface Standing {
+export interface ShareStanding {
   readonly days: KeywordDays
   readonly week: KeywordDays
   readonly counts: { readonly day: Counts; readonly week: Counts }
@@ -43,7 +43,7 @@ export interface Standing {
 }
 
 export interface OverviewFound {
-  readonly standing: Standing | null
+  readonly standing: ShareStanding | null
   readonly state: Omit<MillState, 'queue' | 'forecast'>
   readonly workers: readonly LiveWorker[]
   readonly forecast: CreditForecast | null
@@ -70,7 +70,7 @@ export async function readOverview(
     standing,
     forecast,
     state: await readTables({ ...reading.mill, db }, null),
-    workers: await readCrew(db),
+    workers: await readLiveWorkers(db),
     nights: await readCalendar(db, {
       since: daysBefore(reading.today, shownNights - 1),
       until: reading.today,
@@ -84,7 +84,7 @@ async function readStanding(
   db: Database,
   memory: object,
   day: string | null,
-): Promise<Standing | null> {
+): Promise<ShareStanding | null> {
   const days = await chooseDays(db, { day, since: null })
   if (days === null) return null
   const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days

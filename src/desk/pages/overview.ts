@@ -30,7 +30,7 @@ import {
   type OverviewFound,
   readOverview,
   type ShareChange,
-  type Standing,
+  type ShareStanding,
 } from './overview-read.ts'
 import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
@@ -65,7 +65,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 }
 
 /** Share of the clicks of all our own domains on a day; null if unknown. */
-function ourShare({ shares, ours }: Standing, day: string): number | null {
+function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // For an excluded day, the previous one is used.
   const last = own.reduce(
@@ -126,7 +126,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
     }
   }
   if (standing !== null && standing.ours.length === 0) {
-    const text = 'No domain is marked as yours, so that no keyword has a rank.'
+    const text = 'No domain is marked as yours, so no keyword has a rank.'
     yield task('warn', text, { line: 'npm run domains -- set example.com' })
   }
 }
@@ -172,7 +172,7 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   </section>`
 }
 
-function drawStanding(found: Standing, place: PagePlace): Html {
+function drawStanding(found: ShareStanding, place: PagePlace): Html {
   return html`${drawTiles(found, place)}
     ${
       found.shares.length === 0
@@ -181,7 +181,7 @@ function drawStanding(found: Standing, place: PagePlace): Html {
             found,
             {
               picture: 'Share of voice of our domains and of competitors, day by day',
-              about: html`Share of the clicks that the best places of each would get, by weight.
+              about: html`Share of the clicks that the best positions of each would get, by weight.
               ${to(place.href('/domains'), 'All domains')}`,
             },
             place,
@@ -193,7 +193,7 @@ function drawStanding(found: Standing, place: PagePlace): Html {
     </div>`
 }
 
-function drawTiles(found: Standing, place: PagePlace): Html {
+function drawTiles(found: ShareStanding, place: PagePlace): Html {
   const { days, week, counts } = found
   const now = ourShare(found, days.now.day)
   const since = (day: string) => {
@@ -217,8 +217,8 @@ function drawTiles(found: Standing, place: PagePlace): Html {
 
 const ranges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
 
-function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
-  const inRange = (of: Standing['counts']['day'], range: (typeof ranges)[number]) =>
+function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
+  const inRange = (of: ShareStanding['counts']['day'], range: (typeof ranges)[number]) =>
     range === 'none' ? of.keywords - of['1-3'] - of['4-10'] - of['11-20'] - of['21+'] : of[range]
   const all = Math.max(1, counts.day.keywords)
   type Range = (typeof ranges)[number]
@@ -260,14 +260,14 @@ function drawDistribution({ days, week, counts }: Standing, place: PagePlace): H
       about: html`Since ${week.before.day}: ${numberText(up)} up, ${numberText(down)} down,
       ${numberText(entered)} entered, ${numberText(left)} left.
       ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See them')}`,
-      empty: 'Every rank would be counted here.',
+      empty: 'Ranks will be counted here.',
     },
     columns,
     ranges,
   )
 }
 
-function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
+function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
   const columns: readonly Column<ShareChange>[] = [
     { head: 'Domain', cell: ({ domain }) => toDomain(place, domain) },
     { head: 'Share', number: true, cell: ({ share }) => percent(share) },
@@ -278,7 +278,7 @@ function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
       id: 'competitors',
       title: 'Competitors that moved most',
       about: `Between ${days.before.day} and ${days.now.day}.`,
-      empty: 'Domains of others that won or lost share would be here.',
+      empty: 'Competitors that won or lost share will be shown here.',
     },
     columns,
     rivals.slice(0, 8),
@@ -287,7 +287,7 @@ function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
 
 function drawGains(
   title: 'Won most' | 'Lost most',
-  { won, lost, days }: Standing,
+  { won, lost, days }: ShareStanding,
   place: PagePlace,
 ): Html {
   const { keywords, pages } = title === 'Won most' ? won : lost
@@ -297,7 +297,7 @@ function drawGains(
     { head: 'Rank', word: true, cell: (gain) => html`${rank(gain.previous)} → ${rank(gain.rank)}` },
     { head: 'Clicks', number: true, cell: (gain) => clicks(gain.clicks) },
   ]
-  const empty = 'Nothing between these days.'
+  const empty = 'No changes between these days.'
   const id = title === 'Won most' ? 'won' : 'lost'
   const about = `By clicks, between ${days.before.day} and ${days.now.day}.`
   return html`<div>
@@ -331,7 +331,7 @@ const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity
   share_fell: ['lost share of voice', 'bad'],
   rival_passed: ['passed by a competitor', 'warn'],
   new_feature: ['new SERP feature', 'warn'],
-  wrong_page: ['another page than wanted ranks', 'warn'],
+  wrong_page: ['a page other than the target page ranks', 'warn'],
 }
 const severities = ['bad', 'warn', 'good'] as const
 
@@ -371,7 +371,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
     return section(
       { id: 'alerts', title: 'Alerts' },
       nothing(
-        'No alert stands. What breaks a rule shows here, by night and severity.',
+        'No open alerts. They are shown here, by night and severity.',
         'npm run alerts -- rules',
       ),
     )
@@ -381,7 +381,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
     {
       id: 'alerts',
       title: html`Alerts (${amount(alerts.length)})`,
-      about: 'Those that still stand, by night.',
+      about: 'Open alerts, by night.',
     },
     html`${groups.slice(0, shownGroups).map(
       ({ date, severity, text, alerts: own }, index) =>
@@ -451,7 +451,7 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
         },
         {
           value: nights === null ? unknown : figure('nights', nights),
-          text: 'nights until the floor, as paid lately',
+          text: 'nights until the floor, at recent prices',
         },
         {
           value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),

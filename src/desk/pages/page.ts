@@ -46,8 +46,7 @@ export const onePage = definePage({
     const queries = queriesOf(days, newest)
     const gone = queries.filter(isGone)
     const standing = queries.length - gone.length
-    const cut =
-      days.length === mostPageDays ? ' More places than are read at once: the newest ones.' : ''
+    const cut = days.length === mostPageDays ? ' Only the newest positions are shown.' : ''
     return {
       title: page.key,
       lead: html`<bdi dir="auto">${link(page.url, page.url)}</bdi>, of
@@ -55,16 +54,13 @@ export const onePage = definePage({
       body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
       ${
         days.length === 0
-          ? nothing(
-              'No answer of this time shows the page; its queries, places and titles would be here.',
-              null,
-            )
+          ? nothing('No answer in this time shows the page.', null)
           : html`${tiles([
               { value: amount(standing), text: 'queries that show it now' },
               { value: amount(gone.length), text: 'queries that lost it' },
               {
                 value: amount(Math.min(...days.map(({ position }) => position))),
-                text: 'best place',
+                text: 'best position',
               },
               { value: amount(titlesOf(days).length), text: 'titles' },
             ])}
@@ -122,7 +118,7 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
     {
       id: 'queries',
       title: html`Queries (${amount(queries.length)})`,
-      about: 'Gone is what the newest answer would have shown at its last place, and does not.',
+      about: 'A query is gone if its newest answer is deep enough to show the page and does not.',
     },
     table(
       'Queries of the page',

@@ -77,8 +77,7 @@ function besides(answer: NightAnswer, place: PagePlace): Html {
   const words = drawWords(answer.words, place)
   return section(
     { id: 'words', title: 'Besides the results' },
-    words ??
-      nothing('Entities, groups, related searches and blocks of the answer would be here.', null),
+    words ?? nothing('The answer names no entities, groups, related searches or blocks.', null),
   )
 }
 

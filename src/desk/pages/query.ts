@@ -151,7 +151,7 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
   const others = same.filter(({ queryId }) => queryId !== query.id)
   const body =
     others.length === 0
-      ? nothing('The same text asked for another device or place would be here.', null)
+      ? nothing('The text is not asked for another device or place.', null)
       : html`<ul class="lines">
           ${others.map(
             (one) => html`<li>${toQuery(place, one.queryId, names.get(one.queryId) ?? one.q)}</li>`,

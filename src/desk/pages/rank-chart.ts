@@ -188,7 +188,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
     }),
   ])
   const empty = nothing(
-    'The query was not asked in this time; its places, day by day, would be here.',
+    'The query was not asked in this time.',
     'npm run enqueue inputs/keywords.csv',
   )
   return section(
@@ -196,7 +196,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
       id: 'history',
       title: 'Rank history',
       about:
-        'The first place is at the top. A hollow point is an older answer used again, a dotted line a day without an answer to show (it says why under the pointer), "not in" an answer without the domain.',
+        'Position 1 is at the top. A hollow point is a reused answer, a dotted line a day without an answer (point at it for the reason), "not in" an answer without the domain.',
     },
     html`${form}
     ${
@@ -248,7 +248,7 @@ function numbers({ query, days, shown, ranks, notes }: QueryFound, place: PagePl
   return html`<details id="numbers">
     <summary>In numbers${notes.length === 0 ? null : ', and the notes'}</summary>
     ${table(
-      'Places day by day',
+      'Positions day by day',
       [
         {
           head: 'Day',

@@ -52,7 +52,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
   const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
-  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const first = { databaseUrl: config.databaseUrl, report: say }
   const origins = typed ?? (await firstOrigins(mill.db, first))
   const today = localDate(config.zone, new Date())
   const order = { slice, domains, today, config }
@@ -90,7 +90,7 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
   const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
   const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
   const origins =
-    typed ?? (await firstOrigins(mill.db, { databaseUrl: config.databaseUrl, tell: say }))
+    typed ?? (await firstOrigins(mill.db, { databaseUrl: config.databaseUrl, report: say }))
   const today = localDate(config.zone, new Date())
   const read = <T>(from: (db: Database) => Promise<T>) =>
     readSnapshot(mill.db, { origins, role: null }, from)

@@ -47,8 +47,8 @@ export function renderPage(found: ReportFound, made: Date): string {
         <main>${notLive(place)}${drawView(viewOf(found, made, place))}</main>
         <footer class="foot">
           <p>
-            Positions are the best place of a domain in an answer. A gap in a line is a day without
-            a place among the results, never a place of its own. All times in ${place.zone}.
+            Positions are the best position of a domain in an answer. A gap in a line is a day on
+            which the domain was not in the results. All times in ${place.zone}.
           </p>
         </footer>
       </body>
@@ -114,8 +114,8 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
   return drawShares(
     figures,
     {
-      picture: 'Share of voice of the greatest domains and the chosen ones, day by day',
-      about: html`Share of the clicks that each domain's best places would get, by weight, over
+      picture: 'Share of voice of the largest domains and the chosen ones, day by day',
+      about: html`Share of the clicks that each domain's best positions would get, by weight, over
       ${figures.narrowed.length === 0 ? 'all' : 'these'} queries.`,
     },
     place,
@@ -136,7 +136,7 @@ function drawDomain(
     </h2>
     ${
       figures.day === null
-        ? nothing('Its share, places and moves would be here.', null)
+        ? nothing('Its share, positions and moves will be shown here.', null)
         : html`${drawHoldings({ ...held, name: domain }, place)}
             ${drawRanks(figures, { domain, label: label ?? domain }, place)}
             ${drawMoves(held, place)}
@@ -200,8 +200,8 @@ function drawRanks(
   }
   const about =
     lines.length === 0
-      ? 'It was in no answer of this time.'
-      : 'Its heaviest queries; the first place is at the top.'
+      ? 'It was in no answer in this time.'
+      : 'Its queries with the highest weights; position 1 is at the top.'
   return section(
     {
       id: place.id('ranks'),

@@ -14,7 +14,7 @@ import { readListDays, readListFacts } from '../../features/analysis/list-facts.
 import type { ReadSpan } from '../../features/analysis/span.ts'
 import { type DomainFound, readDomain } from '../pages/domain.ts'
 import type { CoverageFound } from '../pages/lists.ts'
-import { type PurseFound, readPurseFound, readRises } from '../pages/money.ts'
+import { type AccountsFound, readAccountsFound, readRises } from '../pages/money.ts'
 import { mostEntries } from '../pages/nights.ts'
 
 export interface ReportFound {
@@ -29,7 +29,7 @@ export interface ReportFound {
 
 interface Books {
   readonly nights: readonly CalendarEntry[]
-  readonly money: PurseFound
+  readonly money: AccountsFound
 }
 
 export interface ReportOrder extends FigureOptions {
@@ -95,12 +95,12 @@ async function readBooksOf(
   }: Pick<ReportOrder, 'config'> & { readonly isChosen: (list: string) => boolean },
 ): Promise<Books> {
   const zoned = { ...span, zone: config.zone }
-  const { purses, points, costs } = await readPurseFound(trx, zoned)
+  const { accounts: purses, points, costs } = await readAccountsFound(trx, zoned)
   const nights = await readCalendar(trx, { ...span, limit: mostEntries })
   return {
     nights: nights.filter(({ list }) => list === null || isChosen(list)),
     money: {
-      purses: purses.filter(({ origin }) => origins.includes(origin)),
+      accounts: purses.filter(({ origin }) => origins.includes(origin)),
       points,
       costs,
       events: await readRises(trx, zoned, config),

@@ -9,7 +9,7 @@ import { localDate } from '../../base/time/zone.ts'
 import { readSpent } from '../../core/forecast/foresee.ts'
 import {
   monthsOf,
-  readListAllowances,
+  readAllListBudgets,
   readOpenBudgets,
   setListBudget,
 } from '../../core/ledger/account.ts'
@@ -75,14 +75,14 @@ async function readBudgets({ db, config, supplier }: Mill): Promise<readonly Bud
     { of: 'the day', since: today, budget: config.dailyBudget, gone: spent.day },
     { of: 'the month', since: began, budget: config.monthlyBudget, gone: spent.month },
   ].flatMap(({ budget, ...span }) => (budget === null ? [] : [{ ...span, budget }]))
-  const lists = await readListAllowances(db, today)
+  const lists = await readAllListBudgets(db, today)
   const runs = await readOpenBudgets(db)
   return [
     ...own,
-    ...lists.map(({ list, month, ...purse }) => ({
+    ...lists.map(({ list, month, ...budget }) => ({
       of: `list ${list}`,
       since: `${month}-01`,
-      ...purse,
+      ...budget,
     })),
     ...runs.map(({ run, list, budget, gone }) => {
       return { of: `run ${run} of ${list}`, since: null, budget, gone }

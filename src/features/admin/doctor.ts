@@ -83,9 +83,9 @@ function describeSettings({ sources }: Config): string {
 function checkDisk(home: string): string {
   const { bavail, bsize } = statfsSync(home)
   const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB`
-  if (bavail * bsize >= leastFreeBytes) return `${home} has ${free} of room`
+  if (bavail * bsize >= leastFreeBytes) return `${home} has ${free} free`
   throw new Misuse(
-    `expected at least 1 GB of room in ${home}, got ${free}; make room, or set MILL_HOME`,
+    `expected at least 1 GB free in ${home}, got ${free}; free some space, or set MILL_HOME`,
   )
 }
 
@@ -103,10 +103,12 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
     ...(version >= leastPostgres ? [] : [`expected PostgreSQL 15 or newer, got ${version}`]),
     ...(encoding === 'UTF8'
       ? []
-      : [`expected the encoding UTF8, got ${encoding}: make another database`]),
-    ...(makes ? [] : ['expected a login that may make tables: grant it create on schema public']),
+      : [`expected the encoding UTF8, got ${encoding}: create another database`]),
+    ...(makes ? [] : ['expected a login that may create tables: grant it create on schema public']),
     ...(now.getTime() < sent - mostClockMs || now.getTime() > Date.now() + mostClockMs
-      ? [`expected the clock of this machine, got ${now.toISOString()}: let both ask a time server`]
+      ? [
+          `expected the clock of this machine, got ${now.toISOString()}: synchronise both with a time server`,
+        ]
       : []),
   ]
   if (problems.length > 0) throw new Misuse(problems.join('; '))

@@ -51,7 +51,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   for (const line of linesOf(left)) say(line)
   if (left.open === 0) return exits.done
   if (!signal.aborted) return exits.failures
-  say('stopped; the same command goes on from here')
+  say('stopped; run the same command to continue')
   return exits.interrupted
 }
 
@@ -62,12 +62,12 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
 const patience = 30
 
 async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {
-  const tell = (day: string, left: number) => {
+  const report = (day: string, left: number) => {
     say(`${day} is added up, ${left} to go`)
   }
   let days = 0
   for (let tries = 0; tries < patience && !signal.aborted; tries++) {
-    const kept = await finishDays(db, Infinity, { since, signal, tell })
+    const kept = await finishDays(db, Infinity, { since, signal, report })
     days += kept
     if (kept > 0) tries = 0
     if ((await readDaysLeft(db, since)).open === 0) break

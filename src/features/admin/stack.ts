@@ -30,8 +30,8 @@ async function stop(home: string, json: boolean): Promise<void> {
   const postgres = await stopPostgres(home)
   if (json) printJson({ stopped: { postgres, service } })
   else {
-    print(`PostgreSQL: ${postgres ? 'stopped' : 'did not run'}`)
-    print(`search service: ${service ? 'stopped' : 'did not run'}`)
+    print(`PostgreSQL: ${postgres ? 'stopped' : 'was not running'}`)
+    print(`search service: ${service ? 'stopped' : 'was not running'}`)
   }
 }
 

@@ -12,7 +12,7 @@ import {
   readHolders,
   type ShownAnswer,
 } from './evidence.ts'
-import type { AlertRule, KnownAlert, NewAlert, UnlookedRun } from './statements.ts'
+import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements.ts'
 
 type Direction = 'up' | 'down'
 
@@ -197,7 +197,7 @@ export interface FoundChange {
 /** Looks up who took or lost each position, and describes each change in a sentence. */
 export async function putIntoWords(
   trx: Database,
-  { run, places }: { readonly run: UnlookedRun; readonly places: SeenPlaces },
+  { run, places }: { readonly run: UncheckedRun; readonly places: SeenPlaces },
   found: readonly FoundChange[],
 ): Promise<readonly NewAlert[]> {
   const sought = found.map(soughtPlace).filter((place) => place !== null)
@@ -375,7 +375,7 @@ function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean 
   return depth === 0 ? null : features.includes(feature)
 }
 
-interface ToldChange {
+interface ChangeFacts {
   readonly rule: Pick<AlertRule, 'what' | 'threshold'>
   readonly query: Pick<AskedQuery, 'q' | 'variant' | 'target_page'>
   readonly subject: AlertSubject
@@ -391,7 +391,7 @@ interface ToldChange {
 }
 
 /** Sentence of an alert, with the days of both answers. */
-function alertSentence(told: ToldChange): string {
+function alertSentence(told: ChangeFacts): string {
   const { origin, baseDate, date } = told
   return `${marked(origin)}${changeOf(told)}, on ${date} against ${baseDate}`
 }
@@ -401,7 +401,7 @@ function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
 
-function changeOf(told: ToldChange): string {
+function changeOf(told: ChangeFacts): string {
   const { rule, subject, way, base, now, other, page, query } = told
   const where = `for ${shownQuery(query)}`
   const { domain, rival, feature } = subject
@@ -428,7 +428,7 @@ function changeOf(told: ToldChange): string {
   }
 }
 
-function shownQuery({ q, variant }: ToldChange['query']): string {
+function shownQuery({ q, variant }: ChangeFacts['query']): string {
   return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
 }
 
@@ -455,7 +455,7 @@ function tookFrom(other: string | null): string {
 }
 
 /** Library query that shows both answers, as a user would type it. */
-function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): string {
+function alertQuestion({ rule, query, baseDate, date, origin }: ChangeFacts): string {
   if (rule.what === 'wrong_page')
     return questionLine(origin, ['pages', '--show', 'wrong', '--day', date])
   if (rule.what === 'new_feature') {
@@ -467,7 +467,7 @@ function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): str
 }
 
 /** Figures in the sentence of a share alert. */
-interface ShareTold {
+interface ShareFacts {
   readonly domain: string
   readonly tag: string
   readonly before: number
@@ -478,7 +478,7 @@ interface ShareTold {
   readonly date: string
 }
 
-export function shareSentence(told: ShareTold): string {
+export function shareSentence(told: ShareFacts): string {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
   const of = tag === '*' ? 'over all queries' : `for ${tag}`
   const fall = Math.round((1 - now / before) * 100)
@@ -486,7 +486,7 @@ export function shareSentence(told: ShareTold): string {
   return `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} against ${baseDate}`
 }
 
-export function shareQuestion({ domain, tag, origin }: ShareTold): string {
+export function shareQuestion({ domain, tag, origin }: ShareFacts): string {
   const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
   return questionLine(origin, ['shares', '--over', 'day', '--domain', domain, ...narrowed])
 }

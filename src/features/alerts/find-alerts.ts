@@ -6,83 +6,83 @@ import { troubleOf } from '../../base/database/trouble.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { type AfterRuns, besideWork } from '../../core/nights/after-runs.ts'
 import { endRuns } from '../../core/nights/judge.ts'
-import { lookAtQueries } from './queries.ts'
-import { lookAtShares } from './shares.ts'
+import { checkQueries } from './queries.ts'
+import { checkShares } from './shares.ts'
 import {
   claimAlerts,
   countAnswered,
   type Headline,
   insertAlerts,
-  markLooked,
+  markChecked,
   type NewAlert,
-  nextUnlooked,
+  nextUncheckedRun,
   readAlertRules,
   recoverAlert,
   rulesInForce,
-  type UnlookedRun,
+  type UncheckedRun,
   withdrawAlerts,
 } from './statements.ts'
 
-type Tell = (line: string) => void
+type ReportLine = (line: string) => void
 
 /** Closes and judges finished runs, and checks them for rank alerts. */
-export const endNights: AfterRuns = async (mill, tell) => {
-  await endRuns(mill.db, tell)
-  if ((await nextUnlooked(mill.db)) === null) return
-  await besideWork(mill, (db) => lookForAlerts(db, tell))
+export const endNights: AfterRuns = async (mill, report) => {
+  await endRuns(mill.db, report)
+  if ((await nextUncheckedRun(mill.db)) === null) return
+  await besideWork(mill, (db) => checkForAlerts(db, report))
 }
 
 /** Checks each finished run, in order of days; does nothing if another process is already doing so. */
-async function lookForAlerts(db: Database, tell: Tell): Promise<void> {
+async function checkForAlerts(db: Database, report: ReportLine): Promise<void> {
   for (;;) {
-    const run = await nextUnlooked(db)
+    const run = await nextUncheckedRun(db)
     if (run === null) return
-    const lines = await tryLook(db, run)
+    const lines = await tryCheck(db, run)
     if (lines === null) return
-    for (const line of lines) tell(line)
+    for (const line of lines) report(line)
   }
 }
 
-async function tryLook(db: Database, run: UnlookedRun): Promise<readonly string[] | null> {
+async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   try {
-    return await db.transaction().execute((trx) => look(trx, run))
+    return await db.transaction().execute((trx) => check(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
     // An error in one night must stop neither work nor later nights.
-    await markLooked(db, run, null)
+    await markChecked(db, run, null)
     return [`no rank alerts of run ${run.id}: ${scrubbedReason(error)}`]
   }
 }
 
-async function look(trx: Database, run: UnlookedRun): Promise<readonly string[] | null> {
+async function check(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
-  const next = await nextUnlooked(trx)
+  const next = await nextUncheckedRun(trx)
   // Another process was faster, so continue with the next run.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
-  const taken = back === 0 ? [] : [`${count(back, 'rank alert')} taken back: ${why}`]
-  const { lines, summary } = run.suspect ? nothingFound : await lookAt(trx, run)
-  await markLooked(trx, run, summary)
+  const taken = back === 0 ? [] : [`${count(back, 'rank alert')} withdrawn: ${why}`]
+  const { lines, summary } = run.suspect ? nothingFound : await checkRun(trx, run)
+  await markChecked(trx, run, summary)
   return [...taken, ...lines]
 }
 
 /** Lines to print after a check, and a sentence about all alerts of the night. */
-interface LookResult {
+interface CheckResult {
   readonly lines: readonly string[]
   readonly summary: Headline | null
 }
 
-const nothingFound: LookResult = { lines: [], summary: null }
+const nothingFound: CheckResult = { lines: [], summary: null }
 
-async function lookAt(trx: Database, run: UnlookedRun): Promise<LookResult> {
+async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> {
   const inForce = await rulesInForce(trx, run)
   const rules = (await readAlertRules(trx)).filter(({ name }) => inForce.has(name))
-  const queries = await lookAtQueries(trx, {
+  const queries = await checkQueries(trx, {
     run,
     rules: rules.filter(({ what }) => what !== 'share_fell'),
   })
-  const shares = await lookAtShares(trx, {
+  const shares = await checkShares(trx, {
     run,
     rules: rules.filter(({ what }) => what === 'share_fell'),
   })
@@ -104,7 +104,7 @@ const badNight = { queries: 5, share: 0.25 }
 /** Summarizes all alerts of a night in a sentence, with their severity. */
 function summarise(
   raised: readonly NewAlert[],
-  { run, answered }: { readonly run: UnlookedRun; readonly answered: number },
+  { run, answered }: { readonly run: UncheckedRun; readonly answered: number },
 ): Headline {
   const dropped = new Set(raised.filter(isDrop).map(({ query_id: query }) => query))
   const others = new Set(raised.map(({ query_id: query }) => query))

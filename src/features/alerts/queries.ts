@@ -29,7 +29,7 @@ import {
   type NewAlert,
   readKnownAlerts,
   type Recovery,
-  type UnlookedRun,
+  type UncheckedRun,
 } from './statements.ts'
 
 const chunkSize = 200
@@ -37,7 +37,7 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
+export async function checkQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
   if (rules.length === 0) return { raised, recovered }
@@ -47,7 +47,7 @@ export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): 
     const asked = await readAsked(trx, night, { after, limit: chunkSize })
     const last = asked.at(-1)
     if (last === undefined) return { raised, recovered }
-    const found = await lookAtSome(trx, { run, rules, ours, asked })
+    const found = await checkSome(trx, { run, rules, ours, asked })
     raised.push(...found.raised)
     recovered.push(...found.recovered)
     after = last.query_id
@@ -67,7 +67,7 @@ interface Facts extends Some {
   readonly places: SeenPlaces
 }
 
-async function lookAtSome(trx: Database, some: Some): Promise<AlertLook> {
+async function checkSome(trx: Database, some: Some): Promise<AlertCheck> {
   const facts = await readAround(trx, some)
   const found: FoundChange[] = []
   const recovered: Recovery[] = []
@@ -87,10 +87,10 @@ async function readAround(trx: Database, some: Some): Promise<Facts> {
   const evidence = new Map<string, RankAnswer[]>()
   for (const one of rows) evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
   const known = await readKnownAlerts(trx, ids)
-  const rests = known
+  const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
-  const kept = new Map((await readAnswersById(trx, rests)).map((one) => [one.search_id, one]))
+  const kept = new Map((await readAnswersById(trx, standIns)).map((one) => [one.search_id, one]))
   const named = domainsOf(rules, ours)
   const told = [
     ...known,
@@ -103,7 +103,7 @@ async function readAround(trx: Database, some: Some): Promise<Facts> {
           ...named,
           ...told.flatMap((one) => [one.domain, one.other_domain]).filter((name) => name !== null),
         ]
-  const searches = [...rows.map(({ search_id: id }) => id), ...rests]
+  const searches = [...rows.map(({ search_id: id }) => id), ...standIns]
   const places = placesBySearch(await readPlaces(trx, searches, domains))
   return { ...some, evidence, known, kept, places }
 }
@@ -156,11 +156,11 @@ function standingOf(
 }
 
 export interface AlertOrder {
-  readonly run: UnlookedRun
+  readonly run: UncheckedRun
   readonly rules: readonly AlertRule[]
 }
 
-export interface AlertLook {
+export interface AlertCheck {
   readonly raised: readonly NewAlert[]
   readonly recovered: readonly Recovery[]
 }

@@ -11,7 +11,7 @@ import {
   shareSentence,
   type Measurement,
 } from './changes.ts'
-import type { AlertLook, AlertOrder } from './queries.ts'
+import type { AlertCheck, AlertOrder } from './queries.ts'
 import {
   type AlertRule,
   type KnownAlert,
@@ -23,7 +23,7 @@ import {
 const passedOver = 6
 
 /** Checks the shares for the rule's label, for its list, or for all queries. */
-export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
+export async function checkShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
   const meant = rules.filter(({ list }) => list === null || list === run.list)
@@ -38,7 +38,7 @@ export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): P
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
-    const found = await lookAtRule(trx, {
+    const found = await checkRule(trx, {
       rule,
       run,
       origin,
@@ -59,18 +59,18 @@ interface Watch {
   readonly domains: readonly string[]
 }
 
-async function lookAtRule(trx: Database, watch: Watch): Promise<AlertLook> {
+async function checkRule(trx: Database, watch: Watch): Promise<AlertCheck> {
   const { rule, run, origin, known, domains } = watch
   const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
   const mine = known.filter((one) => one.rule === rule.name)
   const limit = rule.confirm + passedOver
   const days = await readShareDays(trx, rule.list, { until: run.run_date, limit })
-  const rests = mine.flatMap((one) =>
+  const standIns = mine.flatMap((one) =>
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
   const shares = new Map<string, readonly ShareDay[]>()
   // Queries each day separately, because a constant date restricts the view to that day's rows.
-  for (const date of new Set([...days, ...rests])) {
+  for (const date of new Set([...days, ...standIns])) {
     shares.set(date, await readSharesOn(trx, { tag, date }, domains))
   }
   const raised: NewAlert[] = []

@@ -5,7 +5,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 
 /** A judged run that has not been checked for alerts. */
-export interface UnlookedRun {
+export interface UncheckedRun {
   readonly id: number
   readonly list: string
   readonly run_date: string
@@ -15,7 +15,7 @@ export interface UnlookedRun {
 }
 
 /** Next run to check, by day; only those judged since rules exist. */
-export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
+export async function nextUncheckedRun(db: Database): Promise<UncheckedRun | null> {
   const next = await db
     .selectFrom('night_health as health')
     .innerJoin('runs', 'runs.id', 'health.run_id')
@@ -66,9 +66,9 @@ export interface Headline {
 }
 
 /** Records that a run was checked; if it is judged again, it is checked again. */
-export async function markLooked(
+export async function markChecked(
   db: Database,
-  { id, judged_at: judged }: UnlookedRun,
+  { id, judged_at: judged }: UncheckedRun,
   summary: Headline | null,
 ): Promise<void> {
   await db
@@ -88,7 +88,7 @@ export async function markLooked(
 /** Names of the rules that were active when a run was judged. */
 export async function rulesInForce(
   db: Database,
-  { judged_at: judged }: UnlookedRun,
+  { judged_at: judged }: UncheckedRun,
 ): Promise<ReadonlySet<string>> {
   const rules = await db
     .selectFrom('alert_rules')
@@ -104,7 +104,7 @@ export async function rulesInForce(
  */
 export async function withdrawAlerts(
   trx: Database,
-  { id: run, list, run_date: date, suspect }: UnlookedRun,
+  { id: run, list, run_date: date, suspect }: UncheckedRun,
 ): Promise<number> {
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   const withdrawn = await trx
@@ -139,7 +139,7 @@ export async function withdrawAlerts(
 /** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised them again. */
 async function reviveAlerts(
   trx: Database,
-  { id: run, suspect }: Pick<UnlookedRun, 'id' | 'suspect'>,
+  { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
 ): Promise<void> {
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   await trx
@@ -320,7 +320,7 @@ export async function recoverAlert(
 }
 
 /** An alert with its evidence and current state. */
-export interface AlertRow extends ToldAlert {
+export interface AlertRow extends AlertFacts {
   readonly alert: string
   readonly what: string
   readonly state: 'standing' | 'recovered' | 'withdrawn'
@@ -410,7 +410,7 @@ export async function listAlerts(
 }
 
 /** An alert as reported, with both answers. */
-interface ToldAlert {
+interface AlertFacts {
   readonly id: number
   readonly text: string
   readonly question: string
@@ -435,15 +435,15 @@ interface ToldAlert {
 }
 
 /** End of an alert, with the answer that shows it. */
-export interface ToldRecovery extends Pick<
-  ToldAlert,
+export interface RecoveryFacts extends Pick<
+  AlertFacts,
   'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
 > {
   readonly run_date: string | null
 }
 
 /** An event for which no webhook has been sent. */
-export type News =
+export type NoticeFacts =
   | {
       readonly kind: 'run_finished'
       readonly subject: string
@@ -494,7 +494,7 @@ export type News =
       /** Combined severity of the night's alerts, and their summary sentence. */
       readonly severity?: Severity
       readonly headline?: string
-      readonly alerts: readonly ToldAlert[]
+      readonly alerts: readonly AlertFacts[]
     }
   | {
       readonly kind: 'rank_recovered'
@@ -505,19 +505,21 @@ export type News =
       readonly found: number
       /** Why they were withdrawn; null if answers show that they are over. */
       readonly because: string | null
-      readonly alerts: readonly ToldRecovery[]
+      readonly alerts: readonly RecoveryFacts[]
     }
 
 /**
  * Claims events since a time that have not been recorded yet, oldest first. Each event goes to only one of several
  * processes. Ignores events of other kinds.
  */
-export async function takeNews(
+export async function readNoticeFacts(
   db: Database,
   since: Date,
   kinds: readonly string[],
-): Promise<readonly News[]> {
-  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', { since, kinds }))
+): Promise<readonly NoticeFacts[]> {
+  const { rows } = await db.executeQuery(
+    statement<{ fields: NoticeFacts }>('take_news', { since, kinds }),
+  )
   return rows.map(({ fields }) => fields)
 }
 

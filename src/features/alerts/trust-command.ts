@@ -59,7 +59,7 @@ async function decide(
     const id = countFlag('id', subject ?? '')
     const run = await undoMark(db, id, by)
     if (run !== null) return [run]
-    throw new Misuse(`expected the number of a decision that stands, got ${id}; npm run trust`)
+    throw new Misuse(`expected the number of a decision in force, got ${id}; npm run trust`)
   }
   if (action !== 'accept' && action !== 'distrust') {
     throw new Misuse(`expected show, accept, distrust or undo, got ${JSON.stringify(action)}`)

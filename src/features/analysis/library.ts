@@ -89,13 +89,13 @@ export function parseQuestion(name: string, text: string): Question {
 }
 
 /** Values and slice of a query. */
-interface Told {
+interface BoundQuestion {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
 }
 
 /** Values of a query's parameters, and its slice, from flags such as `--domain example.com`. */
-export function bindParameters(question: Question, flags: readonly string[]): Told {
+export function bindParameters(question: Question, flags: readonly string[]): BoundQuestion {
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
@@ -120,7 +120,7 @@ export function bindParameters(question: Question, flags: readonly string[]): To
   return { values, slice }
 }
 
-function refuseOthers({ name, parameters, narrows }: Question, given: Given): void {
+function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags): void {
   const known = [...parameters.map((parameter) => parameter.name), ...narrows]
   for (const flag of given.keys()) {
     if (known.includes(flag)) continue
@@ -131,11 +131,11 @@ function refuseOthers({ name, parameters, narrows }: Question, given: Given): vo
   }
 }
 
-type Given = Map<string, readonly string[]>
+type GivenFlags = Map<string, readonly string[]>
 
 /** Flags with all values of each, in order. */
-export function readFlags(flags: readonly string[]): Given {
-  const given: Given = new Map()
+export function readFlags(flags: readonly string[]): GivenFlags {
+  const given: GivenFlags = new Map()
   for (let index = 0; index < flags.length; index++) {
     const match = /^--([a-z_]\w*)(?:=(.*))?$/s.exec(flags[index] ?? '')
     if (match === null) {
@@ -177,7 +177,7 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   throw new Misuse(unknownQuestion(typed, show, questions))
 }
 
-function withoutShow(given: Given): readonly string[] {
+function withoutShow(given: GivenFlags): readonly string[] {
   return [...given].flatMap(([name, values]) =>
     name === 'show' ? [] : values.map((value) => `--${name}=${value}`),
   )

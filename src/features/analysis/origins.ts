@@ -45,12 +45,12 @@ export async function firstOrigins(
   db: Database,
   {
     databaseUrl,
-    tell,
-  }: { readonly databaseUrl: string | null; readonly tell: (line: string) => void },
+    report,
+  }: { readonly databaseUrl: string | null; readonly report: (line: string) => void },
 ): Promise<string | undefined> {
   const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
   if (there === null) return undefined
-  tell(
+  report(
     `no live answers are there yet: what is shown are answers of the ${there.replace(',', ' and ')}`,
   )
   return there

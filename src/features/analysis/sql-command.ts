@@ -95,7 +95,7 @@ async function printAnswer(
     found = false
   }
   const typed = asked.origins === undefined ? undefined : readOrigins(asked.origins)
-  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const first = { databaseUrl: config.databaseUrl, report: say }
   const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
@@ -153,12 +153,12 @@ interface AnswerOptions {
 export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,
-  { format, most, say: tell, empty }: AnswerOptions,
+  { format, most, say: report, empty }: AnswerOptions,
 ): AsyncGenerator<string | Uint8Array> {
   const batches = watch(readBatches(pool, reading), empty)
   switch (format) {
     case 'table':
-      yield* answerTable(batches, most, tell)
+      yield* answerTable(batches, most, report)
       return
     case 'csv':
       yield* writeRows(batches, 'csv')
@@ -190,7 +190,7 @@ async function* watch(
 async function* answerTable(
   batches: AsyncIterable<CellBatch>,
   most: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): AsyncGenerator<string> {
   const rows: (readonly (string | null)[])[] = []
   let columns: CellBatch['columns'] = []
@@ -202,9 +202,11 @@ async function* answerTable(
   const heads = columns.map(({ name }) => name)
   const right = columns.filter(({ kind }) => kind === 'number').map(({ name }) => name)
   yield `${formatTable(heads, rows.slice(0, most), { right })}\n`
-  if (rows.length === 0) tell('no rows')
+  if (rows.length === 0) report('no rows')
   if (rows.length > most) {
-    tell(`the first ${most} rows; --most shows more, npm run export writes all of them into a file`)
+    report(
+      `the first ${most} rows; --most shows more, npm run export writes all of them into a file`,
+    )
   }
 }
 

@@ -112,7 +112,7 @@ interface CheckOptions {
   readonly folder: string | undefined
   readonly places: (address: string) => ArchivePlace
   readonly installation: string
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 /** Reads every manifest and file, and compares them with the recorded values; changes nothing. */
@@ -145,7 +145,7 @@ async function checkDays(
       // If a bucket is unreachable, nothing is known about its contents.
       if (!(error instanceof MillError) || error instanceof Unreachable) throw error
       problems.push(`${day.run_date}: ${error.message}`)
-      options.tell(problems.at(-1) ?? '')
+      options.report(problems.at(-1) ?? '')
     }
   }
   return { files, rows, problems }

@@ -250,5 +250,5 @@ function remedy({ name, message, status }: Answered): string {
   if (status === 401 || status === 403) {
     return 'check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what this key may do'
   }
-  return 'nothing is lost, type the same again when it is back'
+  return 'nothing is lost, run the same command again when it is back'
 }

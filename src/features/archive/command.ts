@@ -35,30 +35,32 @@ export interface ArchiveOptions {
 /** Moves old days to files, restores them, or checks the files, depending on the flag. */
 export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
   const { options, env, closers } = call
-  const wish = readWish(options)
+  const request = readRequest(options)
   const config = readConfig(env)
-  const reading = wish.kind === 'check'
+  const reading = request.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
   const folder = options.to === undefined ? undefined : archiveAddress(env, options.to)
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'check':
       return checkDays(mill, folder, options)
     case 'back':
-      return alone(mill, (movers) => returnDays(movers, { ...wish, folder }, options))
+      return alone(mill, (movers) => returnDays(movers, { ...request, folder }, options))
     case 'leave':
-      return alone(mill, (movers) => moveDays(movers, { ...wish, folder: folder ?? '' }, options))
+      return alone(mill, (movers) =>
+        moveDays(movers, { ...request, folder: folder ?? '' }, options),
+      )
     default:
-      throw unhandled('wish', wish)
+      throw unhandled('request', request)
   }
 }
 
-type Wish =
+type ArchiveRequest =
   | { readonly kind: 'check' }
   | { readonly kind: 'back'; readonly since: string; readonly until: string }
   | { readonly kind: 'leave'; readonly olderMs: number }
 
 /** Reads the flags, and rejects contradictions before anything is opened. */
-function readWish({ older, to, back, check }: ArchiveOptions): Wish {
+function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
@@ -183,15 +185,15 @@ async function checkDays(
     folder,
     places: openPlaces(config.bucket),
     installation,
-    tell: say,
+    report: say,
   })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
-    say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)
+    say(`${path} belongs to no day in the archive: left over by an archive that was interrupted`)
   }
   const bad = checked.problems.length
   say(
-    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all as they were written' : `${bad} days are not as they were written`}`,
+    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all unchanged' : `${bad} days have changed`}`,
   )
   return bad === 0 ? exits.done : exits.failures
 }

@@ -192,7 +192,7 @@ function holdAgainst(
     const written = tables.find(({ table }) => table === name)?.rows
     if (written !== rows) {
       throw new Misuse(
-        `expected ${written ?? 0} rows of ${name} to leave with ${day}, got ${rows}; nothing was removed, do the same again`,
+        `expected ${written ?? 0} rows of ${name} to leave with ${day}, got ${rows}; nothing was removed, run the same command again`,
       )
     }
     sum += rows
@@ -298,7 +298,7 @@ async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, pa
   } catch (cause) {
     if (cause instanceof Unreachable) throw cause
     throw new Misuse(
-      `expected ${path} to be left over from an archive that was cut short, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
+      `expected ${path} to be left over from an archive that was interrupted, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
       { cause },
     )
   }

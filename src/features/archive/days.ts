@@ -50,7 +50,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'expected nobody else at the archive of this database, got another npm run archive, or a question that reads it; wait until it is done',
+      'expected nobody else at the archive of this database, got another npm run archive, or a question that reads it; wait until it has ended',
       { cause },
     )
   } finally {

@@ -35,7 +35,7 @@ interface ArchiveReading {
   /** Current location of the archive; undefined: where each day was written. */
   readonly folder?: string | undefined
   readonly places: (address: string) => ArchivePlace
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 const keysOfTables = new Map(archivedTables.map(({ name, key }) => [name, key]))
@@ -73,7 +73,7 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   )
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   const away = all.length - asked.length
-  reading.tell(
+  reading.report(
     `read ${count(rows, 'row')} of ${count(days.size, 'day')} from the archive in ${seconds} s${away === 0 ? '' : `; ${count(away, 'other day')} left out`}`,
   )
 }
@@ -215,7 +215,7 @@ export function readArchive(
       installation,
       text,
       places: openPlaces(config.bucket),
-      tell: say,
+      report: say,
     })
   }
 }

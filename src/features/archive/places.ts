@@ -41,7 +41,7 @@ export class FolderPlace implements ArchivePlace {
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return null
       throw new Misuse(
-        `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; mend that, then do the same again`,
+        `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; fix that, then run the same command again`,
         { cause },
       )
     }

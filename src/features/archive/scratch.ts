@@ -114,7 +114,7 @@ const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = 
   EROFS: ['a file system that may only be read', ''],
   ENOSPC: ['no room left', 'make some, or '],
   EDQUOT: ['no room left', 'make some, or '],
-  ENOTDIR: ['a path through something that is no folder', ''],
+  ENOTDIR: ['a path through a file', ''],
   ENOENT: ['nothing there', 'make it, or '],
   EEXIST: ['something else there', ''],
 }

@@ -188,7 +188,7 @@ class ArchiveUpload extends ArchiveTarget {
       const found = await this.place.hash(path)
       if (found === sha256) continue
       throw new Unreachable(
-        `expected ${this.place.where(path)} to hold what was put there (sha256 ${sha256}), got ${found}; no row was removed, type the same again`,
+        `expected ${this.place.where(path)} to hold what was put there (sha256 ${sha256}), got ${found}; no row was removed, run the same command again`,
       )
     }
   }

@@ -1,13 +1,13 @@
-// The cadence command: shows how lists rest, and what resting would have saved.
+// The cadence command: shows intervals and savings, and what an adaptive cadence would have saved.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
-import { count, formatTable } from '../../base/cli/text.ts'
+import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { type Bounds, unseenOf } from './draws.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
-import { readRestingLists, type RestingList } from './receipts.ts'
+import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
 import {
   movesSeen,
   type QueryHistory,
@@ -27,7 +27,7 @@ export interface CadenceOptions {
   readonly json?: true
 }
 
-/** Shows how lists rest, or what resting would have saved; writes nothing. */
+/** Shows adaptive lists, or what an adaptive cadence would have saved; writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
@@ -38,11 +38,11 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   const wanted = lists.filter(({ name }) => only === null || name === only)
   if (only !== null && wanted.length === 0) throw new Misuse(unknownList(only, lists))
   if (options.backtest !== true) {
-    const resting = (await readRestingLists(mill.db)).filter(
+    const receipts = (await readCadenceReceipts(mill.db)).filter(
       ({ list }) => only === null || list === only,
     )
-    if (options.json === true) printJson({ lists: resting.map(restingJson) })
-    else print(restingLines(resting).join('\n'))
+    if (options.json === true) printJson({ lists: receipts.map(receiptsJson) })
+    else print(receiptLines(receipts).join('\n'))
     return exits.done
   }
   const tests = []
@@ -130,12 +130,12 @@ function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
   }
 }
 
-export function restingLines(lists: readonly RestingList[]): readonly string[] {
+export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[] {
   if (lists.length === 0) {
     return [
-      'no list rests: every query is asked every night',
-      'what resting would save and miss: npm run cadence -- --backtest',
-      'to let a list rest, write adaptive into the column cadence of its schedule',
+      'no list has an adaptive cadence: every query is asked every night',
+      'to see what one would save and miss: npm run cadence -- --backtest',
+      'to turn it on, write adaptive into the column cadence of a schedule',
     ]
   }
   return lists.flatMap((list) => {
@@ -143,8 +143,8 @@ export function restingLines(lists: readonly RestingList[]): readonly string[] {
     const could = list.rested + list.by_chance
     return [
       `${list.list}, as decided for ${list.run_date}: ${intervalWords(list.intervals)}`,
-      `  the last ${count(list.nights, 'night')}: ${list.asked} of ${list.queries} askings, ${inPercent(list.rested / Math.max(1, list.queries))} rested; ${list.credits} credits spent, about ${Math.round(list.credits_saved)} saved`,
-      `  ${list.compared} that could rest were asked by chance, ${list.moved} of them hid a move: of all ${could} that could, ${range(share)} did (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
+      `  the last ${count(list.nights, 'night')}: ${formatNumber(list.asked)} of ${count(list.queries, 'request')}, ${inPercent(list.rested / Math.max(1, list.queries))} skipped; ${count(list.credits, 'credit')} spent, about ${formatNumber(Math.round(list.credits_saved))} saved`,
+      `  random sample: ${formatNumber(list.moved)} of ${formatNumber(list.compared)} queries that could be skipped hid a move; of all ${formatNumber(could)}, ${range(share)} did (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
     ]
   })
 }
@@ -166,12 +166,9 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
   const first = nights[0]
   const last = nights.at(-1)
   if (first === undefined || last === undefined) return [`${list.name}: no readable answer`]
-  const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of daily asking`
+  const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of a daily cadence`
   if (nights.length === 1) {
-    return [
-      title,
-      'a history of one night: nothing moved in it, and every query is asked until it is known',
-    ]
+    return [title, 'a history of one night shows no moves yet']
   }
   const price = list.price ?? 0
   const credits = (calls: number) => Math.round(calls * price)
@@ -180,15 +177,15 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
     ...(list.rests_since === null
       ? []
       : [
-          `  it rests since ${list.rests_since}: what its nights did not ask then is in none of these figures`,
+          `  adaptive since ${list.rests_since}: queries skipped since then are not in these figures`,
         ]),
-    `  credits      ${credits(whole.daily_calls)} by daily asking, ${credits(whole.calls)} by cadence: ${range(whole.saved)} saved`,
-    `  moves        ${whole.moves} into or out of the first ten, as daily asking saw them`,
+    `  credits      ${credits(whole.daily_calls)} with a daily cadence, ${credits(whole.calls)} with an adaptive one: ${range(whole.saved)} saved`,
+    `  moves        ${whole.moves} into or out of the first ten, as a daily cadence sees them`,
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
     `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
-    `  never        ${whole.never}, as they were undone before the next asking: ${range(whole.never_seen)}`,
+    `  never        ${whole.never}, since they were undone before the query was asked again: ${range(whole.never_seen)}`,
     ...tagTable(tags),
-    '  in brackets: 95 of 100 such histories lie between (Wilson, each query with its moves as one)',
+    '  in parentheses: 95 % bounds (Wilson, all moves of a query as one cluster)',
   ]
 }
 
@@ -214,12 +211,12 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimates, with bounds, the moves hidden by resting queries, from the draws of recent nights. */
-function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
+/** Estimates, with bounds, the moves hidden by skipped queries, from the random samples of recent nights. */
+function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }
 
-function restingJson(list: RestingList) {
+function receiptsJson(list: CadenceReceipt) {
   const { share, queries } = hiddenIn(list)
   return {
     ...list,

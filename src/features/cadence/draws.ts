@@ -9,7 +9,7 @@ interface Draws {
 
 /** Estimate for all queries that could rest, based on the drawn ones. */
 interface Unseen {
-  /** Share of resting queries that hid a move. */
+  /** Share of skipped queries that hid a move. */
   readonly share: Bounds
   /** The same as a number of queries. */
   readonly queries: {

@@ -35,7 +35,7 @@ interface CadenceDecision {
   readonly interval: number
   /** Day from which on it is to be bought. */
   readonly due: number
-  /** True if it could rest and is bought to measure what resting misses. */
+  /** True if it could be skipped and is bought to measure what skipping misses. */
   readonly byChance: boolean
   readonly why: string
 }
@@ -81,7 +81,7 @@ function rest(
   const byChance = false
   // An answer dated in the future was dated by a wrong clock, so it can't be used for tonight.
   if (last === null || last.day > today) {
-    const why = 'no answer of the nights before is known'
+    const why = 'no earlier answer is known'
     return { id, interval: 1, due: today, byChance, why }
   }
   const due = Math.max(last.day + interval, today)
@@ -89,7 +89,7 @@ function rest(
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {
-  if (steps.length === 0) return 'answered once: nothing is known of its changes yet'
+  if (steps.length === 0) return 'answered once: its changes are not known yet'
   const seen = steps.filter(({ moves }) => moves > 0).length
   const nights = Math.round(1 / rate)
   const often = nights <= 1 ? 'nearly every night' : `about once in ${nights} nights`
@@ -97,7 +97,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Resting queries to wake, because another query with the same pages has moved since they were last bought. */
+/** Skipped queries to buy early, because another query with the same pages has moved since they were last bought. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -129,7 +129,7 @@ interface Paced {
 interface PaceLimits {
   readonly longest: number
   readonly share: number
-  /** Share of resting queries bought by chance each night. */
+  /** Share of skipped queries sampled each night. */
   readonly chance: number
 }
 
@@ -248,7 +248,7 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of resting queries bought every night, to measure what resting misses. */
+/** Share of skipped queries bought every night, to measure what skipping misses. */
 const chanceShare = 0.05
 
 /** Pseudo-random number from 0 to 1, determined by the words. */

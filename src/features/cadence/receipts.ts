@@ -3,8 +3,8 @@
 import type { Database } from '../../base/database/database.ts'
 import { statement } from '../../base/database/sql-file.ts'
 
-/** A resting list: its newest decision, and the results of recent nights. */
-export interface RestingList {
+/** An adaptive list: its newest decision, and the results of recent nights. */
+export interface CadenceReceipt {
   readonly list: string
   /** Last decided night. */
   readonly run_date: string
@@ -23,16 +23,16 @@ export interface RestingList {
   readonly moved: number
 }
 
-const lately = 28
+const recentNights = 28
 
-/** All resting lists, over the nights of the last four weeks. */
-export async function readRestingLists(db: Database): Promise<readonly RestingList[]> {
-  const { rows } = await db.executeQuery(statement<RestingList>('read_resting_lists', { lately }))
+/** All adaptive lists, over the nights of the last four weeks. */
+export async function readCadenceReceipts(db: Database): Promise<readonly CadenceReceipt[]> {
+  const { rows } = await db.executeQuery(statement<CadenceReceipt>('read_resting_lists', { nights: recentNights }))
   return rows
 }
 
-/** A night of a list that rests now or later. */
-export interface RestingNight {
+/** A night of a list that is adaptive now or later. */
+export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
   readonly credits: number
@@ -41,20 +41,20 @@ export interface RestingNight {
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
   /**
-   * Estimated number of resting queries that hid a move, based on the drawn ones; also null while none was compared.
+   * Estimated number of skipped queries that hid a move, based on the drawn ones; also null while none was compared.
    */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null
 }
 
-/** All nights of resting lists, day by day, newest first, including those before they rested. */
-export async function readRestingNights(
+/** All nights of adaptive lists, day by day, newest first, including those before they were adaptive. */
+export async function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },
-): Promise<readonly RestingNight[]> {
+): Promise<readonly CadenceNightCost[]> {
   const { rows } = await db.executeQuery(
-    statement<RestingNight>('read_resting_nights', { since, until }),
+    statement<CadenceNightCost>('read_resting_nights', { since, until }),
   )
   return rows
 }

@@ -14,9 +14,9 @@ export interface ReplayedNight {
   readonly day: number
   /** Number of queries bought when buying daily. */
   readonly queries: number
-  /** Queries still bought when resting. */
+  /** Queries still bought with the adaptive cadence. */
   readonly asked: readonly string[]
-  /** Queries among them drawn by chance from the resting ones. */
+  /** Queries among them sampled at random from the skipped ones. */
   readonly byChance: readonly string[]
 }
 
@@ -116,7 +116,7 @@ class Log {
 /** A move is seen in time if it is seen at most this many nights later than with daily buying. */
 const inTimeNights = 2
 
-/** Savings and losses of resting, real or simulated, for some queries of a list. */
+/** Savings and losses of an adaptive cadence, real or simulated, for some queries of a list. */
 export interface Receipt {
   readonly queries: number
   readonly daily_calls: number

@@ -12,8 +12,8 @@ import { besideWork } from '../../core/nights/after-runs.ts'
 import { finishDays } from '../../core/nights/finish.ts'
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
-import { restingLines } from '../cadence/command.ts'
-import { readRestingLists } from '../cadence/receipts.ts'
+import { receiptLines } from '../cadence/command.ts'
+import { readCadenceReceipts } from '../cadence/receipts.ts'
 import {
   askQuestion,
   countRows,
@@ -32,7 +32,7 @@ import { file, runNights, runSample } from './nights.ts'
 
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
-/** Bought daily in the first half and resting in the second, so that both can be compared. */
+/** Bought daily in the first half and adaptively in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -71,7 +71,7 @@ export async function runDemo(
   // Ignores the configured API, because a demo must never buy from a paid one.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
-  const drainOptions = { signal, tell: say }
+  const drainOptions = { signal, report: say }
   say('reading inputs/keywords.csv, buying an answer for each query')
   let month: MonthView | null = null
   let summary = await runSample(mill, drainOptions)
@@ -104,8 +104,8 @@ export async function runDemo(
   await makeDomainsOurs(mill)
   // Uses a new session's default origins, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
-  if (cadence && options.json !== true) await tellRests(mill)
-  await tellWhatIsThere(mill, { json: options.json === true, month })
+  if (cadence && options.json !== true) await showReceipts(mill)
+  await showWhatIsThere(mill, { json: options.json === true, month })
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
@@ -128,11 +128,11 @@ function withApi(
 }
 
 /** Prints the lists that rested, and what that saved. */
-async function tellRests({ db }: Mill): Promise<void> {
-  const lists = (await readRestingLists(db)).filter(({ list }) => list === restingList)
-  print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)
-  print(restingLines(lists).join('\n'))
-  print('\nA picture of it: npm run desk, then open http://127.0.0.1:8750/cadence')
+async function showReceipts({ db }: Mill): Promise<void> {
+  const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
+  print(`\nADAPTIVE CADENCE, in the second half of the nights (npm run cadence):\n`)
+  print(receiptLines(lists).join('\n'))
+  print('\nAs charts: npm run desk, then open http://127.0.0.1:8750/cadence')
 }
 
 /** Shows sandbox answers in the views if this is an embedded database without live answers. */
@@ -150,7 +150,7 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
   await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
-async function tellWhatIsThere(
+async function showWhatIsThere(
   mill: Mill,
   { json, month }: { json: boolean; month: MonthView | null },
 ): Promise<void> {
@@ -170,7 +170,7 @@ async function tellWhatIsThere(
   print('\nSANDBOX: these answers come from the bundled service. Next:')
   print('  npm run sql                                    the library of questions')
   print('  npm run enqueue -- your.csv --dry-run          what your own list would cost')
-  print('  npm run status                                 runs, credits, what to type next')
+  print('  npm run status                                 runs, credits, the next command to run')
   print('  npm run stack -- status                        the database, for any SQL client')
   print('\nSee it all on one page: npm run desk, then open http://127.0.0.1:8750')
 }

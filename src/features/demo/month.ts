@@ -2,7 +2,7 @@
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { foresee, forecastJson, forecastLines } from '../../core/forecast/foresee.ts'
+import { computeForecast, forecastJson, forecastLines } from '../../core/forecast/foresee.ts'
 import { readStatement } from '../../core/ledger/statement.ts'
 import type { Mill } from '../../core/mill.ts'
 import { listOddNights, type OddNight } from '../../core/nights/odd-nights.ts'
@@ -19,7 +19,7 @@ import {
 export const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
-  failing: 'two queries of five fail',
+  failing: 'two of five queries fail',
   nobody: 'no worker',
   html: 'HTML instead of answers',
   dear: 'three times the price',
@@ -82,7 +82,7 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
   const { creditFloor: floor, maxAgeMs, renewal, zone } = config
   const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
   const forecast = await imagineSchedule(db, { list, zone }, (seen) =>
-    foresee(seen, { buyer: supplier, ...rules, days: 7 }),
+    computeForecast(seen, { buyer: supplier, ...rules, days: 7 }),
   )
   const order = { account: supplier.account, since: null, until: null, zone }
   const statement = await readStatement(db, order, 'day')
@@ -113,7 +113,7 @@ export function monthLines({
     ...forecastLines(forecast, zone),
     '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
     formatNights(nights.filter(({ suspect }) => suspect)),
-    '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
+    '\nODD NIGHTS, but shown (their page on the desk says why):\n',
     formatNights(nights.filter(({ suspect }) => !suspect)),
     '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
     formatAlerts(alerts),

@@ -27,7 +27,7 @@ export const file = { shown: 'inputs/keywords.csv', queries: 60 }
 /** Controls for a drain of the demo. */
 interface Draining {
   readonly signal: AbortSignal
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 /** Processes the sample list from file to answers, as enqueue and work do. */
@@ -74,14 +74,14 @@ export async function runNights(
     const { run } = await planSample(mill, night)
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
-      options.tell(`${runDate}: nothing answered${marked}`)
+      options.report(`${runDate}: nothing answered${marked}`)
       // As the following night would: remaining tasks are not bought any more.
       await cancelRun(mill.db, run)
-      await endRuns(mill.db, options.tell)
+      await endRuns(mill.db, options.report)
       continue
     }
     last = await drain(mill, options)
-    options.tell(`${runDate}: ${last.answered} answered${marked}`)
+    options.report(`${runDate}: ${last.answered} answered${marked}`)
     if (last.finish !== 'completed') break
   }
   return last

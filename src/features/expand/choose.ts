@@ -6,7 +6,7 @@ import { checkText } from '../../core/lists/values.ts'
 import type { RelatedQuery } from './statements.ts'
 
 /** Rules for selecting related searches. */
-export interface TakingRules {
+export interface SelectionRules {
   readonly wanted: TextFilter
   /** Existing queries: nothing similar to one of them is added. */
   readonly there: Iterable<Query>
@@ -39,7 +39,7 @@ export interface Chosen {
 /** Selects candidates in order until the credits are allocated. */
 export async function choose(
   pages: AsyncIterable<readonly RelatedQuery[]>,
-  choice: TakingRules,
+  choice: SelectionRules,
 ): Promise<Chosen> {
   const leftOut: LeftOut = { unwanted: 0, twins: 0, other_script: 0, unusable: 0 }
   const known = new Set([...choice.there].map(likeness))
@@ -66,7 +66,7 @@ export async function choose(
 
 function reasonAgainst(
   candidate: RelatedQuery,
-  { wanted, scripts }: TakingRules,
+  { wanted, scripts }: SelectionRules,
   known: ReadonlySet<string>,
 ): keyof LeftOut | null {
   const { q } = candidate

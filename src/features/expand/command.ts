@@ -9,7 +9,7 @@ import { askPerson } from '../../core/enqueue/flags.ts'
 import { openMill } from '../../core/mill.ts'
 import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
 import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
-import { type BroughtRound, readBrought, type RelatedQuery } from './statements.ts'
+import { type RoundYield, readRoundYields, type RelatedQuery } from './statements.ts'
 
 /** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
@@ -28,7 +28,7 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
       ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : null,
     }),
   )
-  const rounds = await readBrought(mill.db, { list: order.into, origin: mill.supplier.origin })
+  const rounds = await readRoundYields(mill.db, { list: order.into, origin: mill.supplier.origin })
   if (json) printJson(expandReport(order, outcome, rounds))
   else show([...roundLines(rounds), ...outcomeLines(outcome, order)])
   return exitOf(outcome, mill.supplier.origin)
@@ -52,7 +52,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
     `from        ${count(answered, 'answer')} of ${whose}, which name ${count(candidates, 'related search')} that you never asked`,
-    `looked at   ${formatNumber(looked)}, the most promising first${leftOutNote(found)}`,
+    `looked at   ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
     queryTable(shown),
     ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
     `cost        ${costLine(found)}; all rounds together use at most ${formatNumber(credits)}`,
@@ -87,7 +87,7 @@ function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
   const { unwanted, twins, other_script: script, unusable } = leftOut
   const reasons = [
     unwanted > 0 ? `${formatNumber(unwanted)} by --match and --not` : '',
-    twins > 0 ? `${formatNumber(twins)} resembling what is there` : '',
+    twins > 0 ? `${formatNumber(twins)} near duplicates` : '',
     script > 0 ? `${formatNumber(script)} in another script` : '',
     unusable > 0 ? `${formatNumber(unusable)} that cannot be sent` : '',
   ].filter((reason) => reason !== '')
@@ -113,35 +113,35 @@ function balanceLine({ preview: { balance } }: Takeable): string {
 
 /** Lines about the result, and the next command. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
-  const { kind, round, run, stand, again, lowered } = outcome
+  const { kind, round, run, state: stand, again, lowered } = outcome
   const { into, credits, depth } = order
   const taken = outcome.found?.queries.length ?? again
   const work = 'npm run work -- --drain'
   switch (kind) {
     case 'queued':
       return [
-        `round ${round} of ${depth}: ${count(taken, 'query')} in the list ${JSON.stringify(into)}, run ${run}${again > 0 ? ', which were never asked so far' : ''}`,
-        `next        ${work}, then type the same again for what comes next`,
+        `round ${round} of ${depth}: ${count(taken, 'query')} in the list ${JSON.stringify(into)}, run ${run}${again > 0 ? ', selected earlier and not bought yet' : ''}`,
+        `next        ${work}, then run the same command again for the next step`,
       ]
     case 'previewed':
       return [
         again > 0
-          ? `${count(again, 'query')} taken before and never asked would be planned first`
-          : 'a dry run: nothing was taken or queued',
+          ? `${count(again, 'query')} selected earlier and not bought yet would be planned first`
+          : 'a dry run: nothing was selected or queued',
       ]
     case 'refused':
-      return ['nothing was taken or queued']
+      return ['nothing was selected or queued']
     case 'waiting':
       return [
         `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
         ...(lowered === null
           ? []
           : [`run ${run} may use ${count(lowered, 'credit')} in all from now on`]),
-        `next        ${work}, then type the same again`,
+        `next        ${work}, then run the same command again`,
       ]
     case 'spent':
       return [
-        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; a greater --credits goes on`,
+        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, give more --credits`,
       ]
     case 'exhausted':
       return [exhaustedLine(outcome, order)]
@@ -150,27 +150,30 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   }
 }
 
-function openCount({ stand }: ExpandOutcome): string {
+function openCount({ state: stand }: ExpandOutcome): string {
   const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
   return count(open, 'query')
 }
 
-function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandOrder): string {
+function exhaustedLine(
+  { found, state: stand }: ExpandOutcome,
+  { list, depth }: ExpandOrder,
+): string {
   const done = stand.rounds.at(-1)?.round ?? 0
   const deeper = done > 0 && done < depth
   const whose = deeper ? `round ${done}` : `the list ${JSON.stringify(list)}`
-  const back = deeper ? `; --depth ${done} takes what is left of the rounds before` : ''
+  const back = deeper ? `; --depth ${done} buys what is left of the earlier rounds` : ''
   if (found === null || found.answered === 0) {
-    return `nothing is left to take: no query of ${whose} has a readable answer${back}`
+    return `nothing is left to buy: no query of ${whose} has a readable answer${back}`
   }
   if (found.looked === 0) {
-    return `nothing is left to take: you asked every related search in the answers to ${whose}${back}`
+    return `nothing is left to buy: you asked every related search in the answers to ${whose}${back}`
   }
-  return `nothing is left to take of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
+  return `nothing is left to buy of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
 }
 
 /** Table of the rounds, and whether the newest one yielded less than the previous one. */
-function roundLines(rounds: readonly BroughtRound[]): string[] {
+function roundLines(rounds: readonly RoundYield[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
     'round',
@@ -190,17 +193,17 @@ function roundLines(rounds: readonly BroughtRound[]): string[] {
 }
 
 /** Cells of a round; without answers, its yield is still unknown rather than zero. */
-function cellsOf(round: BroughtRound): readonly (number | string)[] {
+function cellsOf(round: RoundYield): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)
   return [round.answers, round.credits_used, round.new_pages, round.new_domains, rates]
 }
 
-function lessonLine(rounds: readonly BroughtRound[]): string[] {
+function lessonLine(rounds: readonly RoundYield[]): string[] {
   const [before, newest] = rounds.filter((round) => round.new_domains_per_credit !== null).slice(-2)
   if (before === undefined) return []
-  const said = ({ round, new_domains_per_credit: found }: BroughtRound) =>
-    `round ${round} brought ${rate(found)} new domains a credit`
+  const said = ({ round, new_domains_per_credit: found }: RoundYield) =>
+    `round ${round} brought ${rate(found)} new domains per credit`
   return [
     newest === undefined
       ? said(before)
@@ -215,8 +218,8 @@ function rate(value: number | null): string {
 /** JSON report of a finished expansion. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
-  { kind, round, run, stand, found, again }: ExpandOutcome,
-  rounds: readonly BroughtRound[],
+  { kind, round, run, state: stand, found, again }: ExpandOutcome,
+  rounds: readonly RoundYield[],
 ): object {
   return {
     list,

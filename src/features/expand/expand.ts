@@ -10,7 +10,7 @@ import {
   type Balance,
   type Estimate,
   estimateCost,
-  foreseeBalance,
+  forecastBalance,
   needsYes,
 } from '../../core/enqueue/summary.ts'
 import { costClass } from '../../core/ledger/account.ts'
@@ -40,7 +40,7 @@ import {
 } from './statements.ts'
 
 /** Callbacks for user interaction. */
-export interface ExpandTalk {
+export interface ExpandPrompts {
   readonly dryRun: boolean
   readonly yes: boolean
   /** Shows what would be added, before asking for confirmation. */
@@ -60,7 +60,7 @@ export interface ExpandOutcome {
   readonly kind: 'queued' | 'previewed' | 'refused' | 'waiting' | 'spent' | 'exhausted'
   readonly round: number
   readonly run: number | null
-  readonly stand: ExpansionStand
+  readonly state: ExpansionState
   /** Null if nothing new was selected. */
   readonly found: Takeable | null
   /** Queries of a run that was planned again without adding any. */
@@ -76,66 +76,66 @@ const mostTries = 20
 export async function expand(
   desk: ExpandDesk,
   order: ExpandOrder,
-  talk: ExpandTalk,
+  prompts: ExpandPrompts,
 ): Promise<ExpandOutcome> {
   for (let tries = 0; tries < mostTries; tries += 1) {
-    const stand = await readStand(desk, order)
+    const state = await readState(desk, order)
     const step = nextRound({
-      rounds: stand.rounds,
-      busy: stand.openRuns.length > 0,
+      rounds: state.rounds,
+      busy: state.openRuns.length > 0,
       depth: order.depth,
-      left: stand.left,
-      price: leastPrice(stand.funds),
+      left: state.left,
+      price: leastPrice(state.funds),
     })
-    const outcome = await doStep(desk, order, { stand, step, talk })
+    const outcome = await doStep(desk, order, { state, step, prompts })
     if (outcome !== null) return outcome
   }
   throw new Misuse(
-    `expected nobody else to expand ${order.list}, got another one at each try; type the same again`,
+    `expected nobody else to expand ${order.list}, got another one at each try; run the same command again`,
   )
 }
 
-interface Doing {
-  readonly stand: ExpansionStand
+interface Expansion {
+  readonly state: ExpansionState
   readonly step: ExpandStep
-  readonly talk: ExpandTalk
+  readonly prompts: ExpandPrompts
 }
 
 /** Returns null if another process was first and the state has changed. */
 async function doStep(
   desk: ExpandDesk,
   order: ExpandOrder,
-  doing: Doing,
+  doing: Expansion,
 ): Promise<ExpandOutcome | null> {
-  const { stand, step, talk } = doing
-  const done = stand.rounds.at(-1)?.round ?? 0
-  const nothing = { stand, round: done, run: null, found: null, again: 0, lowered: null }
+  const { state, step, prompts } = doing
+  const done = state.rounds.at(-1)?.round ?? 0
+  const nothing = { state, round: done, run: null, found: null, again: 0, lowered: null }
   switch (step.kind) {
     case 'spent':
       return { ...nothing, kind: 'spent' }
     case 'wait': {
-      const waiting = { ...nothing, kind: 'waiting', run: stand.openRuns[0] ?? null } as const
-      if (talk.dryRun || stand.into === null) return waiting
-      const expanding = { into: stand.into, origin: desk.supplier.origin }
+      const waiting = { ...nothing, kind: 'waiting', run: state.openRuns[0] ?? null } as const
+      if (prompts.dryRun || state.into === null) return waiting
+      const expanding = { into: state.into, origin: desk.supplier.origin }
       const lowered = await lowerBudget(desk.db, expanding, order.credits)
       // After a crash between planning and queueing, no worker knows about the run, so queue it again.
-      await queueAgain(desk, stand)
+      await queueAgain(desk, state)
       return { ...waiting, lowered }
     }
     case 'again': {
       const again = step.queries
-      if (talk.dryRun || stand.into === null) return { ...nothing, kind: 'previewed', again }
-      const run = await plan(desk, order, { stand, into: stand.into })
+      if (prompts.dryRun || state.into === null) return { ...nothing, kind: 'previewed', again }
+      const run = await plan(desk, order, { state, into: state.into })
       return run === null ? null : { ...nothing, kind: 'queued', run, again }
     }
     case 'take':
-      return take(desk, order, { stand, step, talk })
+      return take(desk, order, { state, step, prompts })
     default:
       throw unhandled('step', step)
   }
 }
 
-async function queueAgain(desk: ExpandDesk, { openRuns }: ExpansionStand): Promise<void> {
+async function queueAgain(desk: ExpandDesk, { openRuns }: ExpansionState): Promise<void> {
   const queue = await desk.queue()
   for (const run of openRuns) await queueRun(desk, queue, run)
 }
@@ -143,43 +143,43 @@ async function queueAgain(desk: ExpandDesk, { openRuns }: ExpansionStand): Promi
 async function take(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { stand, step, talk }: Doing & { step: Extract<ExpandStep, { kind: 'take' }> },
+  { state, step, prompts }: Expansion & { step: Extract<ExpandStep, { kind: 'take' }> },
 ): Promise<ExpandOutcome | null> {
-  const found = await find(desk, order, { stand, step, talk })
-  const round = Math.max(stand.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
-  const outcome = { stand, round, run: null, found, again: 0, lowered: null }
+  const found = await find(desk, order, { state, step, prompts })
+  const round = Math.max(state.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
+  const outcome = { state, round, run: null, found, again: 0, lowered: null }
   if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
   if (found.queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
-  talk.show(found)
-  if (talk.dryRun) return { ...outcome, kind: 'previewed' }
-  if (!(await agreed(desk.supplier, found.preview, talk))) return { ...outcome, kind: 'refused' }
+  prompts.show(found)
+  if (prompts.dryRun) return { ...outcome, kind: 'previewed' }
+  if (!(await agreed(desk.supplier, found.preview, prompts))) return { ...outcome, kind: 'refused' }
   const into = await takeExpansions(desk.db, {
     name: order.into,
-    source: stand.list,
+    source: state.list,
     origin: desk.supplier.origin,
     queries: inBands(found.queries),
-    before: stand.rounds.reduce((sum, { queries }) => sum + queries, 0),
+    before: state.rounds.reduce((sum, { queries }) => sum + queries, 0),
   })
   if (into === null) return null
-  const run = await plan(desk, order, { stand, into })
+  const run = await plan(desk, order, { state, into })
   return run === null ? null : { ...outcome, kind: 'queued', run }
 }
 
 async function plan(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { stand, into }: { stand: ExpansionStand; into: number },
+  { state, into }: { state: ExpansionState; into: number },
 ): Promise<number | null> {
   const expanding = { into, origin: desk.supplier.origin }
-  return planUnasked(desk, order, { expanding, budget: stand.left })
+  return planUnasked(desk, order, { expanding, budget: state.left })
 }
 
 async function find(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { stand, step }: Doing & { step: Extract<ExpandStep, { kind: 'take' }> },
+  { state, step }: Expansion & { step: Extract<ExpandStep, { kind: 'take' }> },
 ): Promise<Takeable> {
-  const { list, into, funds } = stand
+  const { list, into, funds } = state
   const { origin, api } = desk.supplier
   const own = await readHeld(desk.db, [list])
   const there = into === null ? own : [...own, ...(await readHeld(desk.db, [into]))]
@@ -195,7 +195,7 @@ async function find(
     }),
   }))
   const { from } = step
-  return { ...frontier, ...chosen, from, preview: await preview(desk, stand, chosen.queries) }
+  return { ...frontier, ...chosen, from, preview: await preview(desk, state, chosen.queries) }
 }
 
 function* texts(queries: readonly Query[]): Generator<string> {
@@ -234,7 +234,7 @@ type ExpandStep =
   | { readonly kind: 'spent' }
 
 /** Rounds of an expansion so far, and the remaining credits. */
-export interface RoundsStanding {
+export interface RoundsState {
   readonly rounds: readonly Round[]
   /** True while a run of the list is open. */
   readonly busy: boolean
@@ -249,7 +249,7 @@ export interface RoundsStanding {
  * Decides the next step. A round starts when the previous one is done. Credits are divided evenly among the remaining
  * rounds; what is left after the last one is spent on the most promising queries of all rounds.
  */
-export function nextRound({ rounds, busy, depth, left, price }: RoundsStanding): ExpandStep {
+export function nextRound({ rounds, busy, depth, left, price }: RoundsState): ExpandStep {
   const newest = rounds.at(-1)
   const done = newest?.round ?? 0
   if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done }
@@ -274,7 +274,7 @@ interface Preview {
 /** Estimates the cost of these queries, in addition to all open tasks. */
 async function preview(
   desk: ExpandDesk,
-  { funds, left }: ExpansionStand,
+  { funds, left }: ExpansionState,
   queries: readonly Query[],
 ): Promise<Preview> {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
@@ -282,7 +282,7 @@ async function preview(
   const { remaining } = funds
   const floor = Math.max(desk.config.creditFloor, funds.floor ?? 0)
   const open = await openCost(desk, funds)
-  const balance = foreseeBalance(estimate, { remaining, floor, budget: left, open })
+  const balance = forecastBalance(estimate, { remaining, floor, budget: left, open })
   return { queries: queries.length, estimate, balance }
 }
 
@@ -299,7 +299,7 @@ async function agreed(
   { yes, ask }: { yes: boolean; ask: AskPerson },
 ): Promise<boolean> {
   if (origin !== 'live' || yes || !needsYes(queries, estimate)) return true
-  return askToBuy(queries, ask, 'nothing was taken or queued')
+  return askToBuy(queries, ask, 'nothing was selected or queued')
 }
 
 /** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */
@@ -334,7 +334,7 @@ async function planUnasked(
 const mostAgeMs = 36_500 * dayMs
 
 /** State of an expansion. */
-interface ExpansionStand {
+interface ExpansionState {
   /** Id of the list being expanded. */
   readonly list: number
   /** Id of the target list; null if nothing was added yet. */
@@ -350,7 +350,7 @@ interface ExpansionStand {
 type Source = Pick<Mill, 'db' | 'supplier'>
 
 /** Reads everything needed to decide the next step. */
-async function readStand({ db, supplier }: Source, order: ExpandOrder): Promise<ExpansionStand> {
+async function readState({ db, supplier }: Source, order: ExpandOrder): Promise<ExpansionState> {
   const { list, into } = await findLists({ db }, order)
   const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   if (into === null) {

@@ -112,7 +112,7 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
 }
 
 /** Related searches to be added to a target list. */
-interface Taking {
+interface SelectionOrder {
   /** Name of the target list. */
   readonly name: string
   /** Id of the list being expanded. */
@@ -127,7 +127,7 @@ interface Taking {
  * Adds all or none; null if another process has added some in the meantime, which the selection did not take into
  * account.
  */
-export async function takeExpansions(db: Database, taking: Taking): Promise<number | null> {
+export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
     await lockExpansions(trx, name)
@@ -145,7 +145,7 @@ export async function takeExpansions(db: Database, taking: Taking): Promise<numb
   })
 }
 
-function rowOf(query: Taking['queries'][number]): object {
+function rowOf(query: SelectionOrder['queries'][number]): object {
   const { from_q: _, ...row } = query
   const key = queryKey(query)
   return { ...row, id: queryId(key), key }
@@ -270,7 +270,7 @@ async function restoreMembers(trx: Transaction, into: number): Promise<void> {
 }
 
 /** Cost and yield of a round of an expansion. */
-export interface BroughtRound {
+export interface RoundYield {
   readonly round: number
   readonly queries: number
   readonly open: number
@@ -287,14 +287,14 @@ export interface BroughtRound {
 }
 
 /** Rounds of an expanded list, from answers of an origin. */
-export async function readBrought(
+export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
-): Promise<readonly BroughtRound[]> {
+): Promise<readonly RoundYield[]> {
   return db.transaction().execute(async (trx) => {
     await prepareReading(trx, { origins: origin })
     const { rows } = await trx.executeQuery(
-      statement<BroughtRound>('read_expansion_rounds', { list }),
+      statement<RoundYield>('read_expansion_rounds', { list }),
     )
     return rows
   })
@@ -302,7 +302,7 @@ export async function readBrought(
 
 /** A round of an expanded list, with its list. */
 export interface FrontierRound extends Pick<
-  BroughtRound,
+  RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
 > {
   readonly list: string

@@ -27,14 +27,14 @@ import {
   findHeldQueries,
   findLivingList,
   type HeldQuery,
-  type InTheWay,
-  inTheWayOfList,
-  inTheWayOfQueries,
-  type Stays,
-  staysOfDomain,
-  staysOfList,
+  type Blockers,
+  blockersOfList,
+  blockersOfQueries,
+  type RemainingMentions,
+  mentionsLeftByDomain,
+  mentionsLeftByList,
 } from './list.ts'
-import { domainPattern, type Gone, wordPattern } from './naming.ts'
+import { domainPattern, type DeletedRows, wordPattern } from './naming.ts'
 
 /** Flags of `forget`. */
 export interface ForgetFlags extends TypedSubject {
@@ -49,29 +49,27 @@ export async function runForget({ options, env, closers }: Call<ForgetFlags>): P
   if (options.yes !== true) return preview(db, options)
   const ended = await aloneForgetting(db, () => forget(db, options))
   if (ended !== null) return ended
-  throw new Misuse(
-    'expected to be the only one that forgets, got another forget at work; let it end',
-  )
+  throw new Misuse('expected no other forget at the same time, got one; wait until it has ended')
 }
 
 async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   if (left.queries + left.words > 0) {
-    say('an earlier forget broke off; whatever is typed with --yes first goes on with it')
+    say('an earlier forget was interrupted; the next one with --yes completes it first')
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
-  const obstacle = await obstacleTo(db, found.subject)
+  const obstacle = await blockerOf(db, found.subject)
   const gone = await countSubject(db, found.subject)
-  const notes = notesOf(found.subject, await staysOf(db, found.subject), await countDays(db))
+  const notes = notesOf(found.subject, await mentionsLeft(db, found.subject), await countDays(db))
   if (flags.json === true) {
     printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
-  print(`${found.said}: nothing is changed yet. Rows that would go, or be emptied, at most:`)
-  tellQueries(found)
+  print(`${found.said}: nothing was changed. Rows that would be deleted or emptied, at most:`)
+  showQueries(found)
   showTables(gone)
   for (const note of notes) print(`- ${note}`)
-  say(obstacle ?? 'type the same with --yes to do it; nothing brings it back but a backup')
+  say(obstacle ?? 'to delete it, add --yes; only a backup can restore it')
   return exits.done
 }
 
@@ -83,17 +81,17 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
     say('nothing else of that name is there')
     return exits.done
   }
-  const obstacle = await obstacleTo(db, found.subject)
+  const obstacle = await blockerOf(db, found.subject)
   if (obstacle !== null) throw new Misuse(obstacle)
-  const gone = await forgetSubject(db, found.subject, teller())
+  const gone = await forgetSubject(db, found.subject, showProgress())
   if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
     throw new Misuse(
-      `expected ${found.said} to stay as it was meanwhile, got one that was read again; type the same again`,
+      `expected ${found.said} to stay unchanged, got one that was read again; run the same command again`,
     )
   }
   if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
   else showTables(gone)
-  say(`${found.said} is forgotten; npm run verify proves that the books are whole`)
+  say(`${found.said} is forgotten; npm run verify checks the ledger`)
   return exits.done
 }
 
@@ -101,31 +99,31 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
 async function finishLeft(db: Database): Promise<boolean> {
   const left = await countLeft(db)
   if (left.queries + left.words === 0) return false
-  say('goes on with an earlier forget that broke off')
-  await finishForgetting(db, teller())
+  say('completing an earlier forget that was interrupted')
+  await finishForgetting(db, showProgress())
   return true
 }
 
-async function obstacleTo(db: Database, subject: Forgettable): Promise<string | null> {
-  const away = awayObstacle(await awayDaysOf(db, subject))
+async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
+  const away = archiveBlocker(await awayDaysOf(db, subject))
   if (away !== null || subject.kind === 'domain') return away
   const way =
     subject.kind === 'list'
-      ? await inTheWayOfList(db, subject.list)
-      : await inTheWayOfQueries(db, subject.ids)
-  return obstacleOf(subject, way)
+      ? await blockersOfList(db, subject.list)
+      : await blockersOfQueries(db, subject.ids)
+  return blockerSentence(subject, way)
 }
 
-async function staysOf(db: Database, subject: Forgettable): Promise<Stays> {
+async function mentionsLeft(db: Database, subject: Forgettable): Promise<RemainingMentions> {
   if (subject.kind === 'list') {
-    return staysOfList(db, subject.list, wordPattern([subject.list.name]))
+    return mentionsLeftByList(db, subject.list, wordPattern([subject.list.name]))
   }
-  if (subject.kind === 'domain') return staysOfDomain(db, domainPattern(subject.name))
+  if (subject.kind === 'domain') return mentionsLeftByDomain(db, domainPattern(subject.name))
   return { shared: 0, namesakes: [] }
 }
 
 /** Reports the progress periodically. */
-function teller(): (gone: Gone) => void {
+function showProgress(): (gone: DeletedRows) => void {
   let told = Date.now()
   return (gone) => {
     if (Date.now() - told < 5_000) return
@@ -138,11 +136,11 @@ function named({ subject, said }: FoundSubject) {
   return { kind: subject.kind, subject: said }
 }
 
-function filled(gone: Gone): Gone {
+function filled(gone: DeletedRows): DeletedRows {
   return Object.fromEntries(Object.entries(gone).filter(([, rows]) => rows > 0))
 }
 
-function tellQueries({ queries }: FoundSubject): void {
+function showQueries({ queries }: FoundSubject): void {
   for (const { q, location, hl, gl, num, device } of queries) {
     const said = { place: location, language: hl, country: gl, num, device }
     const parts = Object.entries(said).flatMap(([name, value]) =>
@@ -152,14 +150,14 @@ function tellQueries({ queries }: FoundSubject): void {
   }
 }
 
-function showTables(gone: Gone): void {
+function showTables(gone: DeletedRows): void {
   const rows = Object.entries(filled(gone)).toSorted(([one], [other]) => one.localeCompare(other))
   if (rows.length === 0) print('nothing')
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
 /** Describes an obstacle and its remedy; null if there is none. */
-export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
+export function blockerSentence(subject: Forgettable, way: Blockers): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
@@ -175,7 +173,7 @@ export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
 }
 
 /** Archived days that may contain it, with a way to forget them as well; null: none. */
-function awayObstacle({ days, since, until }: AwayDays): string | null {
+function archiveBlocker({ days, since, until }: AwayDays): string | null {
   if (days === 0) return null
   return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
 }
@@ -183,19 +181,19 @@ function awayObstacle({ days, since, until }: AwayDays): string | null {
 /** Notes on data that remains, or that this command can't reach. */
 function notesOf(
   subject: Forgettable,
-  { shared, namesakes }: Stays,
+  { shared, namesakes }: RemainingMentions,
   days: number,
 ): readonly string[] {
   return [
     ...staying(subject, shared, namesakes),
-    'the ledger stays: every call with its money, every run with what it spent; neither says any more what was asked',
+    'the ledger stays: every call and run with its cost, without the query',
     ...(days > 0
       ? [
-          `the sums of ${count(days, 'finished day')} go, and are added up anew from what is left (npm run rebuild -- --days, or by itself at night)`,
+          `the sums of ${count(days, 'finished day')} are deleted and recomputed (npm run rebuild -- --days, or by itself at night)`,
         ]
       : []),
     newAgain(subject),
-    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
   ]
 }
 
@@ -204,16 +202,16 @@ function staying(subject: Forgettable, shared: number, namesakes: readonly strin
     return namesakes.length === 0
       ? []
       : [
-          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; each goes with --query`,
+          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; delete each with --query`,
         ]
   }
   return [
     ...(shared > 0
-      ? [`${shared} of its queries stand in other lists too: they stay, with all their answers`]
+      ? [`${shared} of its queries are in other lists too: they stay, with all their answers`]
       : []),
     ...(namesakes.length > 0
       ? [
-          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; each goes with --list`,
+          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; delete each with --list`,
         ]
       : []),
   ]
@@ -222,11 +220,11 @@ function staying(subject: Forgettable, shared: number, namesakes: readonly strin
 function newAgain(subject: Forgettable): string {
   switch (subject.kind) {
     case 'list':
-      return 'a query that is enqueued again is a new one, and is bought again'
+      return 'a query that is enqueued again is new, and is bought again'
     case 'query':
-      return 'when it is enqueued again it is a new query, and is bought again; a list that still holds it does so at its next reading'
+      return 'if it is enqueued again, it is a new query and is bought again; a list whose file still has it adds it back when it is read'
     case 'domain':
-      return 'an answer that comes later may name it again; results keep their places, with nobody at them'
+      return 'later answers may name it again; its results keep their positions, without a domain'
     default:
       throw unhandled('subject', subject)
   }
@@ -311,7 +309,7 @@ function readDomain(given: string): FoundSubject {
   const name = siteName(given)
   if (!isDomain(name)) {
     throw new Misuse(
-      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; what stands below it goes as well`,
+      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; its subdomains are included`,
     )
   }
   const spellings = [...new Set([name, domainToUnicode(name)])].filter((one) => one !== '')

@@ -11,17 +11,17 @@ import {
   forgetMembers,
   forgetQueries,
   type List,
-  noteAlone,
-  noteDays,
-  sayingTables,
-  type TellGone,
+  markAlone,
+  markDays,
+  mentionTables,
+  type OnDeleted,
 } from './list.ts'
 import {
-  addGone,
+  addRows,
   countNoted,
   type DomainName,
   domainPattern,
-  type Gone,
+  type DeletedRows,
   inBody,
   leads,
   members,
@@ -71,16 +71,16 @@ function queriesOf(ids: readonly string[]) {
 }
 
 /** Counts the rows that would be deleted, by table; changes nothing. */
-export async function countSubject(db: Database, subject: Forgettable): Promise<Gone> {
+export async function countSubject(db: Database, subject: Forgettable): Promise<DeletedRows> {
   const texts = await forgetTexts(db, wantedOf(subject), { keep: true })
-  return addGone(texts, await countFacts(db, subject))
+  return addRows(texts, await countFacts(db, subject))
 }
 
-async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
+async function countFacts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   if (subject.kind === 'list') {
     const { id } = subject.list
-    return addGone(
-      await countSayings(db, sql`list_id = ${id}`),
+    return addRows(
+      await countMentions(db, sql`list_id = ${id}`),
       await countQueries(db, aloneIn(id)),
     )
   }
@@ -91,8 +91,8 @@ async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
   })
   if (subject.kind === 'domain') return noted
   const ids = queriesOf(subject.ids)
-  const sayings = await countSayings(db, sql`query_id in (${ids})`)
-  return addGone(addGone(noted, sayings), await countQueries(db, ids))
+  const mentions = await countMentions(db, sql`query_id in (${ids})`)
+  return addRows(addRows(noted, mentions), await countQueries(db, ids))
 }
 
 /** Runs work in a transaction and rolls it back. */
@@ -109,42 +109,46 @@ async function undone<T>(db: Database, look: (trx: Database) => Promise<T>): Pro
 export async function forgetSubject(
   db: Database,
   subject: Forgettable,
-  tell: TellGone,
-): Promise<Gone> {
+  onDeleted: OnDeleted,
+): Promise<DeletedRows> {
   const texts = await forgetTexts(db, wantedOf(subject), { keep: false })
-  const facts = await forgetFacts(db, subject, tell)
+  const facts = await forgetFacts(db, subject, onDeleted)
   const words = await forgetWords(db)
   await clearDays(db)
-  return addGone(addGone(texts, facts), words)
+  return addRows(addRows(texts, facts), words)
 }
 
-async function forgetFacts(db: Database, subject: Forgettable, tell: TellGone): Promise<Gone> {
-  await noteDays(db)
+async function forgetFacts(
+  db: Database,
+  subject: Forgettable,
+  onDeleted: OnDeleted,
+): Promise<DeletedRows> {
+  await markDays(db)
   switch (subject.kind) {
     case 'list': {
-      await noteAlone(db, subject.list.id)
-      const gone = await forgetQueries(db, tell)
-      return addGone(gone, await forgetMembers(db, subject.list.id, tell))
+      await markAlone(db, subject.list.id)
+      const gone = await forgetQueries(db, onDeleted)
+      return addRows(gone, await forgetMembers(db, subject.list.id, onDeleted))
     }
     case 'query': {
-      const related = subject.all ? await forgetRelated(db, subject.q, tell) : {}
+      const related = subject.all ? await forgetRelated(db, subject.q, onDeleted) : {}
       await sql`
         insert into forgetting_queries (query_id)
         select unnest(${subject.ids}::uuid[])
         on conflict do nothing`.execute(db)
-      return addGone(related, await forgetQueries(db, tell))
+      return addRows(related, await forgetQueries(db, onDeleted))
     }
     case 'domain':
       await noteDomain(db, subject.name)
-      return emptyFacts(db, subject.name, tell)
+      return emptyFacts(db, subject.name, onDeleted)
     default:
       throw unhandled('subject', subject)
   }
 }
 
-async function forgetRelated(db: Database, q: string, tell: TellGone): Promise<Gone> {
+async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await noteRelated(db, q)
-  return emptyFacts(db, null, tell)
+  return emptyFacts(db, null, onDeleted)
 }
 
 /** Ends a list whose queries and members are deleted; returns false if it was read again in the meantime. */
@@ -156,8 +160,8 @@ export async function sealList(db: Database, list: List): Promise<boolean> {
 }
 
 /** Continues an interrupted command. */
-export async function finishForgetting(db: Database, tell: TellGone): Promise<Gone> {
-  const gone = addGone(await forgetQueries(db, tell), await forgetWords(db))
+export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
+  const gone = addRows(await forgetQueries(db, onDeleted), await forgetWords(db))
   await clearDays(db)
   return gone
 }
@@ -185,19 +189,23 @@ const answersAtOnce = 1000
  * Clears the texts about a domain in answers, batch by batch; positions remain, without their holder. With null, only
  * references to noted entities, topics and related queries are deleted.
  */
-async function emptyFacts(db: Database, name: DomainName | null, tell: TellGone): Promise<Gone> {
+async function emptyFacts(
+  db: Database,
+  name: DomainName | null,
+  onDeleted: OnDeleted,
+): Promise<DeletedRows> {
   const { last } = await db
     .selectFrom('calls')
     .select((eb) => eb.fn.coalesce(eb.fn.max('id'), eb.lit(0)).as('last'))
     .executeTakeFirstOrThrow()
-  let gone: Gone = {}
+  let gone: DeletedRows = {}
   for (let after = 0; after < last; after += answersAtOnce) {
     const portion = new Portion(after, after + answersAtOnce)
     const some = await patiently(() =>
       db.transaction().execute(async (trx) => portion.empty(trx, name)),
     )
-    gone = addGone(gone, some)
-    tell(gone)
+    gone = addRows(gone, some)
+    onDeleted(gone)
   }
   return gone
 }
@@ -212,7 +220,7 @@ class Portion {
     this.#until = until
   }
 
-  async empty(trx: Transaction<DB>, name: DomainName | null): Promise<Gone> {
+  async empty(trx: Transaction<DB>, name: DomainName | null): Promise<DeletedRows> {
     const touched = new Set<number>()
     const gone: Record<string, number> = {}
     for (const [table, change] of this.#changes(name)) {
@@ -312,7 +320,7 @@ const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as con
 async function countQueries(
   db: Database,
   queries: RawBuilder<{ query_id: string }>,
-): Promise<Gone> {
+): Promise<DeletedRows> {
   const own = ofQueries.map((table) => {
     const key = table === 'queries' ? 'id' : 'query_id'
     return sql`
@@ -341,8 +349,8 @@ async function countQueries(
 }
 
 /** Counts the rows of lists about queries. */
-async function countSayings(db: Database, where: RawBuilder<boolean>): Promise<Gone> {
-  const own = sayingTables.map(
+async function countMentions(db: Database, where: RawBuilder<boolean>): Promise<DeletedRows> {
+  const own = mentionTables.map(
     (table) =>
       sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
   )

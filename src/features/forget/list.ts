@@ -6,7 +6,7 @@ import { type RawBuilder, sql, type Transaction } from '../../base/database/kyse
 import type { DB } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
-import { addGone, type Gone, patiently, removeAnswers, tally, touched } from './naming.ts'
+import { addRows, type DeletedRows, patiently, removeAnswers, tally, touched } from './naming.ts'
 
 const listPortion = 2000
 
@@ -38,7 +38,7 @@ export const aloneIn = (list: number) => sql<{ query_id: string }>`
   where l.id <> ${list} and l.forgotten_at is null`
 
 /** Records the queries that only this list has. */
-export async function noteAlone(db: Database, list: number): Promise<void> {
+export async function markAlone(db: Database, list: number): Promise<void> {
   await sql`
     insert into forgetting_queries (query_id, list_id)
     select query_id, ${list}::bigint from (${aloneIn(list)}) as alone
@@ -46,7 +46,7 @@ export async function noteAlone(db: Database, list: number): Promise<void> {
 }
 
 /** Tables of lists about queries; the rows of the list itself are deleted last. */
-export const sayingTables = [
+export const mentionTables = [
   'list_query_history',
   'cadences',
   'cadence_draws',
@@ -54,13 +54,17 @@ export const sayingTables = [
 ] as const
 
 /** Deletes the list's data about queries that other lists also contain. */
-export async function forgetMembers(db: Database, list: number, tell: TellGone): Promise<Gone> {
-  let gone: Gone = {}
-  for (const table of sayingTables) {
+export async function forgetMembers(
+  db: Database,
+  list: number,
+  onDeleted: OnDeleted,
+): Promise<DeletedRows> {
+  let gone: DeletedRows = {}
+  for (const table of mentionTables) {
     for (;;) {
       const rows = await patiently(() => takeMembers(db, table, list))
-      gone = addGone(gone, { [table]: rows })
-      tell(gone)
+      gone = addRows(gone, { [table]: rows })
+      onDeleted(gone)
       if (rows < listPortion) break
     }
   }
@@ -93,7 +97,7 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
         limit 1`.execute(trx)
       if (rows.length > 0) return false
       await endExpansions(trx, id)
-      await noteDays(trx)
+      await markDays(trx)
       await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
       await trx
         .updateTable('lists')
@@ -126,7 +130,7 @@ const answersAtOnce = 200
 const tasksAtOnce = 2000
 
 /** Called with the rows deleted so far. */
-export type TellGone = (gone: Gone) => void
+export type OnDeleted = (gone: DeletedRows) => void
 
 interface Portion {
   readonly queries: readonly string[]
@@ -139,17 +143,17 @@ interface Portion {
  * Forgets the queries in `forgetting_queries` in atomic batches: answers are deleted with their tasks; calls and their
  * costs remain. A query in use again is skipped.
  */
-export async function forgetQueries(db: Database, tell: TellGone): Promise<Gone> {
-  let gone: Gone = {}
+export async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
+  let gone: DeletedRows = {}
   for (;;) {
     const portion = await patiently(() => db.transaction().execute(nextPortion))
-    gone = addGone(gone, portion.gone)
-    tell(gone)
+    gone = addRows(gone, portion.gone)
+    onDeleted(gone)
     if (portion.done) return gone
   }
 }
 
-async function nextPortion(trx: Transaction<DB>): Promise<{ gone: Gone; done: boolean }> {
+async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; done: boolean }> {
   const { queries, answers, done } = await choose(trx)
   if (done) return { gone: {}, done }
   const tasks = await choosePending(trx, queries, answers)
@@ -157,7 +161,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: Gone; done: bo
     return { gone: await endQueries(trx, queries), done }
   }
   const paid = await forgetTasks(trx, tasks)
-  return { gone: addGone(paid, await removeAnswers(trx, answers)), done }
+  return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
 }
 
 async function choose(trx: Transaction<DB>): Promise<Portion> {
@@ -203,7 +207,7 @@ async function choosePending(
 }
 
 /** Deletes tasks but keeps their calls: their cost and run, without the query. */
-async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<Gone> {
+async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = await touched(
     trx,
     trx
@@ -242,7 +246,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
  * Deletes the queries once nothing else refers to them. A list being planned could refer to an existing query, so
  * writes are locked out in the meantime; a list whose queries are committed has its run as well.
  */
-async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<Gone> {
+async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)
   await sql`
@@ -282,9 +286,9 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
 }
 
 /** Deletes queries, and all list data about them. */
-async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<Gone> {
+async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
-  for (const table of [...sayingTables.toReversed(), 'expansions', 'alerts'] as const) {
+  for (const table of [...mentionTables.toReversed(), 'expansions', 'alerts'] as const) {
     gone[table] = await touched(
       trx,
       trx.deleteFrom(table).where((eb) => eb('query_id', '=', eb.fn.any(eb.val(ends)))),
@@ -308,7 +312,7 @@ const dayPortion = 10_000
 const mark = { kind: 'finished_days', id: nobody } as const
 
 /** Records that sums must be deleted, so that an interrupted command can be continued. */
-export async function noteDays(db: Database): Promise<void> {
+export async function markDays(db: Database): Promise<void> {
   await db
     .insertInto('forgetting_words')
     .values(mark)
@@ -360,7 +364,7 @@ export async function countDays(db: Database): Promise<number> {
 }
 
 /** Obstacles to forgetting; each ends by itself or by a command. */
-export interface InTheWay {
+export interface Blockers {
   /** Unfinished runs. */
   readonly runs: readonly number[]
   /** Calls whose answer is pending or may still arrive. */
@@ -372,11 +376,11 @@ export interface InTheWay {
 /** Maximum delay of a late answer; a call, its storing and the server's grace period are far shorter. */
 const lateAnswers = sql`interval '10 minutes'`
 
-async function waysOf(
+async function readBlockers(
   db: Database,
   { runs, calls, list }: { runs: RawBuilder<boolean>; calls: RawBuilder<boolean>; list: string },
-): Promise<InTheWay> {
-  const { rows } = await sql<InTheWay>`
+): Promise<Blockers> {
+  const { rows } = await sql<Blockers>`
     select
       array(
         select r.id::float8
@@ -407,8 +411,8 @@ async function waysOf(
 }
 
 /** Finds obstacles to forgetting a list. */
-export function inTheWayOfList(db: Database, { id, name }: List): Promise<InTheWay> {
-  return waysOf(db, {
+export function blockersOfList(db: Database, { id, name }: List): Promise<Blockers> {
+  return readBlockers(db, {
     runs: sql`r.list_id = ${id}`,
     calls: sql`t.run_id in (select runs.id from runs where runs.list_id = ${id})`,
     list: name,
@@ -416,9 +420,9 @@ export function inTheWayOfList(db: Database, { id, name }: List): Promise<InTheW
 }
 
 /** Finds obstacles to forgetting queries: runs that ask them. */
-export function inTheWayOfQueries(db: Database, ids: readonly string[]): Promise<InTheWay> {
+export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
   const queries = sql`any(${ids}::uuid[])`
-  return waysOf(db, {
+  return readBlockers(db, {
     runs: sql`exists (select from tasks t where t.run_id = r.id and t.query_id = ${queries})`,
     calls: sql`c.query_id = ${queries}`,
     list: '',
@@ -444,7 +448,7 @@ export async function findHeldQueries(
 }
 
 /** Related data that remains. */
-export interface Stays {
+export interface RemainingMentions {
   /** Queries of the list that other lists also contain. */
   readonly shared: number
   /** Lists and queries whose names contain the words. */
@@ -452,8 +456,12 @@ export interface Stays {
 }
 
 /** Finds related data that remains when a list is forgotten. */
-export async function staysOfList(db: Database, { id }: List, pattern: string): Promise<Stays> {
-  const { rows } = await sql<Stays>`
+export async function mentionsLeftByList(
+  db: Database,
+  { id }: List,
+  pattern: string,
+): Promise<RemainingMentions> {
+  const { rows } = await sql<RemainingMentions>`
     select
       (
         select count(*)
@@ -467,7 +475,10 @@ export async function staysOfList(db: Database, { id }: List, pattern: string): 
 }
 
 /** Queries of lists that mention the domain. */
-export async function staysOfDomain(db: Database, pattern: string): Promise<Stays> {
+export async function mentionsLeftByDomain(
+  db: Database,
+  pattern: string,
+): Promise<RemainingMentions> {
   const rows = await db
     .selectFrom('queries')
     .select('q')

@@ -121,7 +121,7 @@ export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
 }
 
 /** Counts the rows that would be cleared; null: only those that refer to recorded entries. */
-export async function countNoted(db: Database, name: DomainName | null): Promise<Gone> {
+export async function countNoted(db: Database, name: DomainName | null): Promise<DeletedRows> {
   const facts = name === null ? {} : factsNaming(domainPattern(name))
   const places = Object.entries({ ...facts, ...members })
   const emptied = places.map(([table, where]) => {
@@ -157,7 +157,7 @@ export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as c
 export async function removeAnswers(
   trx: Transaction<DB>,
   answers: readonly number[],
-): Promise<Gone> {
+): Promise<DeletedRows> {
   await noteWords(trx, answers)
   await trx
     .deleteFrom('seen_pages')
@@ -211,10 +211,10 @@ async function noteWords(trx: Transaction<DB>, answers: readonly number[]): Prom
 }
 
 /** Number of rows deleted or cleared, by table. */
-export type Gone = Readonly<Record<string, number>>
+export type DeletedRows = Readonly<Record<string, number>>
 
 /** Adds two counts. */
-export function addGone(one: Gone, other: Gone): Gone {
+export function addRows(one: DeletedRows, other: DeletedRows): DeletedRows {
   const sum: Record<string, number> = { ...one }
   for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows
   return sum

@@ -29,12 +29,14 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   const { bodies, bytes, unread } = await (dry ? countBodies : pruneBodies)(db, olderMs)
   if (options.json === true) printJson({ bodies, bytes, unread, dry_run: dry })
   const size = `${(bytes / 1_000_000).toFixed(1)} MB`
-  say(`${bodies} bodies (${size}) older than ${options.older} ${dry ? 'would go' : 'are gone'}`)
+  say(
+    `${bodies} bodies (${size}) older than ${options.older} ${dry ? 'would be removed' : 'were removed'}`,
+  )
   if (unread > 0) {
     say(
       dry
-        ? `${unread} of them are of answers that were not read yet; npm run reparse tries again`
-        : `${unread} of them were of answers that could not be read, and never will be now`,
+        ? `${unread} of them belong to answers that could not be parsed; npm run reparse tries again`
+        : `${unread} of them belonged to answers that could not be parsed, and now never will be`,
     )
   }
   return exits.done

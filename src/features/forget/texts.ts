@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
 import { aloneIn } from './list.ts'
-import { addGone, type Gone, tally } from './naming.ts'
+import { addRows, type DeletedRows, tally } from './naming.ts'
 
 /** Replaces a text that must not be empty. */
 const blank = '(forgotten)'
@@ -171,12 +171,12 @@ export async function forgetTexts(
   db: Database,
   wanted: WantedTexts,
   { keep }: { readonly keep: boolean },
-): Promise<Gone> {
+): Promise<DeletedRows> {
   const places = placesOf(wanted)
   if (keep) return countPlaces(db, places)
-  let gone: Gone = {}
+  let gone: DeletedRows = {}
   for (const { table, where, set } of places) {
-    gone = addGone(gone, { [table]: await tally(changeOf(table, where, set).execute(db)) })
+    gone = addRows(gone, { [table]: await tally(changeOf(table, where, set).execute(db)) })
   }
   return gone
 }
@@ -188,7 +188,7 @@ function changeOf(table: string, where: RawBuilder<boolean>, set: Place['set']) 
 }
 
 /** Counts a row that matches for several reasons only once. */
-async function countPlaces(db: Database, places: readonly Place[]): Promise<Gone> {
+async function countPlaces(db: Database, places: readonly Place[]): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
     const reasons = places
@@ -211,7 +211,7 @@ const lookAgainMs = 20
  * such a row, which it saw and so did not insert. Therefore a deleted row is kept until all concurrent writers have
  * ended, and restored if it is used by then.
  */
-export async function forgetWords(db: Database): Promise<Gone> {
+export async function forgetWords(db: Database): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   // Hosts come last, because pages refer to them.
   const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const

@@ -26,7 +26,7 @@ export async function runNotify({ options, env, closers }: Call<NotifyFlags>): P
   const notices = await listNotices(mill.db, limit)
   if (options.json === true) printJson({ webhook: config.webhook !== null, notices })
   else print(formatNotices(notices))
-  if (config.webhook === null) say('MILL_WEBHOOK is not set: nothing is told')
+  if (config.webhook === null) say('MILL_WEBHOOK is not set: no notices are sent')
   return exits.done
 }
 
@@ -35,7 +35,7 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
     throw new Misuse('expected MILL_WEBHOOK to be an address, got nothing; set it')
   }
   const id = randomUUID()
-  const text = 'querymill: a test; whoever reads this is told what happens at night'
+  const text = 'querymill: a test; notices about nights, stops and alerts will arrive here'
   const notice = { id, kind: 'test', text, at: new Date().toISOString(), fields: {} }
   try {
     const posted = await post(webhook, notice)
@@ -55,7 +55,7 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
 }
 
 function formatNotices(notices: readonly NoticeRow[]): string {
-  if (notices.length === 0) return 'Nothing was told so far.'
+  if (notices.length === 0) return 'No notices so far.'
   const rows = notices.map(({ noted_at: noted, state, tries, event, text, problem }) => {
     const why = problem === null || state === 'told' ? '' : ` (${problem})`
     return [noted, `${state}${why}`, tries, event, text]

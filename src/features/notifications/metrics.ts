@@ -51,7 +51,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
   if (counted !== undefined) mirrorTasks(registers, counted)
   const collectAccount = accountGauges(registers)
   const collectForecast = forecastGauges(registers)
-  const collect = [listGauges, nightGauges, suspectGauges, newsGauges].map((open) =>
+  const collect = [listGauges, nightGauges, suspectGauges, noticeGauges].map((open) =>
     open(registers, db),
   )
   return {
@@ -101,7 +101,7 @@ function gauge<L extends string = never>(
 function accountGauges(registers: Registry[]) {
   const remaining = gauge(registers, {
     name: 'credits_remaining',
-    help: 'Balance of the account by its newest answer, spending since then taken off.',
+    help: 'Balance reported by the newest answer, minus the spending since then.',
   })
   const above = gauge(registers, {
     name: 'credits_above_floor',
@@ -156,10 +156,10 @@ function listGauges(registers: Registry[], db: Database) {
     name: 'tasks_open',
     help: 'Tasks of open runs still to be done.',
   })
-  const workers = gauge(registers, { name: 'workers', help: 'Workers of all hosts that live.' })
+  const workers = gauge(registers, { name: 'workers', help: 'Live workers on all hosts.' })
   const unattended = gauge(registers, {
     name: 'tasks_unattended',
-    help: 'Tasks of open runs while no worker lives; 0 while one does.',
+    help: 'Tasks of open runs while no worker is alive; 0 while one is.',
   })
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
@@ -176,7 +176,7 @@ function listGauges(registers: Registry[], db: Database) {
 function nightGauges(registers: Registry[], db: Database) {
   const overdue = gauge(registers, {
     name: 'nights_overdue',
-    help: 'Nights of which nothing has become although they ought to have.',
+    help: 'Nights that are due and have no outcome.',
   })
   const good = gauge(registers, {
     name: 'last_good_night_timestamp_seconds',
@@ -185,7 +185,7 @@ function nightGauges(registers: Registry[], db: Database) {
   })
   const since = gauge(registers, {
     name: 'nights_since_good',
-    help: 'Nights of the schedule since its last good one, those at work among them.',
+    help: 'Nights of the schedule since its last good one, including those in progress.',
     labelNames: ['schedule'],
   })
   const ask = askSparingly(() => readGoodNights(db))
@@ -249,10 +249,10 @@ function suspectGauges(registers: Registry[], db: Database) {
 }
 
 /** Notices that MILL_WEBHOOK has not accepted. */
-function newsGauges(registers: Registry[], db: Database) {
+function noticeGauges(registers: Registry[], db: Database) {
   const waiting = gauge(registers, {
     name: 'notices_waiting',
-    help: 'Notices that the webhook has not taken yet.',
+    help: 'Notices that the webhook has not accepted yet.',
   })
   const lost = gauge(registers, {
     name: 'notices_given_up',

@@ -8,10 +8,10 @@ import { late, within } from '../../base/waiting.ts'
 import { startForecast } from '../../core/forecast/stored-forecast.ts'
 import type { Mill } from '../../core/mill.ts'
 import { openMetrics, type TaskCounts } from './metrics.ts'
-import { startNews } from './news.ts'
+import { startNotices } from './news.ts'
 
 interface MonitorOptions {
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   /** Reasons why this process can't work yet, one short line each. */
   readonly problems?: () => readonly string[]
   readonly counted?: () => TaskCounts
@@ -28,12 +28,12 @@ interface Monitor {
   close(): Promise<void>
 }
 
-const newsEveryMs = 5_000
+const noticesEveryMs = 5_000
 
 /** Starts health checks and metrics if a port is set, notices if a webhook is set, and the forecast in any case. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
-  const { tell } = options
+  const { report } = options
   // Without a port, they are not even collected.
   const metrics =
     metricsPort === null
@@ -56,11 +56,11 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
           ],
           metrics: () => metrics.text(),
         })
-  if (health !== null) tell(`health and metrics on http://${metricsHost}:${health.port}`)
+  if (health !== null) report(`health and metrics on http://${metricsHost}:${health.port}`)
   const news =
     webhook === null
       ? null
-      : startNews(mill.db, { webhook, unattendedMs, tell, everyMs: newsEveryMs })
+      : startNotices(mill.db, { webhook, unattendedMs, report, everyMs: noticesEveryMs })
   const forecast = startForecast(mill)
   return {
     observe: (seconds) => metrics?.observe(seconds),

@@ -19,31 +19,36 @@ import {
   takeNewFields,
   type Unattended,
 } from '../../core/runs/waits.ts'
-import { type News, takeNews, takeNotice, type ToldRecovery } from '../alerts/statements.ts'
+import {
+  type NoticeFacts,
+  readNoticeFacts,
+  takeNotice,
+  type RecoveryFacts,
+} from '../alerts/statements.ts'
 import { post, type Posted, refusalOf } from './webhook.ts'
 
 // A process starting after a long time does not report events older than this.
-const newsAgeMs = 3_600_000
+const noticeAgeMs = 3_600_000
 
-interface NewsOptions {
+interface NoticeOptions {
   readonly webhook: Webhook
   /** Open work without a worker is reported after this time; 0 means never. */
   readonly unattendedMs: number
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 /** Records events and sends notices periodically, one check at a time; work never waits for this. */
-export function startNews(
+export function startNotices(
   db: Database,
-  { everyMs, ...options }: NewsOptions & { readonly everyMs: number },
+  { everyMs, ...options }: NoticeOptions & { readonly everyMs: number },
 ): { close: () => Promise<void> } {
   let looking: Promise<unknown> | null = null
-  let said: string | null = null
+  let lastProblem: string | null = null
   const tryToTell = async () => {
-    const problem = await tellNews(db, options)
+    const problem = await sendNotices(db, options)
     // Reported once; work and further tries continue.
-    if (problem !== null && problem !== said) options.tell(problem)
-    said = problem
+    if (problem !== null && problem !== lastProblem) options.report(problem)
+    lastProblem = problem
   }
   const look = () => {
     looking ??= tryToTell().finally(() => {
@@ -67,45 +72,45 @@ export function startNews(
 
 // For a single tick, there may be no other process that sends notices. Waits for a slow receiver, but not until the
 // next minute's tick.
-const tellWithinMs = 15_000
+const sendWithinMs = 15_000
 
 /** Performs one check, for a tick. */
-export async function tellBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
+export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
-  await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
+  await sendOnce(db, { webhook, unattendedMs, report: say, withinMs: sendWithinMs })
 }
 
 /** Performs one check, for a command that is ending: waits up to a limit, and leaves the rest to the next process. */
-async function tellOnce(
+async function sendOnce(
   db: Database,
-  { withinMs, ...options }: NewsOptions & { readonly withinMs: number },
+  { withinMs, ...options }: NoticeOptions & { readonly withinMs: number },
 ): Promise<void> {
-  const told = await within(tellNews(db, options), { ms: withinMs })
-  if (told === null) return
-  const problem = told === late ? 'the webhook takes its time' : told
-  options.tell(`${problem}; what is not told is kept, and tried again`)
+  const sent = await within(sendNotices(db, options), { ms: withinMs })
+  if (sent === null) return
+  const problem = sent === late ? 'the webhook is slow' : sent
+  options.report(`${problem}; notices that were not sent are kept and tried again`)
 }
 
 /** Records events and sends due notices; returns why one could not be sent, or null if nothing failed. */
-export async function tellNews(
+export async function sendNotices(
   db: Database,
-  options: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
+  options: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
 ): Promise<string | null> {
   try {
-    await noteNews(db, options)
+    await recordNotices(db, options)
     return await deliver(db, options.webhook)
   } catch (error) {
-    return `news cannot be read: ${scrubbedReason(error)}`
+    return `notices cannot be read: ${scrubbedReason(error)}`
   }
 }
 
 /** Stores events that no process has recorded yet, so that they are sent even if this process dies. */
-export async function noteNews(
+export async function recordNotices(
   db: Database,
-  { webhook: { events }, unattendedMs }: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
+  { webhook: { events }, unattendedMs }: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
 ): Promise<number> {
-  const seen: Noted[] = []
+  const seen: ComposedNotice[] = []
   if (events.includes('night_overdue')) seen.push(...(await overdueNights(db)).map(overdueNotice))
   if (events.includes('work_unattended') && unattendedMs > 0) {
     const unattended = await readUnattended(db, unattendedMs)
@@ -113,8 +118,8 @@ export async function noteNews(
   }
   // In one transaction, because an event recorded without its text would never be reported.
   return db.transaction().execute(async (trx) => {
-    const since = new Date(Date.now() - newsAgeMs)
-    const notices = composeNotices(await takeNews(trx, since, events))
+    const since = new Date(Date.now() - noticeAgeMs)
+    const notices = composeNotices(await readNoticeFacts(trx, since, events))
     if (events.includes('new_field')) {
       seen.push(...(await takeNewFields(trx, since)).map(newFieldNotice))
     }
@@ -175,10 +180,10 @@ async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | nul
 }
 
 /** Builds one notice per event; nights of one schedule with the same outcome are combined. */
-export function composeNotices(news: readonly News[]): Noted[] {
-  const notices: Noted[] = []
-  const nights = new Map<string, News[]>()
-  for (const one of news) {
+export function composeNotices(facts: readonly NoticeFacts[]): ComposedNotice[] {
+  const notices: ComposedNotice[] = []
+  const nights = new Map<string, NoticeFacts[]>()
+  for (const one of facts) {
     if ('schedule' in one) {
       const key = `${one.kind} ${one.schedule}`
       nights.set(key, [...(nights.get(key) ?? []), one])
@@ -195,7 +200,7 @@ export function composeNotices(news: readonly News[]): Noted[] {
   return notices
 }
 
-function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
+function overdueNotice({ schedule, dueAt, problem }: Overdue): ComposedNotice {
   return {
     kind: 'night_overdue',
     subject: `${schedule} ${dueAt.toISOString()}`,
@@ -205,7 +210,7 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
   }
 }
 
-function unattendedNotice({ since, tasks }: Unattended): Noted {
+function unattendedNotice({ since, tasks }: Unattended): ComposedNotice {
   return {
     kind: 'work_unattended',
     subject: since.toISOString(),
@@ -216,7 +221,7 @@ function unattendedNotice({ since, tasks }: Unattended): Noted {
 }
 
 /** Notice about fields that an API never sent before. */
-function newFieldNotice({ found, ...about }: NewFields): Noted {
+function newFieldNotice({ found, ...about }: NewFields): ComposedNotice {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
     return `${place === 'answer' ? '' : 'result.'}${field} (${count(answers, 'answer')})`
@@ -224,66 +229,65 @@ function newFieldNotice({ found, ...about }: NewFields): Noted {
   return {
     kind: 'new_field',
     subject: `${run} ${api}`,
-    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- answers --show fields`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; npm run sql -- answers --show fields`,
     fields: { ...about, fields: found },
     others: [],
   }
 }
 
-function subjectOf({ kind, subject }: News) {
+function subjectOf({ kind, subject }: NoticeFacts) {
   return { kind, subject }
 }
 
-function fieldsOf(news: News): Record<string, unknown> {
-  const { kind: _, subject: __, ...fields } = news
+function fieldsOf(facts: NoticeFacts): Record<string, unknown> {
+  const { kind: _, subject: __, ...fields } = facts
   return fields
 }
 
-function textOf(same: readonly News[]): string {
-  const news = same.at(-1)
-  if (news === undefined) return ''
-  switch (news.kind) {
+function textOf(same: readonly NoticeFacts[]): string {
+  const facts = same.at(-1)
+  if (facts === undefined) return ''
+  switch (facts.kind) {
     case 'run_finished': {
-      const counts = Object.entries(news.tasks).map(([state, number]) => `${number} ${state}`)
-      const what = news.state === 'done' ? 'is finished' : 'was ended'
-      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
+      const counts = Object.entries(facts.tasks).map(([state, number]) => `${number} ${state}`)
+      const what = facts.state === 'done' ? 'is finished' : 'was ended'
+      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${facts.spent} credits used`
     }
     case 'run_suspect':
     case 'run_odd': {
-      const verdict =
-        news.kind === 'run_odd' ? 'odd, and shown all the same' : 'suspect, and left out of trends'
-      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is ${verdict}: ${news.reasons.join('; ')}`
+      const verdict = facts.kind === 'run_odd' ? 'odd, but shown' : 'suspect and left out of trends'
+      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} is ${verdict}: ${facts.reasons.join('; ')}`
     }
     case 'stop':
-      return `querymill: account ${news.account} is stopped (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
+      return `querymill: account ${facts.account} is stopped (${facts.reason})${facts.detail === null ? '' : `: ${facts.detail}`}`
     case 'night_missed':
     case 'night_skipped':
     case 'night_late':
     case 'night_failed': {
-      const due = formatInstant(new Date(news.due_at))
+      const due = formatInstant(new Date(facts.due_at))
       const times = same.length === 1 ? due : `${same.length} times up to ${due}`
-      const why = news.note === null ? '' : `: ${news.note}`
-      return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
+      const why = facts.note === null ? '' : `: ${facts.note}`
+      return `querymill: ${facts.schedule}, due ${times}, ${outcomes[facts.kind]}${why}`
     }
     case 'rank_alert':
-      return news.severity === 'high'
-        ? `querymill: ${news.headline}. Rank alert ${news.alert}: ${firstOf(news)}`
-        : `querymill: rank alert ${news.alert}: ${firstOf(news)}; ${news.alerts[0]?.question}`
+      return facts.severity === 'high'
+        ? `querymill: ${facts.headline}. Rank alert ${facts.alert}: ${firstOf(facts)}`
+        : `querymill: rank alert ${facts.alert}: ${firstOf(facts)}; ${facts.alerts[0]?.question}`
     case 'rank_recovered':
-      return news.because === null
-        ? `querymill: rank alert ${news.alert} is over${nowAt(news.alerts[0])}. It was: ${firstOf(news)}; ${news.alerts[0]?.question}`
-        : `querymill: rank alert ${news.alert} is taken back, ${news.because}: ${firstOf(news)}`
+      return facts.because === null
+        ? `querymill: rank alert ${facts.alert} is over${nowAt(facts.alerts[0])}. It was: ${firstOf(facts)}; ${facts.alerts[0]?.question}`
+        : `querymill: rank alert ${facts.alert} is withdrawn, ${facts.because}: ${firstOf(facts)}`
     default:
-      throw unhandled('news', news)
+      throw unhandled('news', facts)
   }
 }
 
-function firstOf({ alerts, found }: Extract<News, { readonly alert: string }>): string {
+function firstOf({ alerts, found }: Extract<NoticeFacts, { readonly alert: string }>): string {
   const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
   return `${alerts[0]?.text}${more}`
 }
 
-function nowAt(recovery: ToldRecovery | undefined): string {
+function nowAt(recovery: RecoveryFacts | undefined): string {
   if (recovery === undefined) return ''
   const { run_date: date, position, share } = recovery
   if (share !== null) return ` on ${date}, at ${(share * 100).toFixed(2)} %`
@@ -304,7 +308,7 @@ interface Subject {
 }
 
 /** A notice, including other events it covers: many missed nights give one line. */
-interface Noted extends Subject {
+interface ComposedNotice extends Subject {
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
   /** Other events covered by the notice. */
@@ -323,7 +327,7 @@ interface Claimed {
 }
 
 /** Completes notices recorded in the same transaction; afterwards, any process can send them. */
-async function describeNotices(db: Database, notices: readonly Noted[]): Promise<void> {
+async function describeNotices(db: Database, notices: readonly ComposedNotice[]): Promise<void> {
   for (const { kind, subject, text, fields, others } of notices) {
     await sql`
       with told as (

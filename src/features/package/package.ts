@@ -39,12 +39,12 @@ export interface OpenedMill {
 /** Opens the database and the queue; `tell` receives the lines that a user would see on a terminal. */
 async function openPackage(
   settings: PackageSettings = {},
-  tell: (line: string) => void = () => undefined,
+  report: (line: string) => void = () => undefined,
 ): Promise<OpenedMill> {
   const env = processEnvironment()
   const config = readConfig(env, settings)
   const closers = new Closers()
-  const say = (line: string) => tell(asTyped(line))
+  const say = (line: string) => report(asTyped(line))
   try {
     const mill = await openParts({ config, closers, say, name: 'program', ...workerPool })
     return {
@@ -54,7 +54,7 @@ async function openPackage(
           drain,
           signal,
           lanes: config.concurrency,
-          tell: say,
+          report: say,
           afterRuns: endNights,
         }),
       async verify({ deep = false } = {}) {
@@ -81,7 +81,7 @@ async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
   const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })
   const talk = { say, show: say, progress: () => undefined, ask: null }
-  return enqueue({ mill, intake, flags, talk, stream: process.stdin })
+  return enqueue({ mill, intake, flags, prompts: talk, stream: process.stdin })
 }
 
 export { openPackage as openMill }

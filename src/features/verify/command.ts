@@ -12,7 +12,7 @@ import { type AnswerRows, readAnswers } from '../../core/answers/store.ts'
 import { openMill } from '../../core/mill.ts'
 import { rereadAnswer } from '../../core/search/verdict.ts'
 import {
-  askPromises,
+  runChecks,
   type Check,
   checkOf,
   type Conservation,
@@ -53,15 +53,15 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   } else {
     for (const line of checkLines(checks)) print(line)
     for (const account of credits) print(creditsLine(account))
-    for (const line of unproved) print(`not proved: ${line}`)
+    for (const line of unproved) print(`not checked: ${line}`)
   }
   for (const { account, unexplained } of over) {
     say(
       `external spend of ${account}: ${formatNumber(unexplained)} credits, more than --max-external ${options.maxExternal}; npm run statement shows when they were spent`,
     )
   }
-  if (ok) say('every promise holds')
-  else if (over.length === 0) say('a promise is broken')
+  if (ok) say('all checks passed')
+  else if (over.length === 0) say('a check failed')
   return ok ? exits.done : exits.failures
 }
 
@@ -70,7 +70,7 @@ export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
 ): Promise<Verified> {
-  const promises = await askPromises(db, { zone, days: deep ? null : sampleDays })
+  const promises = await runChecks(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless, archived } = await countAnswers(db)
   const unread = answers - bodiless - archived - rebuilt
@@ -78,7 +78,7 @@ export async function prove(
   return {
     checks: [
       ...promises,
-      checkOf('Rows of answers', 'each answer says what its body says', violations),
+      checkOf('Rows of answers', 'each answer matches its body', violations),
     ],
     unproved: [
       ...(bodiless > 0

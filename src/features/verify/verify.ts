@@ -29,7 +29,7 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
 }
 
 /** Runs the checks of `sql/checks`, in the order of its files. */
-export async function askPromises(
+export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: DaySample },
 ): Promise<readonly Check[]> {

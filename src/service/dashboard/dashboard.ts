@@ -87,14 +87,21 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   })
 }
 
-interface Told {
+interface FormResult {
   readonly issued: IssuedKey | null
   readonly problem: string | null
 }
 
-const again: Told = { issued: null, problem: 'This form was sent before: its key was shown then.' }
+const again: FormResult = {
+  issued: null,
+  problem: 'This form was sent before: its key was shown then.',
+}
 
-async function show(c: Context<DoorEnv>, parts: DashboardParts, told: Told): Promise<Response> {
+async function show(
+  c: Context<DoorEnv>,
+  parts: DashboardParts,
+  result: FormResult,
+): Promise<Response> {
   const [keys, used] = await Promise.all([
     listKeys(parts.pool),
     readDays(parts.pool, { days: shownDays, account: null }),
@@ -104,8 +111,8 @@ async function show(c: Context<DoorEnv>, parts: DashboardParts, told: Told): Pro
   )
   const path = `${parts.basePath}/dashboard`
   const address = parts.publicUrl()
-  const page = renderDashboard({ path, address, keys, days, used, ticket: randomUUID(), ...told })
-  return c.html(page, told.problem === null ? 200 : 400, pageHeaders)
+  const page = renderDashboard({ path, address, keys, days, used, ticket: randomUUID(), ...result })
+  return c.html(page, result.problem === null ? 200 : 400, pageHeaders)
 }
 
 async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
@@ -149,10 +156,10 @@ function whyNot(error: z.ZodError): string {
   return error.issues[0]?.message ?? 'The form is not valid'
 }
 
-async function make(pool: pg.Pool, form: Record<string, string>): Promise<Told> {
-  const wish = newShape.safeParse(form)
-  if (!wish.success) return { issued: null, problem: whyNot(wish.error) }
-  const { kind, plan, credits, account, rate: limit, name: text } = wish.data
+async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormResult> {
+  const shape = newShape.safeParse(form)
+  if (!shape.success) return { issued: null, problem: whyNot(shape.error) }
+  const { kind, plan, credits, account, rate: limit, name: text } = shape.data
   const prepaid = plan === 'prepaid'
   if (kind === 'live' && account === null && prepaid && credits === null) {
     return { issued: null, problem: 'Credits: expected how many are prepaid, got nothing' }

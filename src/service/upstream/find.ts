@@ -24,7 +24,7 @@ interface FoundPages {
   readonly meant: Interpretation | null
 }
 
-interface FindWish {
+interface FindOptions {
   readonly search: Search
   readonly question: AskedWords
   /** Number of pages to show. */
@@ -60,14 +60,14 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 }
 
 /** Finds pages with all words, then pages with the rarest ones. */
-export async function findPages(run: Statements, wish: FindWish): Promise<FoundPages> {
-  const { search, question, shown, trigrams } = wish
+export async function findPages(run: Statements, options: FindOptions): Promise<FoundPages> {
+  const { search, question, shown, trigrams } = options
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const unknown = terms.strange.length
   const meant = terms.words.join(' ')
-  const subjects = wish.subjectsIn(terms.mends.length > 0 ? meant : search.q)
+  const subjects = options.subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: null }
   const strict =
@@ -118,7 +118,7 @@ export async function readTexts(
 }
 
 /** Reports corrected and ignored words. */
-function interpret({ words, strange, mends }: KnownTerms): Interpretation | null {
+function interpret({ words, strange, corrections: mends }: KnownTerms): Interpretation | null {
   if (mends.length === 0 && strange.length === 0) return null
   const left = new Set(strange)
   return {
@@ -149,7 +149,7 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
  */
 async function isChance(
   run: Statements,
-  { words, known, strange, mends }: KnownTerms,
+  { words, known, strange, corrections: mends }: KnownTerms,
   subjects: readonly string[],
 ): Promise<boolean> {
   if (known.length === 0 || strange.length === 0) return known.length === 0

@@ -72,8 +72,8 @@ async function answer(
   const shown = drift.moves ? reach + reserve : reach
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const wish = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
-    const found = await findPages(run, wish)
+    const options = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
+    const found = await findPages(run, options)
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, reach)
     // Labels are based on the first page, whichever page is shown.
     const read = [...moved.slice(0, search.num), ...shownOf(search, moved)]

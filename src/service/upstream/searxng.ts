@@ -140,13 +140,13 @@ async function collect(
 async function takeTurn(
   web: Web & Upstream,
   turn: Turn,
-  { search, ...wish }: PageWish & { readonly search: Search },
+  { search, ...request }: PageRequest & { readonly search: Search },
 ): Promise<EnginePage | null> {
   try {
-    return await web.queue.run(turn, () => getPage(web, search, wish))
+    return await web.queue.run(turn, () => getPage(web, search, request))
   } catch (error) {
     const refused = error instanceof Refusal && turn.deadline !== null
-    if (wish.signal.aborted && !refused) return null
+    if (request.signal.aborted && !refused) return null
     throw error
   }
 }
@@ -226,29 +226,29 @@ function silence(retryAfter: string | null = null): Refusal {
 
 const strictness = { off: '0', moderate: '1', strict: '2' } as const
 
-interface PageWish {
+interface PageRequest {
   readonly number: number
   readonly signal: AbortSignal
 }
 
 /** Fetches one page of results; null when no engine could be asked. A response that is not from SearXNG is an error. */
-async function getPage(web: Web, search: Search, wish: PageWish): Promise<EnginePage | null> {
+async function getPage(web: Web, search: Search, request: PageRequest): Promise<EnginePage | null> {
   const url = new URL('search', baseOf(web.base))
   url.search = new URLSearchParams({
     q: withoutCommands(search.q),
     format: 'json',
-    pageno: String(wish.number),
+    pageno: String(request.number),
     ...upstreamLanguage(search, web.places),
     ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
     ...(search.freshness === null ? {} : { time_range: search.freshness }),
   }).toString()
-  const response = await request(web, url, wish.signal)
+  const response = await fetchPage(web, url, request.signal)
   if (response === null) return null
   if (!response.ok) {
-    web.log.warn({ status: response.status, page: wish.number }, 'the upstream refused a page')
+    web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
     await response.body?.cancel()
     // Pass on the upstream's Retry-After; one of our own would be a guess.
-    if (wish.number === 1) throw silence(response.headers.get('retry-after'))
+    if (request.number === 1) throw silence(response.headers.get('retry-after'))
     return null
   }
   const page = pageShape.safeParse(await readWhole(web, response))
@@ -257,7 +257,7 @@ async function getPage(web: Web, search: Search, wish: PageWish): Promise<Engine
     if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
     return page.data
   }
-  web.log.warn({ page: wish.number }, 'the upstream answered nonsense')
+  web.log.warn({ page: request.number }, 'the upstream answered nonsense')
   throw nonsense(page.error)
 }
 
@@ -265,7 +265,7 @@ async function readWhole(web: Web, response: Response): Promise<unknown> {
   try {
     return await readJson(response)
   } catch (error) {
-    web.log.warn({ err: error }, 'an answer of the upstream broke off')
+    web.log.warn({ err: error }, 'an answer of the upstream was interrupted')
     return undefined
   }
 }
@@ -276,7 +276,7 @@ function nonsense(cause: unknown): Refusal {
   return refusal
 }
 
-async function request(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
+async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
   try {
     // Never follow redirects: an engine's shortcut in a query can point anywhere.
     return await web.get(url, { redirect: 'manual', signal })

@@ -235,7 +235,7 @@ function areNeighbours(one: string, other: string): boolean {
 }
 
 /** A correction of one word, of two that belong together, or of one that is two. */
-export interface Mend {
+export interface Correction {
   readonly from: string
   readonly to: string
 }
@@ -278,7 +278,7 @@ export async function findJoined(
   run: Statements,
   words: readonly string[],
   strange: ReadonlySet<string>,
-): Promise<Mend[]> {
+): Promise<Correction[]> {
   const pairs = words.slice(1).flatMap((second, index) => {
     const first = words[index] ?? ''
     const whole = first + second
@@ -291,19 +291,22 @@ export async function findJoined(
     run,
     pairs.map(({ whole }) => whole),
   )
-  const mends: Mend[] = []
+  const corrections: Correction[] = []
   let last = ''
   for (const { first, second, whole } of pairs) {
     // A half belongs to one word only.
     if (!counts.has(whole) || first === last) continue
-    mends.push({ from: `${first} ${second}`, to: whole })
+    corrections.push({ from: `${first} ${second}`, to: whole })
     last = second
   }
-  return mends
+  return corrections
 }
 
 /** Splits an unknown word into the two known words that are the most frequent. */
-export async function findSplit(run: Statements, strange: readonly string[]): Promise<Mend[]> {
+export async function findSplit(
+  run: Statements,
+  strange: readonly string[],
+): Promise<Correction[]> {
   const long = strange.filter(({ length }) => length >= shortestWhole && length <= longestJoint)
   const halves = new Map(long.map((word) => [word, halve(word)]))
   const counts = await countWritten(run, [...halves.values()].flat(2))
@@ -333,8 +336,11 @@ function likelihood([first, second]: Halves, counts: Counts): number {
 }
 
 /** The words of a query with the corrections applied. */
-export function applyMends(words: readonly string[], mends: readonly Mend[]): string[] {
-  const text = mends.reduce(
+export function applyCorrections(
+  words: readonly string[],
+  corrections: readonly Correction[],
+): string[] {
+  const text = corrections.reduce(
     (said, { from, to }) => said.replace(` ${from} `, ` ${to} `),
     ` ${words.join(' ')} `,
   )

@@ -3,12 +3,12 @@
 import { stopWords } from '../enrich/labels.ts'
 import type { AskedWords, Statements } from './question.ts'
 import {
-  applyMends,
+  applyCorrections,
   correctWords,
   findJoined,
   findSplit,
   isOrdinary,
-  type Mend,
+  type Correction,
   misspellings,
 } from './spelling.ts'
 
@@ -32,7 +32,7 @@ export interface KnownTerms {
   /** Words without a match or a similar word in any document; they are ignored. */
   readonly strange: readonly string[]
   /** The corrections. */
-  readonly mends: readonly Mend[]
+  readonly corrections: readonly Correction[]
 }
 
 interface Row {
@@ -57,15 +57,15 @@ export async function readTerms(
   // A query with operators is meant literally.
   if (question.operators !== null) return sortOut(question.words, asked)
   const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
-  const words = applyMends(question.words, joined)
+  const words = applyCorrections(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
   const terms = await putRight(run, sortOut(words, whole), whole)
   const split = await findSplit(
     run,
     terms.strange.filter((word) => !isOrdinary(word)).slice(0, mostCorrected),
   )
-  const mends = [...joined, ...terms.mends]
-  if (split.length === 0) return { ...terms, mends }
+  const corrections = [...joined, ...terms.corrections]
+  if (split.length === 0) return { ...terms, corrections }
   const parts = sortOut(
     [],
     await lookUp(
@@ -76,10 +76,10 @@ export async function readTerms(
   )
   const found = new Set(split.map(({ from }) => from))
   return {
-    words: applyMends(terms.words, split),
+    words: applyCorrections(terms.words, split),
     known: distinct([...terms.known, ...parts.known]),
     strange: terms.strange.filter((word) => !found.has(word)),
-    mends: [...mends, ...split],
+    corrections: [...corrections, ...split],
   }
 }
 
@@ -119,7 +119,7 @@ function sortOut(words: readonly string[], { byWord, total }: LookedUp): KnownTe
     if (forms.length === 0) strange.push(word)
     else known.push(toTerm(word, forms, total))
   }
-  return { words, known: distinct(known), strange, mends: [] }
+  return { words, known: distinct(known), strange, corrections: [] }
 }
 
 async function putRight(
@@ -148,7 +148,7 @@ async function putRight(
     words: words.map((word) => found.get(word)?.[0].word ?? word),
     known: distinct(terms),
     strange: strange.filter((word) => !found.has(word) && !isFiller(word)),
-    mends: [...found].map(([from, [right]]) => ({ from, to: right.word })),
+    corrections: [...found].map(([from, [right]]) => ({ from, to: right.word })),
   }
 }
 

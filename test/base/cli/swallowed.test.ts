@@ -21,7 +21,7 @@ describe('a flag whose value was forgotten', () => {
     [['a.csv', '--as', '--country=us'], '--as, got --country=us', '--as=--country=us'],
   ])('does not take the next one for it: %j', (args, found, meant) => {
     expect(() => refuseFlagsAsValues(program(), args)).toThrow(
-      `expected a value for ${found}, which is a flag of its own; type ${meant} if it is meant`,
+      `expected a value for ${found}, which is a flag of its own; type ${meant} to use it as the value`,
     )
   })
 

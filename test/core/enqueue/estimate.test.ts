@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   addEstimates,
   estimateCost,
-  foreseeBalance,
+  forecastBalance,
   needsYes,
 } from '../../../src/core/enqueue/summary.ts'
 
@@ -47,13 +47,13 @@ describe('the balance', () => {
   const estimate = { credits: 10, worst: 20, basis: 'seen' } as const
 
   test('holds the worst case against floor and budget', () => {
-    expect(foreseeBalance(estimate, { remaining: 120, floor: 100, budget: 19 })).toMatchObject({
+    expect(forecastBalance(estimate, { remaining: 120, floor: 100, budget: 19 })).toMatchObject({
       after: 110,
       after_worst: 100,
       above_floor: true,
       within_budget: false,
     })
-    expect(foreseeBalance(estimate, { remaining: 119, floor: 100, budget: null })).toMatchObject({
+    expect(forecastBalance(estimate, { remaining: 119, floor: 100, budget: null })).toMatchObject({
       above_floor: false,
       within_budget: null,
     })
@@ -61,15 +61,15 @@ describe('the balance', () => {
 
   test('counts what the run has used and may still use of its budget', () => {
     const money = { remaining: 500, floor: 100, budget: 30 }
-    expect(foreseeBalance(estimate, { ...money, before: 10 }).within_budget).toBe(true)
-    expect(foreseeBalance(estimate, { ...money, before: 11 }).within_budget).toBe(false)
-    expect(foreseeBalance(estimate, { ...money, before: null }).within_budget).toBe(null)
+    expect(forecastBalance(estimate, { ...money, before: 10 }).within_budget).toBe(true)
+    expect(forecastBalance(estimate, { ...money, before: 11 }).within_budget).toBe(false)
+    expect(forecastBalance(estimate, { ...money, before: null }).within_budget).toBe(null)
   })
 
   test('is unknown without a balance or a price', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
-    expect(foreseeBalance(estimate, { remaining: null, floor: 0, budget: null }).after).toBe(null)
-    expect(foreseeBalance(unknown, { remaining: 50, floor: 0, budget: 5 })).toMatchObject({
+    expect(forecastBalance(estimate, { remaining: null, floor: 0, budget: null }).after).toBe(null)
+    expect(forecastBalance(unknown, { remaining: 50, floor: 0, budget: 5 })).toMatchObject({
       after: null,
       above_floor: null,
       within_budget: null,

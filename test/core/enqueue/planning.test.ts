@@ -42,7 +42,7 @@ describe('a list', () => {
     )
     expect(rejected).toEqual([
       { line: 5, reason: 'no query' },
-      { line: 6, reason: 'priority is no whole number from 1 to 9' },
+      { line: 6, reason: 'priority is not a whole number from 1 to 9' },
     ])
     const [run] = await office.rows(
       sql`select rows, accepted, duplicates, rejected, state from runs where id = ${plan.run}`,
@@ -80,7 +80,7 @@ describe('a list', () => {
     await expect(
       planList(office.desk, await office.order('useless', 'q,num\na,0\n')),
     ).rejects.toThrow(
-      'got 1 rejected (line 2: num is no whole number from 1 to 100); nothing was queued',
+      'got 1 rejected (line 2: num is not a whole number from 1 to 100); nothing was queued',
     )
     await expect(planList(office.desk, await office.order('useless', 'q,num\n'))).rejects.toThrow(
       'a header only',

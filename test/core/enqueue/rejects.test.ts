@@ -36,7 +36,7 @@ async function bought(
     progress: (step: { kind: string }) => void events.push(step.kind),
     ask: null,
   }
-  const report = await enqueue({ mill, intake, flags, talk, stream: once(text) })
+  const report = await enqueue({ mill, intake, flags, prompts: talk, stream: once(text) })
   return { files: filesOf(report), events }
 }
 

@@ -15,7 +15,7 @@ const list: ListPlan = {
   queued: 2,
   reused: 0,
   notAsked: 0,
-  idleWishes: 0,
+  unusedIntervals: 0,
   unreadable: 0,
   shares: [],
   already: 0,
@@ -80,7 +80,7 @@ function readings(...lists: readonly ListPlan[]): readonly string[] {
 describe('how a list was read', () => {
   test('is told with its encoding, its delimiter, its columns, and headers further down', () => {
     expect(readings({ ...list, heading, headersAgain: [9, 12] })).toEqual([
-      'windows-1252, divided by semicolons, queries from "Keyword" (header on line 3), with target url, a header again on line 9, 12',
+      'windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, a header again on line 9, 12',
     ])
   })
 
@@ -89,7 +89,7 @@ describe('how a list was read', () => {
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
     const encoding = { label: 'utf-8', mark: 0, how: 'proven' } as const
     const plain = { ...list, heading: { ...heading, encoding, dialect } }
-    expect(readings(plain, list)).toEqual(['utf-8, one query a line, no header', 'as last read'])
+    expect(readings(plain, list)).toEqual(['utf-8, one query per line, no header', 'as last read'])
   })
 })
 

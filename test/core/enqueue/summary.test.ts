@@ -18,7 +18,7 @@ const list: ListSummary = {
   run: 7,
   reasons: [{ reason: 'no query', lines: 2 }],
   column: null,
-  reading: 'utf-8, divided by commas',
+  reading: 'utf-8, separated by commas',
   ignored: ['Volume', 'CPC'],
   notices: [],
   sample: { first: [], last: null },
@@ -47,13 +47,13 @@ describe('the plan', () => {
   test('names what reads an unreadable answer again, and what buys it again', () => {
     const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
     expect(planLines(some)).toContain(
-      "  note      2 of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list 'Anna'\\''s list' --buy-again buys them again",
+      "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again buys them again",
     )
   })
 
   test('says what is sent, merged, reused and rejected, with what parameters, and what it will cost', () => {
     expect(planLines(summary)).toEqual([
-      'list        shoes, run 7: utf-8, divided by commas',
+      'list        shoes, run 7: utf-8, separated by commas',
       '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
       '  queries   9: 5 to send, 3 reused from recent answers, 1 already in the run',
       '  ignored   columns "Volume", "CPC"',

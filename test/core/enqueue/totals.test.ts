@@ -12,7 +12,7 @@ const list = {
   queued: 4,
   reused: 2,
   notAsked: 0,
-  idleWishes: 0,
+  unusedIntervals: 0,
   unreadable: 0,
   shares: [],
   already: 1,

@@ -32,25 +32,22 @@ describe('a file that is refused', () => {
       'a pointer of Git LFS',
       'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n',
     ],
+    ['a diff', 'diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-shoes\n+boots\n'],
+    ['merge conflict markers', 'shoes\n<<<<<<< HEAD\nboots\n=======\nhats\n>>>>>>> b\n'],
     [
-      'a difference of two files',
-      'diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-shoes\n+boots\n',
-    ],
-    ['marks of a merge', 'shoes\n<<<<<<< HEAD\nboots\n=======\nhats\n>>>>>>> b\n'],
-    [
-      'the log of a server',
+      'a server log',
       '10.0.0.1 - - [1/Oct/2026] "GET /a HTTP/1.1" 200 1\n10.0.0.2 - - [1/Oct/2026] "GET /b HTTP/1.1" 200 1\n',
     ],
-    ['addresses of mail, which are personal data', 'ann@mail.example\nbob@mail.example\nshoes\n'],
+    ['email addresses, which are personal data', 'ann@mail.example\nbob@mail.example\nshoes\n'],
     ['prices', '€12.50\n€9.99\n€100\n'],
-    ['numbers of articles', 'SKU-1234-01\nSKU-1235-01\nSKU-1236-01\n'],
+    ['article numbers', 'SKU-1234-01\nSKU-1235-01\nSKU-1236-01\n'],
     ['telephone numbers', '+49 30 1234567\n+49 40 7654321\n+49 89 1112223\n'],
-    ['addresses of machines', '10.0.0.1\n10.0.0.2\n10.0.0.3\n'],
+    ['IP addresses', '10.0.0.1\n10.0.0.2\n10.0.0.3\n'],
     [
-      'numbers of articles, hashes',
+      'article numbers, hashes',
       `${'4d7a2146'.repeat(5)}\n${'4d7a2147'.repeat(5)}\n${'4d7a2148'.repeat(5)}\n`,
     ],
-    ['letters that were broken by a wrong encoding', 'schuhe grÃ¶ÃŸe\njacke\n'],
+    ['characters broken by a wrong encoding', 'schuhe grÃ¶ÃŸe\njacke\n'],
   ])('is named: %s', async (name, text) => {
     const [found] = await tryFile(text, [])
     expect(found).toMatchObject({ code: 2, stderr: expect.stringContaining(name) })
@@ -98,7 +95,7 @@ describe('a table', () => {
     expect(found?.list.sample.first[0]).toMatchObject({ location: null, num: 10 })
     expect(found?.list.notices).toEqual([
       'the column "num" is ignored: its numbers count the rows',
-      'the column "place" is ignored: "3" is no name of a place',
+      'the column "place" is ignored: "3" is not a name of a place',
     ])
   })
 
@@ -122,7 +119,7 @@ describe('a table', () => {
     )
     expect(found?.queries).toEqual(['shoes', 'total recall'])
     expect(found?.list.reasons).toEqual([
-      { reason: 'a total of the lines above, no query', lines: 1 },
+      { reason: 'a total of the lines above, not a query', lines: 1 },
     ])
   })
 })

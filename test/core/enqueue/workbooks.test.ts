@@ -113,7 +113,7 @@ describe('a cell of a workbook', () => {
     ])
     expect(Object.fromEntries(reasons)).toEqual({
       'a date instead of a query': 1,
-      'an error of a spreadsheet instead of a query': 1,
+      'a spreadsheet error instead of a query': 1,
       'a formula instead of a query': 2,
       'a hidden row of the spreadsheet': 1,
     })
@@ -136,7 +136,7 @@ describe('a country that nobody knows', () => {
       ['sandals', 'tr'],
     ])
     expect(list.reasons).toMatchObject([
-      { reason: 'gl is no country that is known by its code or name', lines: 1 },
+      { reason: 'gl is not a known country code or name', lines: 1 },
     ])
   })
 })

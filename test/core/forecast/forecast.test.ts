@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type ComingNight, forecastOf, type Prospect } from '../../../src/core/forecast/forecast.ts'
+import {
+  type ComingNight,
+  forecastOf,
+  type ForecastInput,
+} from '../../../src/core/forecast/forecast.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -12,7 +16,7 @@ const night = (more: Partial<ComingNight> = {}): ComingNight => ({
 
 const queries = { lists: [1], class: '10/-', queries: 300, answeredAt: null }
 
-const prospect: Prospect = {
+const prospect: ForecastInput = {
   ...{ now: 0, until: 30 * day, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
   dayOf: (at) => String(Math.floor(at / day)),
   monthOf: (at) => `month ${Math.floor(at / (30 * day))}`,
@@ -22,7 +26,7 @@ const prospect: Prospect = {
   groups: [queries],
 }
 
-const steps = (more: Partial<Prospect>) => {
+const steps = (more: Partial<ForecastInput>) => {
   const found = forecastOf({ ...prospect, ...more })
   if (found.kind === 'unknown') throw new Error(`nobody knows the ${found.missing}`)
   return found.steps

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCron } from '../../../src/base/time/cron.ts'
-import { type CreditForecast, foresee } from '../../../src/core/forecast/foresee.ts'
+import { type CreditForecast, computeForecast } from '../../../src/core/forecast/foresee.ts'
 import { fraction } from '../../../src/service/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -130,7 +130,7 @@ describe('the forecast', () => {
       const byHand = range(1, night % 4 === 0 ? 25 : 0)
       await ask(world, `hand ${night}`, { at: -2, queries: byHand })
       await sql`update accounts set obs_remaining = ${world.balance}`.execute(database.db)
-      const [large, small] = stepsOf(await foresee(database.db, { ...order, days: 0.5 }))
+      const [large, small] = stepsOf(await computeForecast(database.db, { ...order, days: 0.5 }))
       // Prices change in mid-winter, the account is topped up now and then, and nobody foresees either.
       if (night === 20) world.price = 2
       if (night === 45) world.price = 1
@@ -166,7 +166,7 @@ describe('the forecast', () => {
       select max(credits_remaining + credits_used) as most
       from calls
       where sent_at >= now() - interval '23 hours 1 minute'`.execute(database.db)
-    const found = await foresee(database.db, { ...order, renewal: read.cron, days: 0.5 })
+    const found = await computeForecast(database.db, { ...order, renewal: read.cron, days: 0.5 })
     expect(found.renewal?.balance).toBe(rows[0]?.most)
     expect(stepsOf(found).find(({ kind }) => kind === 'renewal')?.after).toBe(rows[0]?.most)
   })

@@ -94,9 +94,9 @@ describe('the forecast in words', () => {
       forecastLines(forecast([], { balance: null, outcome: { kind: 'unknown', missing } }), 'UTC')
     expect(dark('balance')).toEqual([
       'Balance: unknown; credit floor: 100',
-      'the balance is not known yet: the first answers will tell',
+      'the balance is not known yet: the first answers will show',
     ])
-    expect(dark('prices')[1]).toBe('prices are not known yet: the first answers will tell')
+    expect(dark('prices')[1]).toBe('prices are not known yet: the first answers will show')
     const renewal = { at: new Date('2026-12-01T00:00Z'), balance: null }
     expect(words(forecast([night], { renewal }))[2]).toBe(
       'the plan renews 2026-12-01 00:00; the first renewal will show how many credits it brings',

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Account } from '../../../src/core/ledger/account.ts'
 import { newAccount } from './new-account.ts'
-import { admit, type Ask, type Rules, type RunPurse } from '../../../src/core/ledger/admission.ts'
+import {
+  admit,
+  type CallRequest,
+  type Rules,
+  type RunBudgetUse,
+} from '../../../src/core/ledger/admission.ts'
 import { type Cost, unknownCost } from '../../../src/core/ledger/prices.ts'
 
 const known: Account = { ...newAccount, seq: 40, seen: { seq: 40, at: 0, remaining: 200 } }
@@ -28,7 +33,7 @@ const rules: Rules = {
   renewalAfter: () => null,
 }
 
-function asksFor(count: number, more: Partial<Ask> = {}): Ask[] {
+function asksFor(count: number, more: Partial<CallRequest> = {}): CallRequest[] {
   return Array.from({ length: count }, (_, task) => ({
     task,
     class: '10/-',
@@ -41,20 +46,24 @@ function asksFor(count: number, more: Partial<Ask> = {}): Ask[] {
 interface Case {
   readonly account?: Account
   readonly cost?: Cost | null
-  readonly asks?: readonly Ask[]
-  readonly purse?: RunPurse
+  readonly asks?: readonly CallRequest[]
+  readonly purse?: RunBudgetUse
   readonly rules?: Partial<Rules>
 }
 
 function ask({ account = known, cost = trusted, asks = asksFor(30), purse, ...more }: Case) {
   const costs = new Map(cost === null ? [] : [['10/-', cost]])
   const purses = new Map(purse === undefined ? [] : [[1, purse]])
-  return admit(account, costs, { asks, purses, rules: { ...rules, ...more.rules } })
+  return admit(account, costs, {
+    requests: asks,
+    budgets: purses,
+    rules: { ...rules, ...more.rules },
+  })
 }
 
 describe('the gate', () => {
   test('lets as many calls through as fit above the floor at the dearest price', () => {
-    const { grants, rest } = ask({})
+    const { grants, deferral: rest } = ask({})
     expect(grants).toHaveLength(20)
     expect(rest).toEqual({ kind: 'wait', ms: 100 })
   })
@@ -64,7 +73,7 @@ describe('the gate', () => {
   })
 
   test('stops at the floor with what is left, and says what is held', () => {
-    const { grants, rest } = ask({ account: { ...known, uncertain: 100 } })
+    const { grants, deferral: rest } = ask({ account: { ...known, uncertain: 100 } })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', reason: 'credit_floor', until: null })
     expect(rest).toHaveProperty('detail', expect.stringContaining('100 of them held'))
@@ -75,16 +84,19 @@ describe('the gate', () => {
     expect(first.grants).toMatchObject([{ bound: 10, probe: true }])
     const lost = { ...first.account, inFlight: 0, reserved: 0, uncertain: 10 }
     const soon = ask({ account: lost, rules: { now: 1_500 } })
-    expect(soon.rest).toEqual({ kind: 'wait', ms: 1_500 })
+    expect(soon.deferral).toEqual({ kind: 'wait', ms: 1_500 })
     const second = ask({ account: lost, rules: { now: 3_001 } })
     expect(second.grants).toHaveLength(1)
     const again = { ...second.account, inFlight: 0, reserved: 0, uncertain: 20 }
-    expect(ask({ account: again, rules: { now: 3_001 } }).rest).toEqual({ kind: 'wait', ms: 4_000 })
+    expect(ask({ account: again, rules: { now: 3_001 } }).deferral).toEqual({
+      kind: 'wait',
+      ms: 4_000,
+    })
   })
 
   test('asks for a person after five calls of which none told a balance', () => {
     const account = { ...newAccount, blindCalls: 5, lastProbeAt: 0 }
-    const { grants, rest } = ask({ account, rules: { now: 3_600_000 } })
+    const { grants, deferral: rest } = ask({ account, rules: { now: 3_600_000 } })
     expect(grants).toEqual([])
     expect(rest).toHaveProperty('detail', expect.stringContaining('npm run resume'))
     expect(ask({ account: { ...account, probeGranted: true } }).grants).toHaveLength(1)
@@ -95,7 +107,7 @@ describe('the gate', () => {
     const renewalAfter = (time: number) => (time < 500 ? 500 : 9_000)
     expect(ask({ account, rules: { renewalAfter } }).grants).toMatchObject([{ probe: true }])
     const later = { ...account, seen: { seq: 41, at: 600, remaining: 90 } }
-    const { grants, rest } = ask({ account: later, rules: { renewalAfter } })
+    const { grants, deferral: rest } = ask({ account: later, rules: { renewalAfter } })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', until: 9_000 })
   })
@@ -111,7 +123,7 @@ describe('the gate', () => {
     expect(doubted(200, 1).grants).toEqual([])
     expect(doubted(104)).toMatchObject({
       grants: [],
-      rest: { kind: 'stop', reason: 'credit_floor' },
+      deferral: { kind: 'stop', reason: 'credit_floor' },
     })
   })
 
@@ -121,31 +133,31 @@ describe('the gate', () => {
   })
 
   test('lets one call show the price of a class never seen', () => {
-    const { grants, rest } = ask({ cost: null })
+    const { grants, deferral: rest } = ask({ cost: null })
     expect(grants).toMatchObject([{ bound: 10 }])
     expect(rest.kind).toBe('wait')
   })
 
   test('leaves scarce credit to more urgent tasks elsewhere', () => {
-    const { grants, rest } = ask({ asks: asksFor(1, { urgentElsewhere: 20 }) })
+    const { grants, deferral: rest } = ask({ asks: asksFor(1, { urgentElsewhere: 20 }) })
     expect(grants).toEqual([])
     expect(rest).toEqual({ kind: 'yield' })
   })
 
   test('stops for a refused key, and goes on with another one', () => {
     const account = { ...known, blockedKeys: ['key'] }
-    expect(ask({ account }).rest).toMatchObject({ kind: 'stop', reason: 'auth' })
+    expect(ask({ account }).deferral).toMatchObject({ kind: 'stop', reason: 'auth' })
     expect(ask({ account, rules: { key: 'new key' } }).grants).toHaveLength(20)
   })
 
   test('starts nothing before the time that the API asked for', () => {
     const account = { ...known, notBefore: 1_001 }
-    expect(ask({ account }).rest).toMatchObject({ kind: 'stop', reason: 'rate', until: 1_001 })
+    expect(ask({ account }).deferral).toMatchObject({ kind: 'stop', reason: 'rate', until: 1_001 })
     expect(ask({ account, rules: { now: 1_001 } }).grants).toHaveLength(20)
   })
 
   test('spaces calls by the rate limit', () => {
-    const { grants, rest } = ask({ rules: { rateLimit: 2 } })
+    const { grants, deferral: rest } = ask({ rules: { rateLimit: 2 } })
     expect(grants).toHaveLength(1)
     expect(rest).toEqual({ kind: 'wait', ms: 500 })
   })
@@ -161,7 +173,7 @@ describe('the gate', () => {
 describe('a cap on calls in flight', () => {
   test('counts those of all workers, and the rest waits for them to come home', () => {
     const account = { ...known, inFlight: 5, reserved: 25 }
-    const { grants, rest } = ask({ account, rules: { mostInFlight: 8 } })
+    const { grants, deferral: rest } = ask({ account, rules: { mostInFlight: 8 } })
     expect(grants).toHaveLength(3)
     expect(rest).toEqual({ kind: 'wait', ms: 100 })
     expect(ask({ account, rules: { mostInFlight: 5 } }).grants).toEqual([])
@@ -183,7 +195,7 @@ describe('a budget', () => {
 
   test('of the day stops the account until the day ends', () => {
     const account = { ...known, day: '2026-01-01', daySpent: 48 }
-    const { grants, rest } = ask({ account, rules: { dailyBudget: 50 } })
+    const { grants, deferral: rest } = ask({ account, rules: { dailyBudget: 50 } })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', reason: 'budget', until: 86_400_000 })
   })
@@ -205,7 +217,10 @@ describe('a budget', () => {
       month: '2026-01-01',
       monthSpent: 48,
     }
-    const { grants, rest } = ask({ account, rules: { monthlyBudget: 50, dailyBudget: 10 } })
+    const { grants, deferral: rest } = ask({
+      account,
+      rules: { monthlyBudget: 50, dailyBudget: 10 },
+    })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', reason: 'budget', until: 31 * 86_400_000 })
     expect(ask({ account, rules: { monthlyBudget: 58 } }).grants).toHaveLength(2)
@@ -225,12 +240,12 @@ describe('a budget', () => {
     const runs = (more: Partial<typeof list>) => {
       const purse = { budget: null, spent: 0, reserved: 0, list: { ...list, ...more } }
       const asks = [1, 2, 3].flatMap((run) => asksFor(2, { run }))
-      const purses = new Map<number, RunPurse>([
+      const purses = new Map<number, RunBudgetUse>([
         [1, purse],
         [2, purse],
         [3, { ...purse, list: null }],
       ])
-      return admit(known, new Map([['10/-', trusted]]), { asks, purses, rules })
+      return admit(known, new Map([['10/-', trusted]]), { requests: asks, budgets: purses, rules })
     }
     expect(runs({}).grants.map(({ run }) => run)).toEqual([1, 1, 3, 3])
     expect(runs({ reserved: 10 })).toMatchObject({ spentRuns: [], spentByList: [] })

@@ -9,7 +9,7 @@ import type { Entry, OpenCall } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 
 export function rowOf(account: Account): AccountRow {
-  const { seen, told, toldNext } = account
+  const { seen, reported: told, reportedNext: toldNext } = account
   return {
     seq: account.seq,
     used_total: account.usedTotal,
@@ -46,7 +46,7 @@ export function rowOf(account: Account): AccountRow {
   }
 }
 
-function leastOf(told: Account['told']): number | null {
+function leastOf(told: Account['reported']): number | null {
   return told === null || told.least === Number.MAX_SAFE_INTEGER ? null : told.least
 }
 

@@ -1,12 +1,12 @@
 import { constants } from '../../../src/core/ledger/account.ts'
-import type { Grant } from '../../../src/core/ledger/admission.ts'
+import type { GrantedCall } from '../../../src/core/ledger/admission.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 
 /** Is enough set aside, by the prices that the rows have seen? */
 export function checkBound(
   { rows }: World,
-  { class: name, bound }: Grant,
+  { class: name, bound }: GrantedCall,
   earlier: readonly Row[],
 ): void {
   const priced = rows.filter((row) => row.priced)

@@ -3,11 +3,11 @@ import { WrongDatabase } from '../../../src/base/errors.ts'
 import type { Account } from '../../../src/core/ledger/account.ts'
 import type { Books } from '../../../src/core/ledger/books.ts'
 import {
-  broughtBy,
-  decideOn,
+  reservedBy,
+  decideAdmission,
   expectForward,
   giveUp,
-  lookAt,
+  prepareAdmission,
   reservationOf,
   type Spender,
 } from '../../../src/core/ledger/reserve.ts'
@@ -24,9 +24,9 @@ interface Case {
 function visit({ account = rich, who = {}, books = {}, tasks = [waiting(1), waiting(2)] }: Case) {
   const buyer = spender(who)
   const costs = costRows(new Map([['10/-', known]]))
-  const wanted = tasks.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
-  const read = { wanted, books: booksOf(account, { costs, ...books }), tasks }
-  const decision = decideOn(lookAt(buyer, read), new Map())
+  const requested = tasks.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
+  const read = { requested, books: booksOf(account, { costs, ...books }), tasks }
+  const decision = decideAdmission(prepareAdmission(buyer, read), new Map())
   return { decision, reservation: reservationOf(buyer, decision) }
 }
 
@@ -73,7 +73,7 @@ describe('a decision', () => {
   test('hands tasks back whose run has spent its budget', () => {
     const tasks = [waiting(1, { budget: 8 }), waiting(2, { budget: 8 })]
     const { decision } = visit({ tasks: tasks.map((task) => ({ ...task, spent: 8 })) })
-    expect(broughtBy(decision, new Map()).gone).toEqual([1, 2])
+    expect(reservedBy(decision, new Map()).gone).toEqual([1, 2])
   })
 })
 

@@ -4,7 +4,12 @@
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import { readBooks, type Reservation } from '../../../src/core/ledger/books.ts'
-import { decideOn, lookAt, reservationOf, type Spender } from '../../../src/core/ledger/reserve.ts'
+import {
+  decideAdmission,
+  prepareAdmission,
+  reservationOf,
+  type Spender,
+} from '../../../src/core/ledger/reserve.ts'
 import { readWaiting } from '../../../src/core/ledger/waiting.ts'
 import { freshDatabase } from '../../support/database.ts'
 import { spender } from './books.ts'
@@ -54,9 +59,12 @@ export async function openDesk() {
     },
     decide: async (more: Partial<Spender> = {}, tasks = [1, 2, 3]): Promise<Reservation> => {
       const { who, books, waiting } = await look(more, tasks)
-      const wanted = tasks.map((task) => ({ task, class: '10/-', priority: 5 }))
-      const read = { wanted, books, tasks: waiting.tasks }
-      const reservation = reservationOf(who, decideOn(lookAt(who, read), new Map()))
+      const requested = tasks.map((task) => ({ task, class: '10/-', priority: 5 }))
+      const read = { requested, books, tasks: waiting.tasks }
+      const reservation = reservationOf(
+        who,
+        decideAdmission(prepareAdmission(who, read), new Map()),
+      )
       if (reservation === null) throw new Error('expected a decision that changes something')
       return reservation
     },

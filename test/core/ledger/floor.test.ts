@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openAccount, readBooks } from '../../../src/core/ledger/books.ts'
 import { closeWorker, openWorker } from '../../../src/core/ledger/leases.ts'
-import { readPurses } from '../../../src/core/ledger/money.ts'
+import { readAccountSpending } from '../../../src/core/ledger/money.ts'
 import { readFunds } from '../../../src/core/ledger/prices.ts'
-import { standingStop } from '../../../src/core/ledger/standstill.ts'
+import { activeStop } from '../../../src/core/ledger/standstill.ts'
 import { readAccount } from '../../../src/core/runs/status.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -27,7 +27,7 @@ const enter = (floor: number, more: { account?: number; leaseMs?: number } = {})
 
 const onThePages = async (named: string = market.name) => {
   const span = { since: '2026-01-01', until: '2026-01-05', zone: 'UTC' }
-  const purses = await readPurses(database.db, span)
+  const purses = await readAccountSpending(database.db, span)
   return purses.find((purse) => purse.account === named)?.floor
 }
 
@@ -69,7 +69,7 @@ describe('the floor in force', () => {
   })
 
   test('keeps a drain standing when another worker’s floor is higher than its own', async () => {
-    const stands = () => standingStop(database.db, { account, key: 'key', floor: 50 })
+    const stands = () => activeStop(database.db, { account, key: 'key', floor: 50 })
     await sql`update accounts set drained_floor = 100`.execute(database.db)
     await sql`insert into stops (account_id, reason) values (${account}, 'credit_floor')`.execute(
       database.db,

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openAccount } from '../../../src/core/ledger/books.ts'
 import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { Lease } from '../../../src/core/ledger/leases.ts'
-import { type Clerk, record } from '../../../src/core/ledger/settle.ts'
+import { type SettlementRules, settleCalls } from '../../../src/core/ledger/settle.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import { openLedger, outlive } from '../worker/ledger.ts'
 import { bought, response } from '../worker/pieces.ts'
@@ -104,7 +104,7 @@ describe('calls in flight', () => {
     const account = await openAccount(mill.db, { name: 'elsewhere.example', kind: 'live' })
     const stranger = await Lease.open({ db: mill.db, account, floor: 0, lanes: 1, leaseMs: 60_000 })
     // What a worker hands over names its own account as well.
-    const worksFor: Clerk = { ...clerk, account }
+    const worksFor: SettlementRules = { ...clerk, account }
     expect(await stranger.reap(worksFor)).toBe(1)
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open', deaths: 1 })
   })
@@ -132,7 +132,7 @@ describe('calls in flight', () => {
     const call = await reserveCall(dead)
     await outlive(ledger, dead)
     await alive.reap(clerk)
-    await record(mill.db, clerk, [unsentCall(call)])
+    await settleCalls(mill.db, clerk, [unsentCall(call)])
     expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
     const checks = await verifyPromises(mill.db)
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
@@ -146,7 +146,7 @@ describe('calls in flight', () => {
     await outlive(ledger, dead)
     await alive.reap(clerk)
     const late = bought(1, response(200, { success: true }))
-    await record(mill.db, clerk, [entryOf({ ...late, call }, mill.supplier)])
+    await settleCalls(mill.db, clerk, [entryOf({ ...late, call }, mill.supplier)])
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'answered', attempts: 2 })
     const checks = await verifyPromises(mill.db)
     expect(checks.filter(({ ok }) => !ok)).toEqual([])

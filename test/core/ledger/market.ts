@@ -5,7 +5,11 @@ import { codeOf } from '../../../src/base/errors.ts'
 import { lowestBalance } from '../../../src/core/ledger/account.ts'
 import { readBooks, type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
 import { openWorker } from '../../../src/core/ledger/leases.ts'
-import { decideOn, lookAt, reservationOf } from '../../../src/core/ledger/reserve.ts'
+import {
+  decideAdmission,
+  prepareAdmission,
+  reservationOf,
+} from '../../../src/core/ledger/reserve.ts'
 import {
   accountOf,
   booksChanged,
@@ -115,8 +119,8 @@ export class Market {
     const books = await readBooks(this.#db, this.id)
     const { tasks: waiting } = await readWaiting(this.#db, { ...who, tasks })
     const wanted = tasks.map((task) => ({ task, class: '10/-', priority: 5 }))
-    const look = lookAt(who, { wanted, books, tasks: waiting })
-    const reservation = reservationOf(who, decideOn(look, new Map()))
+    const look = prepareAdmission(who, { requested: wanted, books, tasks: waiting })
+    const reservation = reservationOf(who, decideAdmission(look, new Map()))
     if (reservation !== null) this.#decisions.push(reservation)
   }
 

@@ -118,8 +118,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe goes out beside other calls',
     file: 'admission',
-    find: 'if (waits || isSpent(obstacle)) return obstacle',
-    put: 'if (isSpent(obstacle)) return obstacle',
+    find: 'if (waits || isSpent(limit)) return limit',
+    put: 'if (isSpent(limit)) return limit',
   },
   {
     name: 'an old balance is believed for ever',
@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'several calls of a class never seen go out at once',
     file: 'admission',
-    find: "if (bound.unseen && this.#costs.get(ask.class)?.trying === true) return 'class'",
+    find: "if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'",
     put: '',
   },
   {
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'grants of one group do not see each other in the budget',
     file: 'admission',
-    find: 'takeFrom(this.#purses, run, bound)',
+    find: 'takeFrom(this.#budgets, run, bound)',
     put: '',
   },
   {
@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'urgency is ignored',
     file: 'admission',
-    find: "return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null",
+    find: "return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null",
     put: 'return null',
   },
   {
@@ -328,15 +328,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'answers without a balance do not lower the least one told',
     file: 'account',
-    find: ': Math.min(seen.remaining, told.least) - told.untold',
-    put: ': Math.min(seen.remaining, told.least)',
+    find: ': Math.min(seen.remaining, reported.least) - reported.untold',
+    put: ': Math.min(seen.remaining, reported.least)',
     seed: 256,
   },
   {
     name: 'only the newest balance counts among those told',
     file: 'account',
-    find: ': Math.min(seen.remaining, told.least) - told.untold',
-    put: ': seen.remaining - told.untold',
+    find: ': Math.min(seen.remaining, reported.least) - reported.untold',
+    put: ': seen.remaining - reported.untold',
     seed: 1,
   },
   {

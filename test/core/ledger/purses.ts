@@ -1,9 +1,9 @@
-import type { Grant } from '../../../src/core/ledger/admission.ts'
+import type { GrantedCall } from '../../../src/core/ledger/admission.ts'
 import { promise } from './promise.ts'
 import { monthOf, type Row, type World } from './world.ts'
 
 /** May a call of this size be taken from the budgets, by the rows themselves? */
-export function checkBudgets(world: World, grant: Grant): void {
+export function checkBudgets(world: World, grant: GrantedCall): void {
   const { budgets, listBudget, dailyBudget, monthlyBudget, mostInFlight } = world.plan
   const ofRun = world.rows.filter(({ run }) => run === grant.run)
   checkBudget(world, grant, { budget: budgets[grant.run] ?? null, ended: ofRun, flying: ofRun })
@@ -23,7 +23,7 @@ interface Purse {
   readonly flying: readonly Row[]
 }
 
-function checkBudget(world: World, grant: Grant, { budget, ended, flying }: Purse): void {
+function checkBudget(world: World, grant: GrantedCall, { budget, ended, flying }: Purse): void {
   if (budget === null) return
   let left = budget
   for (const { outcome, used, bound } of ended) left -= outcome === 'unknown' ? bound : used

@@ -10,7 +10,7 @@ const buyer = () => spender({ dayOf: () => ({ day, ends: 4_000_000_000_000 }), d
 test('a worker whose lease ran out is told so, and reserves nothing', async () => {
   const { db, meanwhile, account } = await openDesk()
   await meanwhile(`update workers set lease_until = now() - interval '1 second'`)
-  const { granted, rest } = await reserve(db, buyer(), wanted)
+  const { granted, deferral: rest } = await reserve(db, buyer(), wanted)
   expect([granted.size, rest]).toEqual([0, { kind: 'no_lease' }])
   expect(await account()).toMatchObject({ reserved: 0, in_flight: 0 })
 })

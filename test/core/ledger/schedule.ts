@@ -48,7 +48,7 @@ export const schedule = fc.record({
 
 export type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never
 
-/** Lives through a schedule; throws as soon as a promise is broken. */
+/** Lives through a schedule; throws as soon as a check failed. */
 export function live(core: Core, { plan: drawn, steps, heals }: Schedule): World {
   const world = new World(drawn, core)
   const watch = new Watch(world)

@@ -9,7 +9,7 @@ import {
   boundOf,
   type Cost,
   type Costs,
-  type Heard,
+  type ReportedCosts,
   higher,
   noPeak,
   unknownCost,
@@ -59,7 +59,7 @@ export function settle(before: Account, costs: Costs, settling: Settling): Settl
 
 /** What an answer to a key tells of the balance: nothing, where it cannot be this account's and another key is in use. */
 export function hearKey(
-  { keys, seen, told, ...account }: Account,
+  { keys, seen, reported: told, ...account }: Account,
   change: Change,
   { key, liveKeys, now }: { key: string; liveKeys: readonly string[]; now: number },
 ): { heard: Change; keys: readonly string[]; foreign: boolean } {
@@ -71,7 +71,7 @@ export function hearKey(
   if (keys.length === 0 && (newer || drained)) return { ...unchanged, keys: [key] }
   if (keys.length === 0 || keys.includes(key) || balance === null) return unchanged
   const open = account.reserved + account.uncertain
-  const low = lowestBalance({ ...account, keys, seen, told })
+  const low = lowestBalance({ ...account, keys, seen, reported: told })
   if (seen !== null && low !== null) {
     const total = account.usedTotal + used
     const high = seen.remaining + open + total - (newest?.startTotal ?? account.usedTotal)
@@ -172,8 +172,8 @@ function addUp(account: Account, change: Change): Account {
     usedTotal: account.usedTotal + change.used,
     daySpent: account.daySpent + change.daySpent,
     monthSpent: account.monthSpent + change.daySpent,
-    told: tell(account.told, change),
-    toldNext: tell(account.toldNext, change),
+    reported: tell(account.reported, change),
+    reportedNext: tell(account.reportedNext, change),
   }
 }
 
@@ -203,16 +203,17 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
 
 /** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
 function nextTold(
-  { seq, seen, told, toldNext, drainedFloor }: Account,
+  { seq, seen, reported: told, reportedNext: toldNext, drainedFloor }: Account,
   newest: { readonly seq: number; readonly remaining: number },
-): Pick<Account, 'told' | 'toldNext'> {
+): Pick<Account, 'reported' | 'reportedNext'> {
   const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
   // Credit came back to an account that stood at its floor: balances told before say nothing any more.
   if (drainedFloor !== null && seen !== null && newest.remaining > seen.remaining) {
-    return { told: null, toldNext: fresh }
+    return { reported: null, reportedNext: fresh }
   }
-  if (toldNext !== null && newest.seq <= toldNext.seq) return { told, toldNext }
-  return { told: toldNext, toldNext: fresh }
+  if (toldNext !== null && newest.seq <= toldNext.seq)
+    return { reported: told, reportedNext: toldNext }
+  return { reported: toldNext, reportedNext: fresh }
 }
 
 /** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
@@ -268,7 +269,7 @@ function lower(costs: Costs, { call, class: name, bound }: Held) {
 }
 
 /** What is known of a class after some prices of it were heard. */
-function learn(cost: Cost, { peak, cheapest, tried }: Heard): Cost {
+function learn(cost: Cost, { peak, cheapest, tried }: ReportedCosts): Cost {
   // A call that was given up before ended its try then: the one in flight now is another.
   if (peak.count === 0) return { ...cost, trying: cost.trying && !tried }
   const recent = higher(cost.recent, peak)

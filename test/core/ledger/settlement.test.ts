@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type Clerk,
+  type SettlementRules,
   type Entry,
   judgeTasks,
   type Matched,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/core/ledger/settle.ts'
 import { entry, openCall } from './books.ts'
 
-const clerk: Clerk = { account: 1, key: 'key', floor: 100, rebuy: true }
+const clerk: SettlementRules = { account: 1, key: 'key', floor: 100, rebuy: true }
 const match = (id: number, given: Partial<Entry> = {}, call: Partial<OpenCall> = {}): Matched => ({
   entry: entry(id, given),
   call: openCall(id, call),

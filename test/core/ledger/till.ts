@@ -1,4 +1,4 @@
-import type { Ask, Rules, RunPurse } from '../../../src/core/ledger/admission.ts'
+import type { CallRequest, Rules, RunBudgetUse } from '../../../src/core/ledger/admission.ts'
 import type { CallOutcome } from '../../../src/core/ledger/settle.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'
@@ -9,11 +9,15 @@ const unreadCalls = 3
 export function ask(
   world: World,
   watch: Watch,
-  { worker, asks }: { worker: Worker; asks: readonly Ask[] },
+  { worker, asks }: { worker: Worker; asks: readonly CallRequest[] },
 ): void {
   const rules = rulesOf(world, worker)
   const before = world.account
-  const admission = world.core.admit(before, world.costs, { asks, purses: pursesOf(world), rules })
+  const admission = world.core.admit(before, world.costs, {
+    requests: asks,
+    budgets: pursesOf(world),
+    rules,
+  })
   world.account = admission.account
   world.costs = admission.costs
   for (const grant of admission.grants) {
@@ -50,8 +54,8 @@ export function ask(
     const spent = admission.spentRuns.includes(task.run)
     if (spent && task.state === 'open' && !task.busy) task.state = 'unaffordable'
   }
-  world.rest = admission.rest
-  watch.rested(admission.rest, rules)
+  world.rest = admission.deferral
+  watch.rested(admission.deferral, rules)
 }
 
 function rulesOf(world: World, worker: Worker): Rules {
@@ -72,8 +76,8 @@ function rulesOf(world: World, worker: Worker): Rules {
   }
 }
 
-function pursesOf({ plan, rows }: World): Map<number, RunPurse> {
-  const purses = new Map<number, RunPurse>()
+function pursesOf({ plan, rows }: World): Map<number, RunBudgetUse> {
+  const purses = new Map<number, RunBudgetUse>()
   const { listBudget } = plan
   const all = listBudget === null ? [] : rows
   const list = listBudget === null ? null : { key: 'list', budget: listBudget, ...drawn(all) }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { asksOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
-import { lookAt } from '../../../src/core/ledger/reserve.ts'
+import { requestsOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
+import { prepareAdmission } from '../../../src/core/ledger/reserve.ts'
 import { costsOf } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
@@ -54,7 +54,7 @@ describe('urgent tasks elsewhere', () => {
       { ...rich, seen: { seq: 40, at: 900, remaining: 10_000 } },
       { costs: costRows(new Map([['10/-', known]])) },
     )
-    const look = lookAt(spender({ floor }), { wanted: [], books, tasks: [] })
+    const look = prepareAdmission(spender({ floor }), { requested: [], books, tasks: [] })
     const ready = [1, 5, 5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
     return scarcePriorities(ready, { ...look, costs: costsOf(books) })
   }
@@ -66,7 +66,7 @@ describe('urgent tasks elsewhere', () => {
 
   test('are told to each ask of their priority', () => {
     const ready = [5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
-    const asks = asksOf(ready, new Map([[9, 3]]))
+    const asks = requestsOf(ready, new Map([[9, 3]]))
     expect(asks.map(({ urgentElsewhere }) => urgentElsewhere)).toEqual([0, 3])
   })
 })

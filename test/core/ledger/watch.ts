@@ -1,5 +1,5 @@
 import { type Account, constants, lowestBalance } from '../../../src/core/ledger/account.ts'
-import type { Grant, Rest, Rules } from '../../../src/core/ledger/admission.ts'
+import type { GrantedCall, Deferral, Rules } from '../../../src/core/ledger/admission.ts'
 import type { Signal } from '../../../src/core/ledger/settle.ts'
 import { checkBound, checkRate } from './bounds.ts'
 import { promise } from './promise.ts'
@@ -29,7 +29,7 @@ export class Watch {
     this.#world = world
   }
 
-  granted(grant: Grant, { before, rules, urgent }: Circumstances): void {
+  granted(grant: GrantedCall, { before, rules, urgent }: Circumstances): void {
     const world = this.#world
     const earlier = world.unsettled.filter(({ outcome }) => outcome === null)
     const room = this.#provenRoom(before, rules.floor, world.unsettled) - grant.bound
@@ -78,7 +78,7 @@ export class Watch {
     return least - untold
   }
 
-  #checkFlow(grant: Grant, { rules, urgent }: Circumstances, room: number): void {
+  #checkFlow(grant: GrantedCall, { rules, urgent }: Circumstances, room: number): void {
     const stale = this.#newest === null || rules.now - this.#newest.at > constants.oldestSightingMs
     promise(!stale, () => 'calls flow although the balance was not seen for long')
     promise(room >= grant.bound * urgent, () => 'a less urgent call took credit from urgent ones')
@@ -93,7 +93,7 @@ export class Watch {
     this.#standingFloor = null
   }
 
-  rested(rest: Rest, { floor }: Rules): void {
+  rested(rest: Deferral, { floor }: Rules): void {
     if (rest.kind !== 'stop') return
     const final = rest.reason === 'credit_floor' || rest.reason === 'budget'
     const { inFlight } = this.#world.account

@@ -1,6 +1,6 @@
 import type { Account } from '../../../src/core/ledger/account.ts'
 import type * as admission from '../../../src/core/ledger/admission.ts'
-import type { Rest } from '../../../src/core/ledger/admission.ts'
+import type { Deferral } from '../../../src/core/ledger/admission.ts'
 import type { Costs } from '../../../src/core/ledger/prices.ts'
 import type { CallEnding, Signal } from '../../../src/core/ledger/settle.ts'
 import { newAccount } from './new-account.ts'
@@ -123,7 +123,7 @@ export class World {
   resumes = 0
   /** True when nothing goes wrong any more. */
   calm = false
-  rest: Rest = { kind: 'none' }
+  rest: Deferral = { kind: 'none' }
 
   constructor(plan: Plan, core: Core) {
     this.plan = plan

@@ -170,7 +170,7 @@ describe('an export of a ranking tool', () => {
 })
 
 describe('a plain list', () => {
-  test('without a header gives one query a line, with its commas and quotes', async () => {
+  test('without a header gives one query per line, with its commas and quotes', async () => {
     const { texts, heading } = await read(
       'foo bar\nhello, world\n"quoted"\nsite:x "y z"\n\n"half" open\nlast',
     )

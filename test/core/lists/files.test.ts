@@ -78,7 +78,7 @@ describe('the files of a call', () => {
     const path = join(folder, 'pipe')
     execFileSync('sh', ['-c', 'mkfifo "$0"', path])
     await expect(openFile(path, 'pipe')).rejects.toThrow(
-      'got a pipe; hand it over as standard input: cat pipe | npm run -s enqueue -- - --as NAME',
+      'got a pipe; pass it as standard input: cat pipe | npm run -s enqueue -- - --as NAME',
     )
     const writer = spawn('sh', ['-c', 'printf "q\\nfoo\\n" > "$0"', path])
     await expect(openFile(path, 'pipe')).rejects.toThrow('got a pipe')

@@ -26,7 +26,7 @@ describe('a column every', () => {
       const { queries, rejected } = await read(`q,every\nshoes,${cell}\nhats,5d\n`)
       expect(queries.map(({ query }) => query.q)).toEqual(['hats'])
       expect(rejected).toMatchObject([
-        { line: 2, reason: 'every is no interval such as "3d", "weekly" or "monthly"' },
+        { line: 2, reason: 'every is not an interval such as "3d", "weekly" or "monthly"' },
       ])
     },
   )
@@ -43,7 +43,7 @@ describe('a column max_age', () => {
   test('with an unreadable duration in one line rejects that line', async () => {
     const { queries, rejected } = await read('q,max_age\nshoes,old\nhats,7d\n')
     expect(queries).toHaveLength(1)
-    expect(rejected).toMatchObject([{ reason: 'max_age is no duration such as "12h" or "7d"' }])
+    expect(rejected).toMatchObject([{ reason: 'max_age is not a duration such as "12h" or "7d"' }])
   })
 })
 

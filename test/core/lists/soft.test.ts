@@ -134,9 +134,9 @@ describe('the columns of known tools', () => {
       ['shoes', 'us', 'mobile'],
     ])
     expect(rejected.map(({ line, reason }) => [line, reason])).toEqual([
-      [3, 'gl is no country that is known by its code or name'],
-      [4, 'hl is no language that is known by its code or name'],
-      [5, 'device is none of desktop, mobile, tablet'],
+      [3, 'gl is not a known country code or name'],
+      [4, 'hl is not a known language code or name'],
+      [5, 'device is not one of desktop, mobile, tablet'],
     ])
     expect(notices).toEqual([])
   })
@@ -192,7 +192,7 @@ describe('a row', () => {
     const { texts, rejected } = await read(text)
     expect(texts).toEqual(['shoes', 'total recall'])
     expect(rejected.map(({ reason }) => reason)).toEqual(
-      Array(3).fill('a total of the lines above, no query'),
+      Array(3).fill('a total of the lines above, not a query'),
     )
   })
 

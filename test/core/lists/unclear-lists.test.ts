@@ -231,7 +231,7 @@ describe('a list without queries', () => {
 
   test('but of more blank lines than are looked at is refused as what it is', async () => {
     await expect(read(`${'\n'.repeat(300_000)}keyword\nfoo\n`)).rejects.toThrow(
-      'got blank lines only in its first 256 KiB; take them out',
+      'got blank lines only in its first 256 KiB; remove them',
     )
   })
 

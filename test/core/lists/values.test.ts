@@ -7,16 +7,16 @@ import { read } from './support.ts'
 
 describe('values of a row', () => {
   test.each([
-    ['q,num', 'a,0', 'num is no whole number from 1 to 100'],
-    ['q,num', 'a,101', 'num is no whole number from 1 to 100'],
-    ['q,num', 'a,abc', 'num is no whole number from 1 to 100'],
-    ['q,device', 'a,tv\nfine,mobile', 'device is none of desktop, mobile, tablet'],
-    ['q,priority', 'a,10\nfine,2', 'priority is no whole number from 1 to 9'],
-    ['q,weight', 'a,heavy\nfine,2', 'weight is no number from 0 up'],
-    ['q,hl', 'a,English', 'hl is no language code such as "de" or "pt-BR"'],
-    ['q,hl', 'a,pt_BR', 'hl is no language code such as "de" or "pt-BR"'],
-    ['q,gl', 'a,United States', 'gl is no country code of two letters such as "us"'],
-    ['q,gl', 'a,usa', 'gl is no country code of two letters such as "us"'],
+    ['q,num', 'a,0', 'num is not a whole number from 1 to 100'],
+    ['q,num', 'a,101', 'num is not a whole number from 1 to 100'],
+    ['q,num', 'a,abc', 'num is not a whole number from 1 to 100'],
+    ['q,device', 'a,tv\nfine,mobile', 'device is not one of desktop, mobile, tablet'],
+    ['q,priority', 'a,10\nfine,2', 'priority is not a whole number from 1 to 9'],
+    ['q,weight', 'a,heavy\nfine,2', 'weight is not a number of at least 0'],
+    ['q,hl', 'a,English', 'hl is not a language code such as "de" or "pt-BR"'],
+    ['q,hl', 'a,pt_BR', 'hl is not a language code such as "de" or "pt-BR"'],
+    ['q,gl', 'a,United States', 'gl is not a two-letter country code such as "us"'],
+    ['q,gl', 'a,usa', 'gl is not a two-letter country code such as "us"'],
     ['q,gl', ' \u200b ,us', 'no query'],
     ['q,gl', `${'x'.repeat(2049)},us`, 'query longer than 2048 characters'],
     ['q,gl', '=1+1,us', 'a formula instead of a query'],
@@ -52,11 +52,7 @@ describe('values of a row', () => {
       const { queries, rejected } = await read(`q,location\n${q},${place}\n`)
       expect(queries).toHaveLength(sent ? 1 : 0)
       expect(rejected.map(({ reason }) => reason)).toEqual(
-        sent
-          ? []
-          : [
-              'query longer than 14000 characters as an address spells it, though not than 2048 of its own',
-            ],
+        sent ? [] : ['query longer than 14000 characters when URL-encoded'],
       )
       for (const { query } of queries) {
         const sentTo = new URL('http://127.0.0.1:8787/v1/search')
@@ -131,7 +127,7 @@ describe('values of a row', () => {
     expect(() => readDefaults({ device: 'tv' })).toThrow('--device')
     expect(() => readDefaults({ place: [' '] })).toThrow('--place')
     expect(() => readDefaults({ country: 'us,usa' })).toThrow(
-      'expected another value for --country, got "usa"; gl is no country code of two letters',
+      'expected another value for --country, got "usa"; gl is not a two-letter country code',
     )
     expect(() => readDefaults({ language: 'pt_BR' })).toThrow('--language')
   })

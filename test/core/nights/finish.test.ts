@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { anyUnfinished, finishDays } from '../../../src/core/nights/finish.ts'
-import { askPromises } from '../../../src/features/verify/verify.ts'
+import { runChecks } from '../../../src/features/verify/verify.ts'
 import { tellByChance } from '../../features/analysis/chance.ts'
 import { dice } from '../../features/analysis/oracle.ts'
 import { storyScene } from '../../features/analysis/scene.ts'
@@ -73,7 +73,7 @@ async function expectTruth(): Promise<void> {
 
 /** What breaks the promises of finished days. */
 async function broken(days: number | null = null): Promise<readonly number[]> {
-  const checks = await askPromises(scene.db, { zone: 'UTC', days })
+  const checks = await runChecks(scene.db, { zone: 'UTC', days })
   return checks
     .filter(({ name }) => name.includes(' finished day'))
     .map(({ violations }) => violations)

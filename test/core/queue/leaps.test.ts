@@ -40,7 +40,7 @@ test('a lock a few seconds further ahead than a right clock writes comes down to
     where id = (select id from bullmq.job order by id offset ${job} limit 1)`.execute(mill.db)
   await lock(0, 10_000)
   await lock(1, 6_000)
-  await (await mill.queue()).mend()
+  await (await mill.queue()).repair()
   const { rows } = await sql<{ ahead: number }>`
     select (locked_until_ms - extract(epoch from clock_timestamp()) * 1000)::float8 as ahead
     from bullmq.job

@@ -169,11 +169,11 @@ describe('an overlap', () => {
     return schedule
   }
 
-  test('skips the night and names the run that was still going', async () => {
+  test('skips the night and names the run that was still in progress', async () => {
     await twoNights('skip')
     const [first, second] = await table.nights()
     expect(second?.outcome).toBe('skipped')
-    expect(second?.note).toContain(`run ${first?.run} of 2026-10-03 was still going`)
+    expect(second?.note).toContain(`run ${first?.run} of 2026-10-03 was still in progress`)
     expect(await table.runs()).toHaveLength(1)
   })
 

@@ -34,7 +34,11 @@ afterEach(() => stop.abort())
 
 function keep(changes: Partial<Mill> = {}): Promise<void> {
   const tell = (line: string) => said.push(line)
-  return keepTime({ ...mill, ...changes }, scheduler, { signal: stop.signal, tell, lookMs: 20 })
+  return keepTime({ ...mill, ...changes }, scheduler, {
+    signal: stop.signal,
+    report: tell,
+    lookMs: 20,
+  })
 }
 
 async function ticked(moreThan: number): Promise<void> {
@@ -74,7 +78,7 @@ describe('the clock of the nights', () => {
     await ticked(2)
     stop.abort()
     await kept
-    expect(said).toEqual(['the clock of the queue is silent: it is started again'])
+    expect(said).toEqual(['the clock of the queue does not tick: restarting it'])
   })
 
   test('is left as it is while the queue wakes another scheduler', async () => {
@@ -93,7 +97,7 @@ describe('the clock of the nights', () => {
           return 80_000
         },
       },
-      { signal: stop.signal, tell: (line) => said.push(line), lookMs: 20 },
+      { signal: stop.signal, report: (line) => said.push(line), lookMs: 20 },
     )
     await expect.poll(() => looks).toBeGreaterThan(2)
     stop.abort()

@@ -135,7 +135,7 @@ describe('the command for nights', () => {
     })
     await receiver.close()
     expect(code).toBe(0)
-    expect(stderr).toMatch(/TimeoutError; what is not told is kept, and tried again/)
+    expect(stderr).toMatch(/TimeoutError; notices that were not sent are kept and tried again/)
     const { notices } = JSON.parse((await run('notify', ['--json'], env)).stdout)
     expect(notices).toMatchObject([{ event: 'night_missed', state: 'waiting', tries: 1 }])
   })

@@ -60,7 +60,7 @@ describe('a time that has come', () => {
 
   test('says how far the run in its way was', () => {
     expect(decide(scheduleOf(), factsOf({ busy }))).toMatchObject({
-      note: 'run 7 of 2026-10-02 was still going, 40 of 100 tasks done',
+      note: 'run 7 of 2026-10-02 was still in progress, 40 of 100 tasks done',
     })
   })
 })

@@ -46,11 +46,15 @@ test('the last night says what became of it and how far its run is', () => {
 
 test('an overdue night has a line of its own below its schedule', () => {
   const overdue = [
-    { schedule: 'brands', dueAt: new Date('2026-10-04T01:00:00Z'), problem: 'nobody decided' },
+    {
+      schedule: 'brands',
+      dueAt: new Date('2026-10-04T01:00:00Z'),
+      problem: 'no outcome was recorded',
+    },
   ]
   expect(nightSummaryLines([{ ...quiet, overdue }, quiet])).toEqual([
     expect.stringContaining('nightly brands'),
-    '  OVERDUE 2026-10-04 03:00: nobody decided',
+    '  OVERDUE 2026-10-04 03:00: no outcome was recorded',
     expect.stringContaining('nightly brands'),
   ])
 })
@@ -75,7 +79,7 @@ describe('schedules as the tables know them', () => {
 
   afterEach(() => database.close())
 
-  test('are overdue while they are on and nobody decided for hours', async () => {
+  test('are overdue while they are on and no outcome was recorded for hours', async () => {
     const overdue = await overdueNights(database.db)
     expect(overdue.map(({ schedule }) => schedule)).toEqual(['hourly'])
     expect(overdue[0]?.problem).toContain('is the scheduler running?')

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { planList } from '../../../src/core/enqueue/planning.ts'
-import { foresee } from '../../../src/core/forecast/foresee.ts'
+import { computeForecast } from '../../../src/core/forecast/foresee.ts'
 import { noDefaults } from '../../../src/core/lists/rows.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 import { scheduleOf } from './world.ts'
@@ -208,7 +208,7 @@ describe('what a coming night will buy', () => {
     await sql`
       insert into account_costs (account_id, class, dearest, cheapest, seen)
       values (1, '10/-', 1, 1, 100)`.execute(table.db)
-    const forecast = await foresee(table.db, {
+    const forecast = await computeForecast(table.db, {
       ...{ buyer: { account: 'bundled', origin: 'sandbox', api: 'bundled' }, floor: 0 },
       ...{ maxAgeMs: 0, dailyBudget: null, monthlyBudget: null, renewal: null, zone: 'UTC' },
       days: 3,

@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 
 function schedulerOf(changes: Partial<Mill> = {}): Scheduler {
-  return new Scheduler({ ...mill, ...changes }, { file, tell: (line) => said.push(line) })
+  return new Scheduler({ ...mill, ...changes }, { file, report: (line) => said.push(line) })
 }
 
 /** As if schedulers had last looked some minutes ago. */

@@ -14,7 +14,11 @@ const last = {
   open: 4,
 } as const
 const overdue = [
-  { schedule: 'nightly', dueAt: new Date('2026-10-02T00:00:00Z'), problem: 'nobody decided' },
+  {
+    schedule: 'nightly',
+    dueAt: new Date('2026-10-02T00:00:00Z'),
+    problem: 'no outcome was recorded',
+  },
 ]
 const next = [new Date('2026-10-03T00:00:00Z')]
 
@@ -48,7 +52,7 @@ describe('schedules as a page', () => {
       /last +2026-10-01 02:00 late, run 4 open, 6 of 10 tasks done \(joined run 3\)$/m,
     )
     expect(page).toMatch(/recent +6 ran, 1 missed in the last 7 days$/m)
-    expect(page).toMatch(/OVERDUE +2026-10-02 02:00: nobody decided$/m)
+    expect(page).toMatch(/OVERDUE +2026-10-02 02:00: no outcome was recorded$/m)
   })
 
   test('say what a list and its labels are given when money is short', () => {
@@ -85,7 +89,7 @@ describe('schedules for programs', () => {
       next,
       last: { outcome: 'late', run: 4, state: 'open', tasks: 10, open: 4 },
       lately: { ran: 6, missed: 1 },
-      overdue: [{ due_at: overdue[0]?.dueAt, problem: 'nobody decided' }],
+      overdue: [{ due_at: overdue[0]?.dueAt, problem: 'no outcome was recorded' }],
     })
     expect(schedules[1]).toMatchObject({ on: false, next: [], last: null })
     expect(refused).toEqual(forecast.refusals)

@@ -28,8 +28,8 @@ describe('a call that is ready to be sent', () => {
 
   test('is held back for as long as the API asked, and a shorter wait asked for later changes nothing', () => {
     const { brake } = openBrake()
-    brake.heed(bought(1, refusal(429, 'SLOW_DOWN', '5')))
-    brake.heed(bought(2, refusal(429, 'SLOW_DOWN', '1')))
+    brake.applyReply(bought(1, refusal(429, 'SLOW_DOWN', '5')))
+    brake.applyReply(bought(2, refusal(429, 'SLOW_DOWN', '1')))
     vi.advanceTimersByTime(4_900)
     expect(brake.heldBack(term)).toBe('STOPPED')
     vi.advanceTimersByTime(200)
@@ -38,7 +38,7 @@ describe('a call that is ready to be sent', () => {
 
   test('is held back for a second when the API did not say how long', () => {
     const { brake } = openBrake()
-    brake.heed(bought(1, refusal(429, 'SLOW_DOWN')))
+    brake.applyReply(bought(1, refusal(429, 'SLOW_DOWN')))
     expect(brake.heldBack(term)).toBe('STOPPED')
     vi.advanceTimersByTime(1_100)
     expect(brake.heldBack(term)).toBeNull()
@@ -47,11 +47,11 @@ describe('a call that is ready to be sent', () => {
   test('is held back from a refused key until the refusal is in the tables', () => {
     const { brake } = openBrake()
     const refused = bought(1, refusal(401, 'UNAUTHORIZED'))
-    brake.heed(refused)
+    brake.applyReply(refused)
     expect(brake.heldBack(term)).toBe('STOPPED')
-    brake.written(bought(2, answer()).verdict)
+    brake.recorded(bought(2, answer()).verdict)
     expect(brake.heldBack(term)).toBe('STOPPED')
-    brake.written(refused.verdict)
+    brake.recorded(refused.verdict)
     expect(brake.heldBack(term)).toBeNull()
   })
 
@@ -65,20 +65,20 @@ describe('a call that is ready to be sent', () => {
 describe('free lanes', () => {
   test('are all filled while the API answers', () => {
     const { brake } = openBrake()
-    brake.heed(bought(1, answer()))
+    brake.applyReply(bought(1, answer()))
     expect(brake.allow(8)).toBe(8)
   })
 
   test('stay empty for two seconds when the API is out of reach, then one call tries it', () => {
     const { brake, outages, nudge } = openBrake()
-    brake.heed(bought(1, unsent('ECONNREFUSED')))
+    brake.applyReply(bought(1, unsent('ECONNREFUSED')))
     expect(outages.away('the API')).toBe(true)
     expect(brake.allow(8)).toBe(0)
     vi.advanceTimersByTime(2_100)
     expect(nudge).toHaveBeenCalledOnce()
     expect(brake.allow(8)).toBe(1)
     expect(brake.allow(0)).toBe(0)
-    brake.heed(bought(2, answer()))
+    brake.applyReply(bought(2, answer()))
     expect(outages.away('the API')).toBe(false)
     expect(brake.allow(8)).toBe(8)
   })
@@ -86,7 +86,7 @@ describe('free lanes', () => {
   test('are filled although calls were held back here: that says nothing of the API', () => {
     const { brake, outages } = openBrake()
     for (const code of ['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED']) {
-      brake.heed(bought(1, unsent(code)))
+      brake.applyReply(bought(1, unsent(code)))
     }
     expect(outages.away('the API')).toBe(false)
     expect(brake.allow(8)).toBe(8)

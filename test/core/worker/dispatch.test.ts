@@ -13,7 +13,7 @@ class Slow {
   readonly #written: (() => void)[] = []
 
   readonly steps: Steps = {
-    gate: () => new Promise((resolve) => (this.#open = resolve)),
+    reserve: () => new Promise((resolve) => (this.#open = resolve)),
     call: () => Promise.resolve({ kind: 'unsent', code: 'ENDING', message: 'released' }),
     parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
     store: (bought) => {
@@ -30,7 +30,7 @@ class Slow {
       gone: [],
       reused: 0,
       later: [],
-      rest: { kind: 'none' },
+      deferral: { kind: 'none' },
       affordable: ids.length,
     })
   }
@@ -100,14 +100,14 @@ describe('a task that stays open after its call', () => {
       { state: 'answered', waitMs: null },
     ]
     const steps: Steps = {
-      gate: async (tasks) => {
+      reserve: async (tasks) => {
         asked.push(...tasks.map(({ id }) => id))
         return {
           granted: new Map(tasks.map(({ id }) => [id, { id, mark: null }])),
           gone: [],
           reused: 0,
           later: [],
-          rest: { kind: 'none' },
+          deferral: { kind: 'none' },
           affordable: 1,
         }
       },

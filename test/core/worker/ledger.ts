@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { openAccount } from '../../../src/core/ledger/books.ts'
 import { reserve } from '../../../src/core/ledger/reserve.ts'
-import type { CallName, Clerk } from '../../../src/core/ledger/settle.ts'
+import type { CallName, SettlementRules } from '../../../src/core/ledger/settle.ts'
 import { Lease } from '../../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../../src/core/worker/worker.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
@@ -16,7 +16,7 @@ interface CallState {
 }
 
 export interface Ledger extends Scene {
-  readonly clerk: Clerk
+  readonly clerk: SettlementRules
   readonly hire: (leaseMs?: number) => Promise<Lease>
   readonly reserveCall: (lease: Lease) => Promise<CallName>
   readonly callOf: (call: CallName) => Promise<CallState | undefined>

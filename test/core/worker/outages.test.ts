@@ -23,7 +23,7 @@ describe('the outages that a worker remembers', () => {
     outages.mark('the queue', true)
     expect(outages.longerThan(1_000)).toBe('the queue')
     expect(outages.longerThan(1_001)).toBeNull()
-    expect(outages.list()).toEqual(['the queue is out of reach'])
+    expect(outages.list()).toEqual(['the queue is unreachable'])
     outages.mark('the queue', false)
     expect([outages.longerThan(0), outages.list()]).toEqual([null, []])
   })
@@ -35,7 +35,7 @@ describe('the outages that a worker remembers', () => {
       outages.markDatabase(away, (line) => said.push(line))
     }
     expect(said).toEqual([
-      'the database is out of reach: no call begins until it is back',
+      'the database is unreachable: no call starts until it is back',
       'the database is back',
     ])
   })

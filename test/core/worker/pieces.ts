@@ -1,7 +1,7 @@
 // bought(call, reply): a task whose call came back with this reply, judged as a worker judges it; answer(), refusal()
 // and the like are replies; recordedOf(entries) is what a ledger answers that has written them down.
 import { queryId, queryKey } from '../../../src/base/query.ts'
-import type { Entry, Recorded } from '../../../src/core/ledger/settle.ts'
+import type { Entry, SettledCall } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'
 import { judge } from '../../../src/core/search/verdict.ts'
 import type { Bought, Task } from '../../../src/core/ledger/entry.ts'
@@ -18,7 +18,7 @@ export function bought(call: number, reply: Reply): Bought {
 }
 
 /** What a ledger says of entries that it has written down, each for the task of its own number. */
-export function recordedOf(entries: readonly Entry[]): Recorded[] {
+export function recordedOf(entries: readonly Entry[]): SettledCall[] {
   return entries.map(({ call: { id } }) => ({
     call: id,
     task: id,

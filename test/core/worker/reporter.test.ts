@@ -97,9 +97,9 @@ test('on a terminal progress is one line, drawn anew, and another line takes its
     return true
   })
   const told: string[] = []
-  const reporter = new Reporter(mill, { terminal: true, tell: (line) => told.push(line) })
+  const reporter = new Reporter(mill, { terminal: true, report: (line) => told.push(line) })
   await mill.drain({ lanes: 1, onTick: (worker) => reporter.tick(worker) })
-  reporter.tell('the end')
+  reporter.report('the end')
   expect(told).toEqual(['the end'])
   expect(written.length).toBeGreaterThan(3)
   for (const text of written.slice(0, -1)) {

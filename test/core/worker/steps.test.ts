@@ -3,7 +3,7 @@ import type { CallName, Entry } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'
 import { openLanes } from '../../../src/core/search/concurrency.ts'
 import { Batch } from '../../../src/core/worker/batch.ts'
-import { Brake, Outages, Witnesses } from '../../../src/core/worker/outages.ts'
+import { Brake, Outages, KeyCheck } from '../../../src/core/worker/outages.ts'
 import { spenderOf } from '../../../src/core/worker/worker.ts'
 import { stepsOf, type Tools } from '../../../src/pipeline.ts'
 import { Tally } from '../../../src/core/worker/summary.ts'
@@ -29,7 +29,7 @@ async function openSteps() {
   const logged: [number, Reply][] = []
   const tools = {
     mill,
-    options: { tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
+    options: { report: (line) => said.push(line), at: (moment) => moments.push(moment) },
     lease,
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
@@ -53,7 +53,7 @@ async function openSteps() {
       onStuck: () => undefined,
     }),
     tally: new Tally(),
-    witnesses: new Witnesses(),
+    keyCheck: new KeyCheck(),
     outages,
     log: { append: (call, reply) => logged.push([call.id, reply]) },
     onReply: (reply) => replies.push(reply),
@@ -78,7 +78,7 @@ describe('the gate', () => {
   test('sets credits aside for a task, and shows that the database is back', async () => {
     const { tools, steps, moments, said } = await openSteps()
     tools.outages.mark('a database that can be written', true)
-    const { granted } = await steps.gate([task(1)])
+    const { granted } = await steps.reserve([task(1)])
     expect([...granted.keys()]).toEqual([1])
     expect(tools.spender.givenUp.size).toBe(0)
     expect(tools.outages.mute).toBe(false)
@@ -123,7 +123,7 @@ describe('the call', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { steps, lease, called } = await openSteps()
-    await steps.gate([task(1)])
+    await steps.reserve([task(1)])
     vi.advanceTimersByTime(59_500)
     await lease.beat()
     expect(await steps.call(task(1), name(1))).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dueTasks, mostUrgent } from '../../../src/core/worker/dispatch.ts'
-import { wantedOf } from '../../../src/pipeline.ts'
+import { requestOf } from '../../../src/pipeline.ts'
 import { task } from './pieces.ts'
 
 describe('the tasks of a slice', () => {
@@ -75,5 +75,5 @@ describe('what goes to the gate next', () => {
 })
 
 test('the gate is asked for a task by its number, its class of prices and its priority', () => {
-  expect(wantedOf(task(7, { priority: 2 }))).toEqual({ task: 7, class: '10/-', priority: 2 })
+  expect(requestOf(task(7, { priority: 2 }))).toEqual({ task: 7, class: '10/-', priority: 2 })
 })

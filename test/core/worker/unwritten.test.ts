@@ -61,7 +61,7 @@ test('a drain whose database may only be read gives up with 5, and the next star
   const [other = ''] = files
   writeFileSync(other, readFileSync(other, 'latin1').replace('"pad":"torn"', '"pad":"rent"'))
   const said: string[] = []
-  expect((await mill.drain({ tell: (line) => said.push(line) })).finish).toBe('completed')
+  expect((await mill.drain({ report: (line) => said.push(line) })).finish).toBe('completed')
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
   expect(said.join('\n')).toContain('4 answers that a worker received before it ended: settled')

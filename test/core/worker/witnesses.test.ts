@@ -1,66 +1,66 @@
 import { expect, test } from 'vitest'
-import { Witnesses } from '../../../src/core/worker/outages.ts'
+import { KeyCheck } from '../../../src/core/worker/outages.ts'
 import { answer, bought, lost, refusal, unsent } from './pieces.ts'
 
 const refused = (call: number) => bought(call, refusal(403, 'FORBIDDEN'))
 
 test('a refused key is believed at once when no call began after the refused one', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   for (const task of [1, 2]) witnesses.begin(task)
-  expect((await witnesses.hear(refused(2))).kind).toBe('key_refused')
+  expect((await witnesses.confirm(refused(2))).kind).toBe('key_refused')
 })
 
 test('a refused key is not believed when a call that began later was answered', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   for (const task of [1, 2]) witnesses.begin(task)
-  await witnesses.hear(bought(2, answer()))
-  expect(await witnesses.hear(refused(1))).toMatchObject({ kind: 'blocked', code: 'FORBIDDEN' })
+  await witnesses.confirm(bought(2, answer()))
+  expect(await witnesses.confirm(refused(1))).toMatchObject({ kind: 'blocked', code: 'FORBIDDEN' })
 })
 
 test('a refused key waits for calls that began later, and is judged by their answers', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   for (const task of [1, 2, 3]) witnesses.begin(task)
-  const verdict = witnesses.hear(refused(1))
-  await witnesses.hear(bought(2, lost()))
-  await witnesses.hear(bought(3, answer()))
+  const verdict = witnesses.confirm(refused(1))
+  await witnesses.confirm(bought(2, lost()))
+  await witnesses.confirm(bought(3, answer()))
   expect((await verdict).kind).toBe('blocked')
 })
 
 test('a key that every call in flight is refused with is refused', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   for (const task of [1, 2, 3]) witnesses.begin(task)
-  const verdicts = await Promise.all([1, 2, 3].map((call) => witnesses.hear(refused(call))))
+  const verdicts = await Promise.all([1, 2, 3].map((call) => witnesses.confirm(refused(call))))
   expect(verdicts.map(({ kind }) => kind)).toEqual(Array(3).fill('key_refused'))
 })
 
 test('an answer from before the refused call began says nothing of the key', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   for (const task of [1, 2]) witnesses.begin(task)
-  await witnesses.hear(bought(1, answer()))
-  expect((await witnesses.hear(refused(2))).kind).toBe('key_refused')
+  await witnesses.confirm(bought(1, answer()))
+  expect((await witnesses.confirm(refused(2))).kind).toBe('key_refused')
 })
 
 test('a call that was never sent is no witness, and nobody waits for it', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   witnesses.begin(1)
-  await witnesses.hear(bought(2, unsent('STOPPED')))
-  expect((await witnesses.hear(refused(1))).kind).toBe('key_refused')
+  await witnesses.confirm(bought(2, unsent('STOPPED')))
+  expect((await witnesses.confirm(refused(1))).kind).toBe('key_refused')
 })
 
 test('a query is blamed that another process saw refused before the key was answered', async () => {
-  const witnesses = new Witnesses(async (task) => task === 1)
+  const witnesses = new KeyCheck(async (task) => task === 1)
   witnesses.begin(1)
-  expect((await witnesses.hear(refused(1))).kind).toBe('blocked')
+  expect((await witnesses.confirm(refused(1))).kind).toBe('blocked')
   witnesses.begin(2)
-  expect((await witnesses.hear(refused(2))).kind).toBe('key_refused')
+  expect((await witnesses.confirm(refused(2))).kind).toBe('key_refused')
 })
 
 test('a query that was refused before, while others were answered since, is blamed even when it goes alone', async () => {
-  const witnesses = new Witnesses()
+  const witnesses = new KeyCheck()
   witnesses.begin(1)
-  expect((await witnesses.hear(refused(1))).kind).toBe('key_refused')
+  expect((await witnesses.confirm(refused(1))).kind).toBe('key_refused')
   witnesses.begin(2)
-  await witnesses.hear(bought(2, answer()))
+  await witnesses.confirm(bought(2, answer()))
   witnesses.begin(1)
-  expect((await witnesses.hear(refused(1))).kind).toBe('blocked')
+  expect((await witnesses.confirm(refused(1))).kind).toBe('blocked')
 })

@@ -42,7 +42,7 @@ describe('asking less', () => {
 
   test('shows how much of what each round of related searches brought was not known before', async () => {
     const text = await scene.markup('/cadence?since=2026-03-01&until=2026-03-31')
-    expect(text).toContain('What related searches brought')
+    expect(text).toContain('New results from related searches')
     const files = [...text.matchAll(/href="data:text\/csv;charset=utf-8,([^"]*)"/g)].map(
       ([, file]) =>
         decodeURIComponent(file ?? '')

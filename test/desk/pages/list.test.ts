@@ -71,7 +71,7 @@ describe('lists', () => {
     const other = await scene.view('/lists/1?respelled=1')
     expect(other).toContain('SOCKS')
     expect(other).not.toContain('hats')
-    expect(await scene.view('/lists/1?sheet=2')).toContain('No query of the list is like this')
+    expect(await scene.view('/lists/1?sheet=2')).toContain('No query of the list matches')
   })
 
   test('rejected lines stand with their reasons, and the lines add up', async () => {

@@ -59,7 +59,7 @@ describe('money', () => {
     }
     expect((await scene.desk.get(`${address}&by=moon`)).status).toBe(400)
     expect((await scene.desk.get(`${address}&account=nobody`)).text).toContain(
-      'No balance was told',
+      'No balance was reported',
     )
   })
 })

@@ -27,7 +27,7 @@ describe('the page of a page', () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
     expect(text).toContain('queries that show it now 1')
-    expect(text).toContain('best place 2')
+    expect(text).toContain('best position 2')
   })
 
   test('where it is gone, who stands in its place is told, with both nights side by side', async () => {
@@ -53,7 +53,7 @@ describe('the page of a page', () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     const share = ((found[1]?.share ?? 0) * 100).toFixed(2)
     expect(text).toContain(`share of voice on 2026-01-02 ${share} %`)
-    expect(text).toContain('queries with a place, of 2 1')
+    expect(text).toContain('queries with a position, of 2 1')
   })
 
   test('what it won, what it lost and who stands in its place are told between the two days', async () => {
@@ -83,7 +83,7 @@ describe('the page of a page', () => {
     expect((await scene.desk.get('/pages/00000000-0000-0000-0000-000000000000')).status).toBe(404)
     expect((await scene.desk.get(`/pages/${page}?since=2026-02-30`)).status).toBe(400)
     expect(await scene.view(`/pages/${page}?since=2025-01-01&until=2025-01-02`)).toContain(
-      'No answer of this time',
+      'No answer in this time',
     )
     expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
       'more days are not read',

@@ -53,11 +53,11 @@ describe('searching queries', () => {
   })
 
   test('a percent sign is a character', async () => {
-    expect(await scene.view('/keywords?word=%25')).toContain('No keyword is like this')
+    expect(await scene.view('/keywords?word=%25')).toContain('No keyword matches')
   })
 
   test('a word that no query has is told', async () => {
-    expect(await scene.view('/keywords?word=nowhere')).toContain('No keyword is like this')
+    expect(await scene.view('/keywords?word=nowhere')).toContain('No keyword matches')
   })
 })
 

@@ -82,7 +82,7 @@ function evilBooks(): Books {
       ...{ asked: 10, answered: 9, spent: 1 },
     })),
     money: {
-      purses: payloads.map((account, id) => ({
+      accounts: payloads.map((account, id) => ({
         ...{ id, account, origin: account, remaining: 1000, observed_at: new Date(days[2]) },
         ...{ floor: 100, used: 3 },
       })),
@@ -154,7 +154,7 @@ export function plainReport(): ReportFound {
         ...{ schedule: null, outcome: null, note: null },
       })),
       money: {
-        purses: books.money.purses.slice(0, 1).map((purse) => ({
+        accounts: books.money.accounts.slice(0, 1).map((purse) => ({
           ...{ ...purse, account: 'bundled', origin: 'sandbox' },
         })),
         points: books.money.points.slice(0, 3),

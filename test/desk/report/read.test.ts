@@ -102,8 +102,8 @@ test('a thin day is in no line and is not the day of the moves, and the page say
 test('on a first night the page says that nothing can be compared, not that nothing moved', async () => {
   await scene.story.night('2026-01-01', { a: ['us.com/'] })
   const page = renderPage(await readFound({ domains: ['us.com'] }), made)
-  expect(page).toMatch(/No day before has answers to compare with/)
-  expect(page).not.toMatch(/Nothing between these days/)
+  expect(page).toMatch(/No earlier day has answers to compare with/)
+  expect(page).not.toMatch(/No changes between these days/)
 })
 
 test('moves of one text on two devices are told apart', async () => {

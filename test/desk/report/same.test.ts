@@ -63,7 +63,7 @@ describe('report and desk', () => {
         'Share of voice of us.com, day by day',
         'Queries for which us.com stands at 1 to 3, 4 to 10 and further down, day by day',
       ],
-      ['Places in numbers', 'Domains that took or gave', 'Domains of the same answers'],
+      ['Positions in numbers', 'Domains that took or gave', 'Domains of the same answers'],
     ],
     [
       '/lists/1',

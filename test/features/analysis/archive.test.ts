@@ -57,7 +57,7 @@ function readingFor(text: string) {
   return async (client: PoolClient) => {
     const installation = await installationId(db)
     const tell = () => undefined
-    await loadArchive(client, { db, installation, text, places: placesOf(), tell })
+    await loadArchive(client, { db, installation, text, places: placesOf(), report: tell })
   }
 }
 

@@ -65,7 +65,7 @@ describe('questions', () => {
     }
   })
 
-  test('labels are joined by and, or, not and brackets, and words beside each other are one', () => {
+  test('labels are joined by and, or, not and parentheses, and words beside each other are one', () => {
     const read = (typed: string) => narrowed('select :day', '--tag', typed).slice.conditions
     expect(read('red shoes AND not (sale or "and")')).toEqual([['+red shoes'], ['-sale'], ['-and']])
     expect(read('a and b or c')).toEqual([
@@ -74,7 +74,7 @@ describe('questions', () => {
     ])
     expect(read('not (a and not b)')).toEqual([['-a', '+b']])
     for (const typed of ['a and', 'or', '(a', 'a b) c', 'a "b"']) {
-      expect(() => read(typed)).toThrow(/--tag to be labels joined by and, or, not and brackets/)
+      expect(() => read(typed)).toThrow(/--tag to be labels joined by and, or, not and parentheses/)
     }
     const dear = Array.from({ length: 8 }, (_, n) => `(a${n} and b${n})`).join(' or ')
     expect(() => read(dear)).toThrow(/200 conditions at most/)

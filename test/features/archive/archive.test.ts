@@ -100,7 +100,7 @@ describe('what is in the way', () => {
       folder: undefined,
       places: placesOf(),
       installation,
-      tell: () => undefined,
+      report: () => undefined,
     }
     const { problems } = await checkArchive(days, asked)
     await expect(returnAll(database)).rejects.toThrow(/nothing was changed|put back|another/)
@@ -270,8 +270,8 @@ describe('what happens meanwhile', () => {
     const span = { since: '2025-01-02', until: '2025-01-02' }
     const installation = await installationId(database.db)
     const text = 'select from analysis.results'
-    const tell = () => undefined
-    const reading = { db: database.db, installation, text, span, places: placesOf(), tell }
+    const report = () => undefined
+    const reading = { db: database.db, installation, text, span, places: placesOf(), report }
     await loadArchive(client, reading)
     const { rows } = await client.query<{ day: string; n: number }>(
       'select run_date as day, count(*) as n from analysis.results group by run_date',

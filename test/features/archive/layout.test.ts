@@ -39,7 +39,7 @@ test('an archive is checked and brought back row for row; a sum that differs is 
   const check = async () => {
     const now = await readArchivedDays(database.db)
     return (
-      await checkArchive(now, { folder, places: placesOf(), installation, tell: () => undefined })
+      await checkArchive(now, { folder, places: placesOf(), installation, report: () => undefined })
     ).problems
   }
   expect(await check()).toEqual([])

@@ -32,7 +32,7 @@ async function check() {
   const installation = await installationId(database.db)
   const asked = { folder: undefined, places: placesOf(buckets.env), installation }
   const tell = () => undefined
-  return checkArchive(await readArchivedDays(database.db), { ...asked, tell })
+  return checkArchive(await readArchivedDays(database.db), { ...asked, report: tell })
 }
 
 const question = `select run_date, q, position, domain, title, snippet
@@ -45,7 +45,7 @@ async function askBoth() {
   const [places, installation] = [placesOf(buckets.env), await installationId(db)]
   const tell = () => undefined
   try {
-    await loadArchive(client, { db, installation, text: question, places, tell })
+    await loadArchive(client, { db, installation, text: question, places, report: tell })
     return (await client.query<object>(question)).rows
   } finally {
     client.release(true)

@@ -59,14 +59,14 @@ describe('npm run cadence', () => {
   test('says of every list what resting saves, and of one night that nothing can be seen in it', async () => {
     const { stdout } = await cadence('--backtest')
     expect(stdout).toContain('main, 28 nights from 2026-03-01 to 2026-03-28')
-    expect(stdout).toContain('56 into or out of the first ten, as daily asking saw them')
-    expect(stdout).toMatch(/young, 1 night.*\na history of one night: nothing moved in it/)
+    expect(stdout).toContain('56 into or out of the first ten, as a daily cadence sees them')
+    expect(stdout).toMatch(/young, 1 night.*\na history of one night shows no moves yet/)
   })
 
   test('says that no list rests where none does, and what to type', async () => {
     const { code, stdout } = await cadence()
     expect(code).toBe(0)
-    expect(stdout).toContain('no list rests: every query is asked every night')
+    expect(stdout).toContain('no list has an adaptive cadence: every query is asked every night')
   })
 
   test.each([

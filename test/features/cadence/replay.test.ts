@@ -136,7 +136,7 @@ describe('what is decided for a list', () => {
       const rows = await table.db.selectFrom('cadences').select('why').execute()
       return rows.map(({ why }) => why)
     }
-    const unknown = Array.from({ length: 6 }, () => 'no answer of the nights before is known')
+    const unknown = Array.from({ length: 6 }, () => 'no earlier answer is known')
     await decideCadence(table.db, { ...night, origin: 'live', api: 'bundled' })
     expect(await intervals()).toEqual(unknown)
     await decideCadence(table.db, { ...night, origin: 'sandbox', api: 'other' })

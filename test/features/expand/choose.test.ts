@@ -4,7 +4,7 @@ import {
   choose,
   readFilter,
   scriptsOfAll,
-  type TakingRules,
+  type SelectionRules,
   twinKey,
   writtenLike,
 } from '../../../src/features/expand/choose.ts'
@@ -25,7 +25,7 @@ function named(q: string, more: Partial<Query> = {}): RelatedQuery {
   }
 }
 
-async function chosen(candidates: readonly RelatedQuery[], choice: Partial<TakingRules> = {}) {
+async function chosen(candidates: readonly RelatedQuery[], choice: Partial<SelectionRules> = {}) {
   async function* pages() {
     for (const candidate of candidates) yield [candidate]
   }

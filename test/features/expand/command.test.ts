@@ -18,7 +18,7 @@ describe('npm run expand', () => {
     )
     expect(tried.stdout).toContain('cost        4 calls, about 4 credits, at most 4; all rounds')
     expect(tried.stdout).toContain('balance     198 now, 194 after; credit floor: 100')
-    expect(tried.stdout).toContain('a dry run: nothing was taken or queued')
+    expect(tried.stdout).toContain('a dry run: nothing was selected or queued')
     expect((await expandOnce()).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
     )
@@ -30,7 +30,7 @@ describe('npm run expand', () => {
     await mill.drain()
     const { code, stdout } = await expandOnce()
     expect(code).toBe(3)
-    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains a credit after \d+\.\d$/m)
+    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains per credit after \d+\.\d$/m)
     expect(stdout).toContain('8 of 8 credits are used')
   })
 
@@ -134,14 +134,14 @@ describe('npm run expand', () => {
     ])
   })
 
-  test('says what is left out when nothing is left to take', async () => {
+  test('says what is left out when nothing is left to buy', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes'])
     const flags = ['--list', 'seeds', '--credits', '2', '--match', 'zebra']
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to take of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
     ])
   })
 })

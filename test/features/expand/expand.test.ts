@@ -89,7 +89,7 @@ describe('five rounds of expansion', () => {
     expect(api.balance()).toBe(30)
     expect(await expand(mill, order, silent)).toMatchObject({ kind: 'waiting', round: 1 })
     api.renew(500)
-    await mill.drain({ tell: () => undefined })
+    await mill.drain({ report: () => undefined })
     expect(await broken(mill)).toEqual([])
   })
 })
@@ -137,7 +137,7 @@ describe('an expansion', () => {
     expect(await rowsOf(mill, current)).toEqual([{ members: 25 }])
   })
 
-  test('ends when nothing is left to take', async () => {
+  test('ends when nothing is left to buy', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['only this'])
     const outcomes = await buyRounds(mill, typed({ credits: 100 }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nextRound, type RoundsStanding } from '../../../src/features/expand/expand.ts'
+import { nextRound, type RoundsState } from '../../../src/features/expand/expand.ts'
 import { type ExpandFlags, readOrder } from '../../../src/features/expand/flags.ts'
 
 const round = (number: number, more: object = {}) => ({
@@ -11,7 +11,7 @@ const round = (number: number, more: object = {}) => ({
   ...more,
 })
 
-const step = (more: Partial<RoundsStanding>) =>
+const step = (more: Partial<RoundsState>) =>
   nextRound({ rounds: [], busy: false, depth: 2, left: 100, price: 1, ...more })
 
 describe('the next step', () => {

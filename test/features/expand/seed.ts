@@ -3,12 +3,16 @@
 import { sql } from 'kysely'
 import { planList, queueRun } from '../../../src/core/enqueue/planning.ts'
 import { readReading } from '../../../src/core/lists/options.ts'
-import { expand, type ExpandOutcome, type ExpandTalk } from '../../../src/features/expand/expand.ts'
+import {
+  expand,
+  type ExpandOutcome,
+  type ExpandPrompts,
+} from '../../../src/features/expand/expand.ts'
 import { type ExpandOrder, readOrder } from '../../../src/features/expand/flags.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import type { TestMill } from '../../support/mill.ts'
 
-export const silent: ExpandTalk = { dryRun: false, yes: true, show: () => undefined, ask: null }
+export const silent: ExpandPrompts = { dryRun: false, yes: true, show: () => undefined, ask: null }
 
 export async function plant(mill: TestMill, list: string, lines: readonly string[]): Promise<void> {
   const text = `${lines.join('\n')}\n`

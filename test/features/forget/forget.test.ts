@@ -29,8 +29,8 @@ describe('npm run forget', () => {
     const counted = await forget('--list', 'airships')
     expect(counted).toMatchObject({ code: 0, stderr: expect.stringContaining('--yes') })
     expect(counted.stdout).toMatch(/^searches +1$/m)
-    expect(counted.stdout).toContain('1 of its queries stand in other lists too')
-    expect(counted.stdout).toContain('enqueued again is a new one, and is bought again')
+    expect(counted.stdout).toContain('1 of its queries are in other lists too')
+    expect(counted.stdout).toContain('enqueued again is new, and is bought again')
     expect(await whereFound(mill.db, 'zeppelin')).not.toEqual([])
 
     const done = await forget('--list', 'airships', '--yes', '--json')
@@ -55,7 +55,7 @@ describe('npm run forget', () => {
     )
     expect(await forget('--query', 'zeppelin one', '--yes')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('goes on with an earlier forget'),
+      stderr: expect.stringContaining('completing an earlier forget'),
     })
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
   })

@@ -10,7 +10,7 @@ import {
   sealList,
 } from '../../../src/features/forget/forget.ts'
 import { countLeft, findHeldQueries, findLivingList } from '../../../src/features/forget/list.ts'
-import type { Gone } from '../../../src/features/forget/naming.ts'
+import type { DeletedRows } from '../../../src/features/forget/naming.ts'
 import { startFaulty } from '../../faults/api/standin.ts'
 import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'
@@ -50,7 +50,7 @@ async function queryOf(q: string): Promise<Forgettable> {
 
 const personDomain: Forgettable = { kind: 'domain', name: { spellings: [person] } }
 
-async function forgetWholly(subject: Forgettable): Promise<Gone> {
+async function forgetWholly(subject: Forgettable): Promise<DeletedRows> {
   const gone = await forgetSubject(mill.db, subject, silent)
   if (subject.kind === 'list' && !(await sealList(mill.db, subject.list)))
     throw new Error('expected the list to end')
@@ -252,8 +252,8 @@ describe('forgetting', () => {
   test('that breaks off after each of its portions keeps every promise, and goes on from there', async () => {
     const before = await moneyOf(mill.db)
     const list = await listOf('airships')
-    const breaks: Gone[] = []
-    const breaking = (gone: Gone) => {
+    const breaks: DeletedRows[] = []
+    const breaking = (gone: DeletedRows) => {
       if (Object.values(gone).every((rows) => rows === 0)) return
       breaks.push(gone)
       throw new Error('killed')

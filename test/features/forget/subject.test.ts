@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findSubject, obstacleOf } from '../../../src/features/forget/command.ts'
+import { findSubject, blockerSentence } from '../../../src/features/forget/command.ts'
 import {
-  type InTheWay,
-  inTheWayOfList,
-  inTheWayOfQueries,
+  type Blockers,
+  blockersOfList,
+  blockersOfQueries,
 } from '../../../src/features/forget/list.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { openScene } from '../../support/scene.ts'
@@ -48,7 +48,7 @@ describe('what is to be forgotten', () => {
 
 describe('in the way of forgetting', () => {
   const list = { id: 1, name: 'test' }
-  const said = (way: InTheWay) => obstacleOf({ kind: 'list', list }, way)
+  const said = (way: Blockers) => blockerSentence({ kind: 'list', list }, way)
 
   test('stand open runs, answers that may still come and schedules, each with what to do about it', async () => {
     const { mill } = await openScene()
@@ -56,22 +56,22 @@ describe('in the way of forgetting', () => {
     const { rows } = await sql<{ id: string }>`select id from queries`.execute(mill.db)
     const queries = rows.map(({ id }) => id)
     for (const way of [
-      await inTheWayOfList(mill.db, list),
-      await inTheWayOfQueries(mill.db, queries),
+      await blockersOfList(mill.db, list),
+      await blockersOfQueries(mill.db, queries),
     ]) {
       expect(way).toEqual({ runs: [1], calls: 0, schedules: [] })
       expect(said(way)).toContain('npm run cancel -- --run 1')
     }
     await mill.drain()
-    expect(said(await inTheWayOfList(mill.db, list))).toBeNull()
+    expect(said(await blockersOfList(mill.db, list))).toBeNull()
 
     await sql`
       update calls set outcome = 'unknown', unknown_at = clock_timestamp() - interval '9 minutes'`.execute(
       mill.db,
     )
     for (const way of [
-      await inTheWayOfList(mill.db, list),
-      await inTheWayOfQueries(mill.db, queries),
+      await blockersOfList(mill.db, list),
+      await blockersOfQueries(mill.db, queries),
     ]) {
       expect(way).toEqual({ runs: [], calls: 1, schedules: [] })
       expect(said(way)).toContain('try again then')
@@ -84,6 +84,6 @@ describe('in the way of forgetting', () => {
       values ('nightly', 'test', '0 2 * * *', 'UTC', 'all', 'skip', true, now(), now())`.execute(
       mill.db,
     )
-    expect(said(await inTheWayOfList(mill.db, list))).toContain('got nightly; take its line out')
+    expect(said(await blockersOfList(mill.db, list))).toContain('got nightly; take its line out')
   })
 })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { noteNews } from '../../../src/features/notifications/news.ts'
+import { recordNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -66,7 +66,7 @@ describe('the list of notices', () => {
       select id, reason, now() from account, unnest(array['auth', 'budget', 'credit_floor']) as reason`.execute(
       database.db,
     )
-    await noteNews(database.db, { webhook: receiver.webhook(), unattendedMs: 0 })
+    await recordNotices(database.db, { webhook: receiver.webhook(), unattendedMs: 0 })
     await sql`
       update notices
       set
@@ -81,7 +81,7 @@ describe('the list of notices', () => {
     expect(first).toMatch(/waiting \(got status 500\) +3 +stop +querymill: account .*credit_floor/)
     expect(stdout).toMatch(/given up \(got status 500\) .*budget/)
     expect(stdout).toMatch(/told +3 +stop .*auth/)
-    expect(stderr).toContain('MILL_WEBHOOK is not set: nothing is told')
+    expect(stderr).toContain('MILL_WEBHOOK is not set: no notices are sent')
     const two = await run('notify', ['--json', '--limit', '2'], env)
     expect(JSON.parse(two.stdout).notices).toHaveLength(2)
   })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { tellNews } from '../../../src/features/notifications/news.ts'
+import { sendNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { Story, ten } from '../analysis/story.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -36,7 +36,7 @@ async function night(
 
 async function told(events?: readonly string[]): Promise<readonly unknown[]> {
   const webhook = receiver.webhook({ events: events ?? ['new_field'] })
-  expect(await tellNews(database.db, { webhook, unattendedMs: 0 })).toBe(null)
+  expect(await sendNotices(database.db, { webhook, unattendedMs: 0 })).toBe(null)
   return receiver.bodies().splice(0)
 }
 
@@ -53,7 +53,7 @@ test('a field that no answer of an API had before is told once, with how many an
       api: 'api.example.com',
       list: 'main',
       run_date: '2026-01-02',
-      text: 'querymill: answers of api.example.com in run 2 of main for 2026-01-02 carry what none had before: questions (2 answers), result.price (2 answers); npm run sql -- answers --show fields',
+      text: 'querymill: answers of api.example.com in run 2 of main for 2026-01-02 have fields that no earlier answer had: questions (2 answers), result.price (2 answers); npm run sql -- answers --show fields',
       fields: [
         { place: 'answer', field: 'questions', answers: 2 },
         { place: 'result', field: 'price', answers: 2 },

@@ -5,9 +5,9 @@ import { reopenTasks } from '../../../src/core/runs/retry.ts'
 import {
   claimNotice,
   listNotices,
-  noteNews,
-  startNews,
-  tellNews,
+  recordNotices,
+  startNotices,
+  sendNotices,
 } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -31,7 +31,7 @@ const unattendedMs = 1_800_000
 
 function tell(events?: readonly string[]): Promise<string | null> {
   const webhook = receiver.webhook(events === undefined ? {} : { events })
-  return tellNews(database.db, { webhook, unattendedMs })
+  return sendNotices(database.db, { webhook, unattendedMs })
 }
 
 /** As if every pause were over, and every process gone that was sending. */
@@ -142,7 +142,7 @@ describe('news', () => {
   test('what a process took that then was killed is told by another one, with the same id', async () => {
     await happen()
     const webhook = receiver.webhook({ events: ['stop'] })
-    await noteNews(database.db, { webhook, unattendedMs })
+    await recordNotices(database.db, { webhook, unattendedMs })
     const dead = await claimNotice(database.db, { kinds: ['stop'], forMs: 60_000 })
     expect(await tell(['stop'])).toBeNull()
     expect(receiver.got).toEqual([])
@@ -195,7 +195,7 @@ describe('news', () => {
     await happen()
     receiver.statuses = ['never', 'never', 'never']
     const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 50 }
-    const news = startNews(database.db, { ...options, tell: (line) => said.push(line) })
+    const news = startNotices(database.db, { ...options, report: (line) => said.push(line) })
     await expect.poll(() => receiver.got.length).toBeGreaterThan(0)
     await news.close()
     expect(said).toEqual([])
@@ -205,13 +205,13 @@ describe('news', () => {
   test('a database that does not know the tables is said once, and looked at again', async () => {
     const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 20 }
     await sql`alter table notices rename to elsewhere`.execute(database.db)
-    const news = startNews(database.db, { ...options, tell: (line) => said.push(line) })
+    const news = startNotices(database.db, { ...options, report: (line) => said.push(line) })
     await expect.poll(() => said.length).toBe(1)
     await sql`alter table elsewhere rename to notices`.execute(database.db)
     await happen()
     await expect.poll(() => receiver.bodies().length).toBe(3)
     await news.close()
-    expect(said).toEqual([expect.stringMatching(/^news cannot be read: /)])
+    expect(said).toEqual([expect.stringMatching(/^notices cannot be read: /)])
   })
 
   test('what happened a day ago is not posted any more', async () => {
@@ -304,7 +304,7 @@ describe('work that nobody does', () => {
     await tell(events)
     await sql`update workers set stopped_at = now() - interval '10 minutes'`.execute(database.db)
     await tell(events)
-    await tellNews(database.db, { webhook: receiver.webhook({ events }), unattendedMs: 0 })
+    await sendNotices(database.db, { webhook: receiver.webhook({ events }), unattendedMs: 0 })
     expect(receiver.got).toEqual([])
   })
 

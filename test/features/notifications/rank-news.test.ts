@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
 import { endNights } from '../../../src/features/alerts/find-alerts.ts'
 import { replaceAlertRules } from '../../../src/features/alerts/statements.ts'
-import { tellNews } from '../../../src/features/notifications/news.ts'
+import { sendNotices } from '../../../src/features/notifications/news.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { placed, Story, ten } from '../analysis/story.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -39,7 +39,10 @@ async function night(date: string, results: readonly string[]) {
 function tell() {
   const secret = new Secret('obviously-fake-secret-of-a-test')
   const events = ['rank_alert', 'rank_recovered']
-  return tellNews(database.db, { webhook: receiver.webhook({ secret, events }), unattendedMs: 0 })
+  return sendNotices(database.db, {
+    webhook: receiver.webhook({ secret, events }),
+    unattendedMs: 0,
+  })
 }
 
 describe('a rank alert', () => {
@@ -91,7 +94,7 @@ describe('a rank alert', () => {
     const texts = receiver.bodies().map(({ event, text }) => [event, text])
     expect(texts).toContainEqual([
       'rank_recovered',
-      expect.stringMatching(/rank alert lost is taken back, run \d+ turned out suspect: a4\.com/),
+      expect.stringMatching(/rank alert lost is withdrawn, run \d+ turned out suspect: a4\.com/),
     ])
   })
 })

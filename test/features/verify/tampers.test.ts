@@ -81,7 +81,7 @@ function brokenOf({ checks }: Verified): string[] {
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-const says = 'each answer says what its body says'
+const says = 'each answer matches its body'
 const oneAnswer = sql`(select id from searches order by id offset 20 limit 1)`
 
 interface Tamper {

@@ -1,5 +1,5 @@
 import {
-  type Clerk,
+  type SettlementRules,
   type Entry,
   judgeTasks,
   matchEntries,
@@ -67,7 +67,7 @@ export abstract class Connection implements Party {
   }
 
   /** Writes entries down; what the tables do not know is handed back. */
-  record(clerk: Clerk, entries: readonly Entry[], then: Recorded): void {
+  record(clerk: SettlementRules, entries: readonly Entry[], then: Recorded): void {
     const { tables, truth } = this.world
     const ids = entries.map(({ call }) => call.id)
     this.ask(

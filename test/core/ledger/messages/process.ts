@@ -1,13 +1,13 @@
 import { setBack } from '../../../../src/base/database/trouble.ts'
 import {
-  decideOn,
+  decideAdmission,
   expectForward,
   giveUp,
-  lookAt,
+  prepareAdmission,
   reservationOf,
   type Spender,
 } from '../../../../src/core/ledger/reserve.ts'
-import type { CallName, Clerk, Entry } from '../../../../src/core/ledger/settle.ts'
+import type { CallName, SettlementRules, Entry } from '../../../../src/core/ledger/settle.ts'
 import { entryOf, lostCall, unsentCall } from '../../../../src/core/ledger/entry.ts'
 import { type Clocks, coversCall, sparedUntil, termOf } from '../../../../src/core/ledger/leases.ts'
 import { Brake, Outages } from '../../../../src/core/worker/outages.ts'
@@ -38,7 +38,7 @@ const dayMs = 86_400_000
 export class Process extends Connection {
   readonly id: number
   readonly spender: Spender
-  readonly clerk: Clerk
+  readonly clerk: SettlementRules
   readonly brake: Brake
   worker = 0
   /** What its clocks show besides the true time. */
@@ -163,9 +163,13 @@ export class Process extends Connection {
       const { books, waiting } = read
       if (books === undefined || waiting === undefined) return
       if (!this.#isForward(books) || !waiting.lease_live) return this.#leaveGate()
-      const look = lookAt(this.spender, { wanted, books, tasks: waiting.tasks })
+      const look = prepareAdmission(this.spender, {
+        requested: wanted,
+        books,
+        tasks: waiting.tasks,
+      })
       const urgent = new Map([[5, luck % 8 === 0 ? 2 : 0]])
-      this.#reserve(reservationOf(this.spender, decideOn(look, urgent)))
+      this.#reserve(reservationOf(this.spender, decideAdmission(look, urgent)))
     }
     const then =
       <T>(keep: (answer: T) => void): Then<T> =>
@@ -255,7 +259,7 @@ export class Process extends Connection {
   hear(bought: Bought): void {
     this.flying.delete(bought.call.mark ?? '')
     const { verdict, call } = bought
-    if (verdict.kind !== 'unsent') this.brake.heed(bought)
+    if (verdict.kind !== 'unsent') this.brake.applyReply(bought)
     if (verdict.kind === 'answered') {
       this.world.truth.received.set(call.mark ?? '', { process: this.id, call: call.id })
     }

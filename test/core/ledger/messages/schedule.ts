@@ -42,7 +42,7 @@ export const messageSchedule = fc.record({
 
 export type MessageSchedule = typeof messageSchedule extends fc.Arbitrary<infer T> ? T : never
 
-/** Lives through a schedule; throws as soon as a promise is broken. */
+/** Lives through a schedule; throws as soon as a check failed. */
 export function liveThrough({ plan: drawn, steps, heals }: MessageSchedule): Fleet {
   const world: Fleet = new World(drawn)
   if (drawn.seen > 0) learn(world)
