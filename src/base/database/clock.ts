@@ -20,3 +20,8 @@ export function utcText<T extends Date | null>(moment: Expression<T>) {
   return sql<T extends Date ? string : null>`
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }
+
+/** Time this many milliseconds before the start of the transaction. */
+export function nowBefore(ms: Expression<number | null>) {
+  return sql<Date | null>`now() - ${ms} * interval '1 millisecond'`
+}

@@ -16,12 +16,13 @@ interface StatementFile {
 const files = new Map<string, StatementFile>()
 
 /**
- * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`; a missing or an
- * extra value is an error.
+ * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`, and names of
+ * temporary tables as `:"name"`; a missing or an extra value is an error.
  */
 export function statement<Row = unknown>(
   name: string,
   parameters: Readonly<Record<string, unknown>>,
+  tables: Readonly<Record<string, string>> = {},
 ): CompiledQuery<Row> {
   const { text, names } = readStatement(name)
   const missing = names.filter((each) => parameters[each] === undefined)
@@ -32,7 +33,7 @@ export function statement<Row = unknown>(
     )
   }
   return CompiledQuery.raw(
-    text,
+    text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`),
     names.map((each) => parameters[each]),
   )
 }
