@@ -315,18 +315,24 @@ export const ledgerMutants: readonly Mutant[] = [
     },
   ]),
   ...inFile(
-    'src/core/ledger/books.ts',
+    'sql/statements/lock_account.sql',
     ['test/core/ledger/at-once.test.ts'],
     [
       {
         name: 'the account is not taken before it is written',
-        find: 'void trip.run(sql`select from accounts where id = ${account} for no key update`)',
-        put: 'void trip.run(sql`select from accounts where id = ${account}`)',
+        find: ' for no key update',
+        put: '',
       },
+    ],
+  ),
+  ...inFile(
+    'sql/statements/lock_runs.sql',
+    ['test/core/ledger/at-once.test.ts'],
+    [
       {
         name: 'the runs are not taken before they are written',
-        find: 'where id = any(${ids}) order by id for no key update`)',
-        put: 'where id = any(${ids}) order by id`)',
+        find: ' for no key update',
+        put: '',
       },
     ],
   ),
@@ -395,11 +401,11 @@ export const ledgerMutants: readonly Mutant[] = [
       {
         name: 'calls are given up although their worker lives',
         find: "eb.or([eb('workers.lease_until', '<', clock),",
-        put: "eb.or([sql<boolean>`true`, eb('workers.lease_until', '<', clock),",
+        put: "eb.or([eb.lit(true), eb('workers.lease_until', '<', clock),",
       },
       {
         name: 'calls that this process does not know are released',
-        find: "\n    .where(({ eb, fn }) => eb('mark', '=', fn.any(sql<string[]>`${marks}::uuid[]`)))",
+        find: "\n    .where(({ eb, fn, val }) => eb('mark', '=', fn.any(val(marks))))",
         put: '',
       },
       {

@@ -20,3 +20,23 @@ export function utcText<T extends Date | null>(moment: Expression<T>) {
   return sql<T extends Date ? string : null>`
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }
+
+/** Time this many milliseconds before the start of the transaction. */
+export function nowBefore(ms: Expression<number | null>) {
+  return sql<Date | null>`now() - ${ms} * interval '1 millisecond'`
+}
+
+type Seconds<T> = T extends Date ? number : null
+
+/** Seconds from 1970 to a time. */
+export function secondsOf<T extends Date | null>(moment: Expression<T>) {
+  return sql<Seconds<T>>`extract(epoch from ${moment})::float8`
+}
+
+/** Seconds from one time to another. */
+export function secondsBetween<A extends Date | null, B extends Date | null>(
+  from: Expression<A>,
+  to: Expression<B>,
+) {
+  return sql<Seconds<A | B>>`extract(epoch from ${to} - ${from})::float8`
+}

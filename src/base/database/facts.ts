@@ -1,5 +1,7 @@
 // Lists the tables with contents of answers, for code that archives, deletes or checks them.
 
+import type { DB } from './schema.ts'
+
 /** Tables with one row per item of an answer, by `search_id`; bodies are in `raw_answers` by `call_id`. */
 export const factTables = [
   'organic_results',
@@ -8,6 +10,8 @@ export const factTables = [
   'search_related_searches',
   'search_features',
 ] as const
+
+type Column = { [T in keyof DB]: readonly [table: T, column: keyof DB[T]] }[keyof DB]
 
 /** Tables of items referenced by answers, in insertion order, each with the columns that identify its rows. */
 export const dictionaries = {
@@ -23,7 +27,7 @@ export const dictionaries = {
   entities: [['search_entities', 'entity_id']],
   clusters: [['search_clusters', 'cluster_id']],
   related_searches: [['search_related_searches', 'related_search_id']],
-} as const
+} as const satisfies Record<string, readonly Column[]>
 
 export type DictionaryTable = keyof typeof dictionaries
 

@@ -7,7 +7,7 @@ import type * as Builder from 'kysely'
 // CommonJS build, loaded by `require`, is much faster.
 const builder = createRequire(import.meta.url)('kysely') as typeof Builder
 
-export const { CompiledQuery, Kysely, Migrator, PostgresDialect, sql } = builder
+export const { CompiledQuery, expressionBuilder, Kysely, Migrator, PostgresDialect, sql } = builder
 export type * from 'kysely'
 export type CompiledQuery<T = unknown> = Builder.CompiledQuery<T>
 export type Kysely<T> = Builder.Kysely<T>

@@ -122,26 +122,28 @@ export async function checkDatabase(
 }
 
 async function checkVersion(db: Database): Promise<void> {
-  const { rows } = await sql<{ number: number; name: string }>`
-    select
-      current_setting('server_version_num')::integer as number,
-      current_setting('server_version') as name
-  `.execute(db)
-  const found = rows[0]
-  if (found !== undefined && found.number >= leastVersion) return
+  const { number, name } = await db
+    .selectNoFrom(({ cast, fn, val }) => [
+      cast<number>(fn('current_setting', [val('server_version_num')]), 'integer').as('number'),
+      fn<string>('current_setting', [val('server_version')]).as('name'),
+    ])
+    .executeTakeFirstOrThrow()
+  if (number >= leastVersion) return
   throw new WrongDatabase(
-    `expected PostgreSQL 15 or newer, got ${found?.name ?? 'an unknown release'}; upgrade the server, or leave DATABASE_URL unset for the embedded one`,
+    `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset for the embedded one`,
   )
 }
 
 async function readApplied(db: Database): Promise<readonly Applied[]> {
-  const table = sql.table(`${schema}.checksums`)
-  const there = await sql<{ oid: string | null }>`
-    select to_regclass(${`${schema}.checksums`})::text as oid
-  `.execute(db)
-  if ((there.rows[0]?.oid ?? null) === null) return []
-  const { rows } = await sql<Applied>`select name, sha256 from ${table} order by name`.execute(db)
-  return rows
+  const name = `${schema}.checksums` as const
+  const { table } = await db
+    .selectNoFrom(({ cast, fn, val }) =>
+      cast<string | null>(fn('to_regclass', [val(name)]), 'text').as('table'),
+    )
+    .executeTakeFirstOrThrow()
+  if (table === null) return []
+  const checksums = db.withTables<Record<typeof name, Applied>>().selectFrom(name)
+  return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
 /** Rejects an applied file that is missing or edited, because databases of one release would then differ. */

@@ -16,11 +16,15 @@ interface StatementFile {
 const files = new Map<string, StatementFile>()
 
 /**
- * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`; a missing or an
- * extra value is an error.
+ * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`, and names of
+ * temporary tables as `:"name"`; a missing or an extra value is an error.
  */
-export function statement<Row = unknown>(name: string, parameters: Parameters): CompiledQuery<Row> {
-  return bindParameters(`sql/statements/${name}.sql`, readStatement(name), parameters)
+export function statement<Row = unknown>(
+  name: string,
+  parameters: Parameters,
+  tables: Readonly<Record<string, string>> = {},
+): CompiledQuery<Row> {
+  return bindParameters(`sql/statements/${name}.sql`, readStatement(name), parameters, tables)
 }
 
 type Parameters = Readonly<Record<string, unknown>>
@@ -30,6 +34,7 @@ export function bindParameters<Row>(
   path: string,
   { text, names }: StatementFile,
   parameters: Parameters,
+  tables: Readonly<Record<string, string>> = {},
 ): CompiledQuery<Row> {
   const missing = names.filter((each) => parameters[each] === undefined)
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
@@ -39,7 +44,7 @@ export function bindParameters<Row>(
     )
   }
   return CompiledQuery.raw(
-    text,
+    text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`),
     names.map((each) => parameters[each]),
   )
 }

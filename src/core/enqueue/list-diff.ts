@@ -2,10 +2,13 @@
 
 import { count, formatNumber } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
-import { type ExpressionBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { ExpressionBuilder, Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
+import type { StageTables } from './stage.ts'
+
+type Staged = DB & StageTables
 
 /** No query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
@@ -15,6 +18,7 @@ const shownExamples = 3
 /** Finds the open queries of a run that are not among the merged lines of its list. */
 export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
   const removed = trx
+    .withTables<StageTables>()
     .selectFrom('tasks')
     .innerJoin('queries', 'queries.id', 'tasks.query_id')
     .where('tasks.run_id', '=', run)
@@ -36,9 +40,9 @@ export async function findRemoved(trx: Transaction<DB>, run: number): Promise<Re
   }
 }
 
-function isRemoved(eb: ExpressionBuilder<DB, 'tasks'>) {
-  const held = sql<boolean>`exists (select from pg_temp.merged where merged.id = ${eb.ref('tasks.query_id')})`
-  return eb.and([eb('tasks.state', '=', 'open'), eb.not(held)])
+function isRemoved({ and, eb, exists, not, selectFrom }: ExpressionBuilder<Staged, 'tasks'>) {
+  const held = selectFrom('merged').whereRef('merged.id', '=', 'tasks.query_id')
+  return and([eb('tasks.state', '=', 'open'), not(exists(held))])
 }
 
 /** Refuses to plan a list whose run contains removed queries, until a person has decided what to do with them. */
@@ -62,6 +66,7 @@ export function removedPhrase({ queries, examples }: RemovedQueries): string {
 export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
   await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
   await trx
+    .withTables<StageTables>()
     .updateTable('tasks')
     .set({ state: 'cancelled', finished_at: clock })
     .where('run_id', '=', run)
@@ -99,6 +104,7 @@ export async function refuseShrunken(
 ): Promise<void> {
   if (kind !== 'nightly' || source === null) return
   const { held, before } = await trx
+    .withTables<StageTables>()
     .selectFrom('list_queries')
     .where('list_id', '=', list)
     .where((eb) =>
@@ -111,9 +117,9 @@ export async function refuseShrunken(
           .where('list_id', '=', list),
       ),
     )
-    .select(({ fn }) => [
+    .select(({ fn, selectFrom }) => [
       fn.countAll<number>().as('before'),
-      sql<number>`(select count(*) from pg_temp.merged)`.as('held'),
+      selectFrom('merged').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('held'),
     ])
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return

@@ -2,10 +2,19 @@
 
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
-import { type Kysely, type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import {
+  type ExpressionBuilder,
+  expressionBuilder,
+  type Kysely,
+  type NotNull,
+  type OrderByModifiers,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
+import type { StageTables } from './stage.ts'
 
 /** A share of a night's credits, from 0 to 1, for the queries of a label. */
 export interface TaggedShare {
@@ -101,76 +110,54 @@ export interface Planned {
   }[]
 }
 
-type ShareOrder = Pick<PlanOrder, 'part' | 'shares' | 'prices'>
+type ShareOrder = Pick<PlanOrder, 'shares'>
 
-/** Adds to each merged line the first of its labels that has a share, and the price of its call. */
-export function shareColumns({ part, shares, prices }: ShareOrder): {
-  readonly merged: RawBuilder<unknown>
-  readonly shown: RawBuilder<unknown>
-} {
-  if (shares.length === 0 && part === null) return { merged: sql``, shown: sql`` }
-  // A class without a known price is assumed to cost as much as the most expensive one.
-  const dearest = prices.reduce((most, { credits }) => Math.max(most, credits), 0) || 1
-  const price = sql`coalesce(
-      nullif((
-        select prices.credits
-        from unnest(${prices.map((one) => one.class)}::text[], ${prices.map(({ credits }) => credits)}::float8[])
-          as prices (class, credits)
-        where prices.class = lines.num || '/' || coalesce(lines.device, '-')
-      ), 0),
-      ${dearest}::float8
-    )`
-  return {
-    merged: sql`, min(share) as share, min(num) as num, min(device) as device`,
-    shown: sql`, lines.share, ${price} as price`,
-  }
-}
+/** Columns that tasks are bought in the order of, with their directions. */
+export type BuyingOrder = readonly (readonly [
+  column: 'overdue' | 'weight' | 'answered' | 'ord',
+  how?: OrderByModifiers,
+])[]
 
 /**
- * Merged lines to be bought, each with its turn: the cumulative credits of its label divided by the label's share. If
+ * The turn of each merged line to be bought: the cumulative credits of its label divided by the label's share. If
  * queries are bought in turn order, each label has received its share wherever credit ends, to within one call, as long
  * as it has queries; unused credits go to the others in proportion to their shares.
  */
-export function queuedWithTurns(
-  { shares }: Pick<ShareOrder, 'shares'>,
-  usual: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+export function turnOf({ shares }: ShareOrder, usual: BuyingOrder) {
+  const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
-  const rest = Math.max(
-    0,
-    fractions.reduce((left, share) => left - share, 1),
-  )
+  const rest = fractions.reduce((left, share) => left - share, 1)
   // Share of the queries without a label that has one. A rounding error does not count as a share.
-  const others = rest < 1e-9 ? sql`0::float8` : sql`${rest}::float8`
-  return sql`(
-      select
-        *,
-        coalesce(
-          sum(price) over (partition by priority, share order by overdue desc, ${usual} rows unbounded preceding)
-            / nullif(coalesce((${fractions}::float8[])[share + 1], ${others}), 0),
-          'infinity'
-        ) as turn
-      from pg_temp.merged
-      where not already
-        and not reused
-        and not rests
-    ) as queued`
+  const others = rest < 1e-9 ? 0 : rest
+  const credits = fn.sum<number>('price').over((over) => {
+    const labels = over.partitionBy(['priority', 'share']).orderBy('overdue', 'desc')
+    return usual.reduce((order, [column, how]) => order.orderBy(column, how), labels)
+  })
+  return sql<number>`coalesce(
+    ${credits} / nullif(coalesce((${fractions}::float8[])[share + 1], ${others}::float8), 0), 'infinity'
+  )`
+}
+
+/** True for merged lines to be bought. */
+export function isQueued({ and, ref, not }: ExpressionBuilder<StageTables, 'merged'>) {
+  return and([not(ref('already')), not(ref('reused')), not(ref('rests'))])
 }
 
 /** Counts the queries to be bought for each label with a share. */
 export async function countShares(
   trx: Transaction<DB>,
-  { shares }: Pick<ShareOrder, 'shares'>,
+  { shares }: ShareOrder,
 ): Promise<Planned['shares']> {
   if (shares.length === 0) return []
-  const { rows } = await sql<{ share: number; queued: number }>`
-    select share, count(*) as queued
-    from pg_temp.merged
-    where not already
-      and not reused
-      and not rests
-      and share is not null
-    group by share`.execute(trx)
+  const rows = await trx
+    .withTables<StageTables>()
+    .selectFrom('merged')
+    .where(isQueued)
+    .where('share', 'is not', null)
+    .$narrowType<{ share: NotNull }>()
+    .groupBy('share')
+    .select(({ fn }) => ['share', fn.countAll<number>().as('queued')])
+    .execute()
   const queued = new Map(rows.map((row) => [row.share, row.queued]))
   return shares.map((one, place) => ({ ...one, queued: queued.get(place) ?? 0 }))
 }
@@ -186,19 +173,7 @@ export async function takeTurns(
   run: number,
   { part, first }: { part: number; first: number },
 ): Promise<void> {
-  await sql`
-    update slices
-    set turn = coalesce(costs.credits / nullif(${part}::float8, 0), 'infinity')
-    from (
-      select slice, sum(sum(price)) over (order by slice) as credits
-      from tasks
-      join pg_temp.merged on merged.id = tasks.query_id
-      where run_id = ${run}
-        and slice >= ${first}::bigint
-      group by slice
-    ) as costs
-    where run_id = ${run}
-      and slices.slice = costs.slice`.execute(trx)
+  await trx.executeQuery(statement('take_turns', { run, part, first }))
 }
 
 /** Parts of an order that decide which queries rest and which are bought first. */
@@ -217,107 +192,36 @@ export type NotAskedOrder = Pick<
   | 'prices'
 >
 
-/** SQL fragments about earlier answers, for the statement that merges lines. */
-interface NotAsked {
-  /** Joins for `cadence` and `last`, after the lines of the list. */
-  readonly joins: RawBuilder<unknown>
-  /** Answer used for a query that is not asked in this run. */
-  readonly standIn: RawBuilder<unknown>
-  /** True for a query that is not asked in this run. */
-  readonly rests: RawBuilder<boolean>
-  /** Time of the last answer, for the buying order. */
-  readonly answered: RawBuilder<unknown>
-  /** True for a query that has waited more than twice its interval. */
-  readonly overdue: RawBuilder<boolean>
-}
-
-const asked: NotAsked = {
-  joins: sql``,
-  standIn: sql`null::bigint`,
-  rests: sql<boolean>`false`,
-  answered: sql`null::timestamptz`,
-  overdue: sql<boolean>`false`,
-}
-
 /** True for a plan that may not be bought completely, so that the least valuable queries must come last. */
 function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boolean {
   return kind === 'nightly' || typeof budget === 'number'
 }
 
 /**
- * The last answer of each query, and whether the query is due according to its list and cadence. Queries rest only in
- * nightly runs.
+ * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that rest, and of those
+ * bought first. Queries rest only in nightly runs.
  */
-export function notAskedOf(list: number, order: NotAskedOrder): NotAsked {
-  if (!maybeCut(order)) return asked
-  const { kind, runDate } = order
-  const judged = order.wished || order.adaptive
-  if (!judged) return { ...asked, joins: lastTime(order), answered: sql`last.fetched_at` }
-  // A typed interval takes precedence over one derived from the history.
-  const due = sql`case
-      when lines.every_days is not null then last.run_date + lines.every_days
-      when cadence.by_chance
-        or last.fetched_at < now() - lines.max_age_ms * interval '1 millisecond' then null
-      else cadence.due_on
-    end`
-  const night = kind === 'nightly'
+export function mergingOf(order: NotAskedOrder) {
+  const { kind, runDate, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } = order
+  const nightly = kind === 'nightly'
+  const dated = maybeCut(order)
+  const judged = dated && (wished || adaptive)
   return {
-    joins: sql`${cadenceOf(list, night && order.adaptive)} ${lastAnswer(order)}`,
-    standIn: sql`last.id`,
-    rests: night
-      ? sql<boolean>`coalesce(last.id is not null and ${due} > ${runDate}::date, false)`
-      : asked.rests,
-    answered: sql`last.fetched_at`,
-    overdue: sql<boolean>`case
-        when coalesce(lines.every_days, lines.max_age_ms, cadence.interval_days) is null then false
-        when last.id is null then true
-        else coalesce(last.run_date + 2 * coalesce(lines.every_days, cadence.interval_days) < ${runDate}::date, false)
-          or coalesce(last.fetched_at < now() - 2 * lines.max_age_ms * interval '1 millisecond', false)
-      end`,
+    nightly,
+    dated,
+    judged,
+    adaptive: judged && nightly && adaptive,
+    own_age: wished && nightly,
+    max_age_ms: maxAgeMs,
+    run_date: runDate,
+    origin,
+    api,
+    priced: shares.length > 0 || part !== null,
+    classes: prices.map((one) => one.class),
+    credits: prices.map(({ credits }) => credits),
+    // A class without a known price is assumed to cost as much as the most expensive one.
+    dearest: prices.reduce((most, { credits }) => Math.max(most, credits), 0) || 1,
   }
-}
-
-function cadenceOf(list: number, adaptive: boolean) {
-  return adaptive
-    ? sql`left join cadences as cadence on cadence.list_id = ${list} and cadence.query_id = lines.id`
-    : sql`cross join (select null::date as due_on, null::boolean as by_chance, null::integer as interval_days) as cadence`
-}
-
-/** Time of each query's last answer, read from the index on answers alone. */
-function lastTime({ origin, api }: NotAskedOrder) {
-  return sql`
-    left join lateral (
-      select searches.fetched_at
-      from searches
-      where searches.query_id = lines.id
-        and searches.origin = ${origin}
-        and searches.api = ${api}
-      order by searches.fetched_at desc
-      limit 1
-    ) as last on not known.already`
-}
-
-/**
- * Last readable answer and the day it was bought for. Skips answers of suspect nights, and answers dated later than
- * this day because of a fast clock.
- */
-function lastAnswer({ origin, api, runDate }: NotAskedOrder) {
-  return sql`
-    left join lateral (
-      select searches.id, searches.fetched_at, runs.run_date
-      from searches
-      join tasks on tasks.id = searches.task_id
-      join runs on runs.id = tasks.run_id
-      where searches.query_id = lines.id
-        and searches.origin = ${origin}
-        and searches.api = ${api}
-        and searches.parse_error is null
-        and not runs.suspect
-        and not exists (select from quarantine where quarantine.search_id = searches.id)
-        and runs.run_date <= ${runDate}::date
-      order by searches.fetched_at desc, searches.id desc
-      limit 1
-    ) as last on not known.already`
 }
 
 /**
@@ -331,12 +235,22 @@ export async function countUnusedIntervals(
   if (!wished) return 0
   // For a manual run, the nightly maximum age of lines without one is still unknown.
   const usual = kind === 'nightly' ? maxAgeMs : 0
-  const { rows } = await sql<{ idle: number }>`
-    select count(*) as idle
-    from pg_temp.merged
-    where every_days * 86400000::bigint <= coalesce(max_age_ms, ${usual}::bigint)`.execute(trx)
-  return only(rows).idle
+  const { idle } = await trx
+    .withTables<StageTables>()
+    .selectFrom('merged')
+    .where(({ eb, fn, val }) =>
+      eb(
+        eb(eb.cast<number>('every_days', 'bigint'), '*', dayMs),
+        '<=',
+        fn.coalesce('max_age_ms', val(usual)),
+      ),
+    )
+    .select(({ fn }) => fn.countAll<number>().as('idle'))
+    .executeTakeFirstOrThrow()
+  return idle
 }
+
+const dayMs = 24 * 60 * 60_000
 
 /** Finds or inserts a list by name; stores its source and reading options for next time. */
 export async function storeList(

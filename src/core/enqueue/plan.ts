@@ -1,15 +1,21 @@
 // Writes a run with its tasks: new queries, members, reused answers, queries that are not asked.
 
 import type { Database } from '../../base/database/database.ts'
+import { nowBefore } from '../../base/database/clock.ts'
 import {
+  type AliasableExpression,
   type ControlledTransaction,
+  type ExpressionBuilder,
   type Kysely,
+  type OnConflictBuilder,
+  type OrderByItemBuilder,
   type RawBuilder,
   sql,
   type Transaction,
 } from '../../base/database/kysely.ts'
+import { lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { isDuplicate } from '../../base/database/trouble.ts'
 import { Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -21,20 +27,21 @@ import {
   refuseUndecided,
 } from './list-diff.ts'
 import {
+  type BuyingOrder,
   countUnusedIntervals,
   countShares,
+  isQueued,
   knownList,
+  mergingOf,
   type Planned,
   type PlanOrder,
-  queuedWithTurns,
   refuseOtherSource,
   type NotAskedOrder,
-  notAskedOf,
-  shareColumns,
   storeList,
   takeTurns,
+  turnOf,
 } from './order.ts'
-import { type Connections, heldName, rejectedName, wantedName } from './stage.ts'
+import { type Connections, stageName, type StageTables } from './stage.ts'
 
 /** Placeholder id of a list or run that does not exist yet. */
 const none = 0
@@ -66,7 +73,8 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    await lockList(runTrx, order)
+    // Serialises concurrent readings of one list, so that the second one finds the tasks of the first.
+    await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
       ? await storeList(listTrx, order)
@@ -93,12 +101,6 @@ export async function planStaged(
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
-}
-
-/** Serialises concurrent readings of one list, so that the second one finds the tasks of the first. */
-async function lockList(trx: Transaction<DB>, { list }: PlanOrder): Promise<void> {
-  const name = `querymill list ${list}`
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}::text, 0))`.execute(trx)
 }
 
 async function planRun(
@@ -171,7 +173,14 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
     .where('id', '=', run)
     .select((eb) => [
       eb('spent', '+', eb.ref('reserved')).as('spent'),
-      sql<number>`(select count(*) from tasks where run_id = ${run} and state = 'open')`.as('open'),
+      eb
+        .selectFrom('tasks')
+        .where('tasks.run_id', '=', run)
+        .where('tasks.state', '=', 'open')
+        .select(eb.fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('open'),
     ])
     .executeTakeFirstOrThrow()
 }
@@ -185,11 +194,13 @@ async function countAccepted(
   { single, tasks }: { single: boolean; tasks: number },
 ): Promise<number> {
   if (single) return tasks
-  const { rows } = await sql<{ accepted: number }>`
-    select count(distinct wanted.line) as accepted
-    from ${wantedName(stage)} as wanted
-    join pg_temp.merged using (ord)`.execute(trx)
-  return only(rows).accepted
+  const { accepted } = await trx
+    .withTables<StageTables>()
+    .selectFrom(`${stageName('staged_wanted', stage)} as wanted`)
+    .innerJoin('merged', 'merged.ord', 'wanted.ord')
+    .select(({ fn }) => fn.count<number>('wanted.line').distinct().as('accepted'))
+    .executeTakeFirstOrThrow()
+  return accepted
 }
 
 /** Tasks that may share a slice. Reused tasks, and those not asked, are grouped in slices that are not queued. */
@@ -235,25 +246,16 @@ async function addTasks(
 
 /** Counts tasks and slices by the properties shared within a slice. */
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
-  const { rows } = await sql<Group>`
-    select
-      already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
-      coalesce((select max(slice) from slices where run_id = ${run}), 0)
-        + sum(slices) over (order by already, reused, rests, priority)
-        - slices
-        + 1 as first_slice
-    from (
-      select
-        already, reused, rests, priority,
-        count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
-        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted,
-        count(answered) > 0 or bool_or(overdue) as aged
-      from pg_temp.merged
-      group by already, reused, rests, priority
-    ) as counted
-    order by already, reused, rests, priority`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<Group>('group_tasks', { run, slice_size: sliceSize }),
+  )
   return rows
 }
+
+const taskColumns = [
+  ...(['run_id', 'query_id', 'search_id', 'state', 'finished_at'] as const),
+  ...(['answers_after', 'slice', 'priority'] as const),
+]
 
 /**
  * Adds one group at a time, so that tasks are mostly sorted by one number. This is three times as fast as sorting by
@@ -266,58 +268,89 @@ async function addGroup(
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
   const done = reused || rests
-  const shared = order.shares.length > 0 && !done
-  const usual = buyingOrder(group)
-  // Overdue queries come before all shares, but count toward them.
-  const bought = shared ? sql`overdue desc, turn, ${usual}` : usual
-  const finished = done ? sql`now()` : sql`null`
-  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again on
-  // buying.
-  const after =
-    order.wished && order.kind === 'nightly' && !done
-      ? sql`now() - max_age_ms * interval '1 millisecond'`
-      : sql`null::timestamptz`
-  await sql`
-    insert into tasks (run_id, query_id, search_id, state, finished_at, answers_after, slice, priority)
-    select
-      ${run}::bigint, id, search_id, ${rests ? 'not_asked' : reused ? 'reused' : 'open'}::text, ${finished}, ${after},
-      ${first}::bigint + (row_number() over (order by ${bought}) - 1) / ${sliceSize}::integer,
-      priority
-    from ${shared ? queuedWithTurns(order, usual) : sql`pg_temp.merged`}
-    where not already
-      and reused = ${reused}
-      and rests = ${rests}
-      and priority = ${priority}
-    order by ${bought}
-    ${joined ? askedAfterAll : sql``}`.execute(trx)
-  await sql`
-    insert into slices (run_id, slice, priority, done_at)
-    select ${run}::bigint, slice, ${priority}::smallint, ${finished}
-    from generate_series(${first}::bigint, ${first}::bigint + ${slices}::bigint - 1) as slice
-  `.execute(trx)
+  const insert = trx
+    .insertInto('tasks')
+    .columns(taskColumns)
+    .expression(tasksOf(trx, run, { group, done, order }))
+  await (joined ? insert.onConflict(askAfterAll) : insert).execute()
+  const last = first + slices - 1
+  await trx.executeQuery(statement('add_slices', { run, first, last, priority, done }))
   if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
-/** In a joined run, these queries may have been not asked or dropped; a new run has none to update. */
-const askedAfterAll = sql`
-  on conflict (run_id, query_id) do update
-  set search_id = excluded.search_id,
-    state = excluded.state,
-    finished_at = excluded.finished_at,
-    answers_after = excluded.answers_after,
-    slice = excluded.slice,
-    priority = excluded.priority
-  where tasks.state in ('not_asked', 'cancelled')`
+/** Selects the tasks of a group in the order in which they are bought. */
+function tasksOf(
+  trx: Transaction<DB>,
+  run: number,
+  { group, done, order }: { group: Group; done: boolean; order: NotAskedOrder },
+) {
+  const { reused, rests, priority, first_slice: first } = group
+  const shared = order.shares.length > 0 && !done
+  const usual = buyingOrder(group)
+  // Overdue queries come before all shares, but count toward them.
+  const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
+  const merged = trx.withTables<StageTables>().selectFrom('merged')
+  const lines = (shared ? merged.where(isQueued) : merged).selectAll().select(({ lit }) => {
+    const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : lit(0)
+    return turn.as('turn')
+  })
+  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again on
+  // buying.
+  const aged = order.wished && order.kind === 'nightly' && !done
+  const tasks = trx
+    .selectFrom(lines.as('lines'))
+    .where(({ not, ref }) => not(ref('already')))
+    .where('reused', '=', reused)
+    .where('rests', '=', rests)
+    .where('priority', '=', priority)
+    .select(({ eb, fn, lit, parens, ref, val }) => {
+      const finished: AliasableExpression<Date | null> = done ? fn<Date>('now') : lit(null)
+      const after: AliasableExpression<Date | null> = aged
+        ? nowBefore(ref('max_age_ms'))
+        : lit(null)
+      const row = fn
+        .agg<number>('row_number')
+        .over((over) => bought.reduce((all, [column, how]) => all.orderBy(column, how), over))
+      return [
+        val(run).as('run_id'),
+        'id',
+        'search_id',
+        val(rests ? 'not_asked' : reused ? 'reused' : 'open').as('state'),
+        finished.as('finished_at'),
+        after.as('answers_after'),
+        eb(val(first), '+', eb(parens(row, '-', 1), '/', lit(sliceSize))).as('slice'),
+        'priority',
+      ]
+    })
+  return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
+}
+
+/** In a joined run, these queries may have been resting or dropped; a new run has none to update. */
+function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
+  return conflict
+    .columns(['run_id', 'query_id'])
+    .doUpdateSet(({ ref }) => ({
+      search_id: ref('excluded.search_id'),
+      state: ref('excluded.state'),
+      finished_at: ref('excluded.finished_at'),
+      answers_after: ref('excluded.answers_after'),
+      slice: ref('excluded.slice'),
+      priority: ref('excluded.priority'),
+    }))
+    .where('tasks.state', 'in', ['not_asked', 'cancelled'])
+}
 
 /**
  * Orders tasks so that a stop leaves the least valuable ones: highest weight first if weights are given, then queries
  * never answered, then those with the oldest answers. Queries overdue by more than their interval come first.
  */
-function buyingOrder({ weighted, aged, reused, rests }: Group) {
+function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
+  const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
   if (aged && !reused && !rests) {
-    return sql`overdue desc, weight desc nulls last, answered nulls first, ord`
+    const oldest = ['answered', (order: OrderByItemBuilder) => order.asc().nullsFirst()] as const
+    return [['overdue', 'desc'], heaviest, oldest, ['ord']]
   }
-  return weighted ? sql`weight desc nulls last, ord` : sql`ord`
+  return weighted ? [heaviest, ['ord']] : [['ord']]
 }
 
 /** Tasks to be bought, by the parameters that determine their price. */
@@ -328,16 +361,16 @@ async function countClasses(
 ): Promise<Planned['toBuy']> {
   if (queued === 0) return []
   if (request !== null) return [{ ...request, tasks: queued }]
-  const { rows } = await sql<{ num: number; device: string | null; tasks: number }>`
-    select num, device, count(*) as tasks
-    from pg_temp.merged
-    join ${wantedName(stage)} as wanted using (ord)
-    where not already
-      and not reused
-      and not rests
-    group by num, device
-    order by num, device`.execute(trx)
-  return rows
+  return trx
+    .withTables<StageTables>()
+    .selectFrom('merged')
+    .innerJoin(`${stageName('staged_wanted', stage)} as wanted`, 'wanted.ord', 'merged.ord')
+    .where(isQueued)
+    .groupBy(['num', 'device'])
+    .orderBy('num')
+    .orderBy('device')
+    .select(({ fn }) => ['num', 'device', fn.countAll<number>().as('tasks')])
+    .execute()
 }
 
 /** Inserts the queries of a stage, and their membership in the list. */
@@ -347,7 +380,7 @@ async function storeHeld(
   { list, plain }: { list: number; plain: boolean },
 ): Promise<void> {
   await sql`set local work_mem = '64MB'`.execute(trx)
-  await sql`analyze ${heldName(stage)} (id)`.execute(trx)
+  await sql`analyze ${sql.id(stageName('staged_held', stage))} (id)`.execute(trx)
   await storeQueries(trx, stage)
   await storeMembers(trx, { list, described: plain ? countMembers(stage) : describeMembers(stage) })
 }
@@ -359,28 +392,30 @@ async function storeHeld(
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
   try {
-    await addQueries(saved, stage, sql``)
+    await addQueries(saved, stage).execute()
     await saved.releaseSavepoint('queries').execute()
   } catch (error) {
     if (!isDuplicate(error)) throw error
     await saved.rollbackToSavepoint('queries').execute()
-    await addQueries(trx, stage, sql`on conflict do nothing`)
+    await addQueries(trx, stage)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
   }
 }
 
 /** Inserts in the order of ids, like every writer of this table, to avoid deadlocks. */
-async function addQueries(
-  trx: Transaction<DB>,
-  stage: number,
-  otherwise: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
-    insert into queries (id, key, q, location, hl, gl, num, device)
-    select distinct on (id) id, key, q, location, hl, gl, num, device
-    from ${heldName(stage)} as held
-    where not exists (select from queries where queries.id = held.id)
-    order by id
-    ${otherwise}`.execute(trx)
+function addQueries(trx: Transaction<DB>, stage: number) {
+  const columns = ['id', 'key', 'q', 'location', 'hl', 'gl', 'num', 'device'] as const
+  const staged = trx.withTables<StageTables>()
+  const missing = staged
+    .selectFrom(`${stageName('staged_held', stage)} as held`)
+    .distinctOn('id')
+    .select(columns)
+    .where(({ exists, not, selectFrom }) =>
+      not(exists(selectFrom('queries').whereRef('queries.id', '=', 'held.id'))),
+    )
+    .orderBy('id')
+  return staged.insertInto('queries').columns(columns).expression(missing)
 }
 
 /** The list is locked, so its members need no conflict check. */
@@ -442,13 +477,13 @@ function countMembers(stage: number) {
       max(cpc) as cpc, max(difficulty) as difficulty,
       min(every_days) as every_days, min(max_age_ms) as max_age_ms,
       null::text as target, '{}'::text[] as tags, null::text as given
-    from ${heldName(stage)}
+    from ${sql.id(stageName('staged_held', stage))}
     group by id`
 }
 
 /** One row per distinct query: the first line that contained it, its most urgent priority and highest weight. */
 function describeMembers(stage: number) {
-  const held = heldName(stage)
+  const held = sql.id(stageName('staged_held', stage))
   return sql`
     with merged as (
       select
@@ -497,57 +532,10 @@ export async function mergeDuplicates(
   stage: number,
   { run, joined, list, order }: Run & { list: number; order: NotAskedOrder },
 ): Promise<void> {
-  const wanted = wantedName(stage)
-  await sql`analyze ${wanted} (id)`.execute(trx)
-  const already = joined
-    ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id and ${isDecided(order)})`
-    : sql`false`
-  const { joins, rests, standIn, answered, overdue } = notAskedOf(list, order)
-  const columns = shareColumns(order)
-  await sql`
-    create temporary table merged on commit drop as
-    select
-      lines.id, lines.ord, lines.priority, lines.weight, lines.every_days, lines.max_age_ms, known.already,
-      case when rest.rests then ${standIn} else answer.id end as search_id, rest.rests,
-      answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable,
-      ${answered} as answered, ${overdue} as overdue ${columns.shown}
-    from (
-      select
-        id, min(ord) as ord, min(priority) as priority, max(weight) as weight,
-        min(every_days) as every_days, min(max_age_ms) as max_age_ms ${columns.merged}
-      from ${wanted}
-      group by id
-    ) as lines
-    cross join lateral (select ${already} as already) as known
-    ${joins}
-    cross join lateral (select ${rests} as rests) as rest
-    left join lateral (${youngAnswer(order)}) as answer on not known.already and not rest.rests`.execute(
-    trx,
-  )
-}
-
-/** A query that was not asked may be due when a later nightly run joins, and a dropped one may come back. */
-function isDecided({ kind }: NotAskedOrder) {
-  return kind === 'nightly'
-    ? sql`tasks.state not in ('not_asked', 'cancelled')`
-    : sql`tasks.state <> 'cancelled'`
-}
-
-/** Unreadable answers count as well: they were paid for and are kept to be read again. */
-function youngAnswer({ kind, wished, maxAgeMs, origin, api }: NotAskedOrder) {
-  const own = wished && kind === 'nightly'
-  if (maxAgeMs === 0 && !own) return sql`select null::bigint as id, null::boolean as unreadable`
-  const age = own ? sql`coalesce(lines.max_age_ms, ${maxAgeMs}::bigint)` : sql`${maxAgeMs}::bigint`
-  return sql`
-    select id, parse_error is not null as unreadable
-    from searches
-    where searches.query_id = lines.id
-      and searches.origin = ${origin}
-      and searches.api = ${api}
-      and searches.fetched_at > now() - ${age} * interval '1 millisecond'
-      and not exists (select from quarantine where quarantine.search_id = searches.id)
-    order by unreadable, searches.fetched_at desc
-    limit 1`
+  const wanted = stageName('staged_wanted', stage)
+  await sql`analyze ${sql.id(wanted)} (id)`.execute(trx)
+  const parameters = { run, joined, list, ...mergingOf(order) }
+  await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
 /** Replaces the run's rejected lines with those of the newest reading of its list. */
@@ -556,24 +544,31 @@ async function storeRejections(
   stage: number,
   run: number,
 ): Promise<Planned['reasons']> {
-  const rejected = rejectedName(stage)
   await trx.deleteFrom('rejected_lines').where('run_id', '=', run).execute()
-  await sql`
-    insert into rejected_lines (run_id, line, reason, content)
-    select ${run}::bigint, line, reason, content
-    from ${rejected}
-    order by line`.execute(trx)
+  const staged = trx.withTables<StageTables>()
+  await staged
+    .insertInto('rejected_lines')
+    .columns(['run_id', 'line', 'reason', 'content'])
+    .expression(
+      staged
+        .selectFrom(stageName('staged_rejected', stage))
+        .select(({ val }) => [val(run).as('run_id'), 'line', 'reason', 'content'])
+        .orderBy('line'),
+    )
+    .execute()
   return countRejections(trx, stage)
 }
 
 /** Rejection reasons of a stage, with the number of lines. */
 async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
-  const { rows } = await sql<{ reason: string; lines: number }>`
-    select reason, count(*) as lines
-    from ${rejectedName(stage)}
-    group by reason
-    order by count(*) desc, reason`.execute(trx)
-  return rows
+  return trx
+    .withTables<StageTables>()
+    .selectFrom(stageName('staged_rejected', stage))
+    .groupBy('reason')
+    .select(({ fn }) => ['reason', fn.countAll<number>().as('lines')])
+    .orderBy('lines', 'desc')
+    .orderBy('reason')
+    .execute()
 }
 
 /** Pages through the rejected lines of a run in file order. */
@@ -607,30 +602,29 @@ async function closeRun(
   { run, rows: lines, accepted, duplicates, rejected }: Omit<Planned, 'done'>,
   order: PlanOrder,
 ): Promise<boolean> {
-  const { into, maxAgeMs } = order
-  const budget = sql`${order.budget ?? null}::bigint`
-  const { rows } = await sql<{ state: string; gone: number }>`
-    with work as (
-      select exists (select from slices where run_id = ${run} and done_at is null) as left_over
+  const { into, maxAgeMs, budget } = order
+  const closed = await trx
+    .with('work', (cte) =>
+      cte.selectNoFrom(({ exists, selectFrom }) => {
+        const open = selectFrom('slices').where('run_id', '=', run).where('done_at', 'is', null)
+        return exists(open).as('left_over')
+      }),
     )
-    update runs
-    set rows = ${lines},
-      accepted = ${accepted},
-      duplicates = ${duplicates},
-      rejected = ${rejected},
-      max_age_ms = ${maxAgeMs},
-      budget = case
-        when ${budget} is null then budget
-        when ${into}::bigint is null then ${budget}
-        else least(budget, spent + reserved + ${budget})
-      end,
-      state = case when left_over then 'open' else 'done' end,
-      finished_at = case when left_over then null else now() end
-    from work
-    where runs.id = ${run}
-      and runs.state <> 'cancelled'
-    returning state, spent + reserved as gone`.execute(trx)
-  const [closed] = rows
+    .updateTable('runs')
+    .from('work')
+    .set({ rows: lines, accepted, duplicates, rejected, max_age_ms: maxAgeMs })
+    .set((eb) => ({
+      ...(typeof budget === 'number' && {
+        budget:
+          into === null ? budget : eb.fn<number>('least', ['budget', eb(usedOf(eb), '+', budget)]),
+      }),
+      state: eb.case().when(eb.ref('left_over')).then('open').else('done').end(),
+      finished_at: eb.case().when(eb.ref('left_over')).then(null).else(eb.fn<Date>('now')).end(),
+    }))
+    .where('runs.id', '=', run)
+    .where('runs.state', '<>', 'cancelled')
+    .returning((eb) => ['state', usedOf(eb).as('gone')])
+    .executeTakeFirst()
   if (closed === undefined) {
     throw new Misuse(
       `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: run the same command again for a new run`,
@@ -638,6 +632,11 @@ async function closeRun(
   }
   expectRoom(order, { run, gone: closed.gone })
   return closed.state === 'done'
+}
+
+/** Credits that a run has used or reserved. */
+function usedOf({ eb, ref }: ExpressionBuilder<DB, 'runs'>) {
+  return eb('spent', '+', ref('reserved'))
 }
 
 /** Rejects a budget that is lower than what the joined run has already used. */

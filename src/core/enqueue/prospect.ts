@@ -1,7 +1,7 @@
 // Reads, for the forecast, which tasks are still to be bought and which queries become due.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 
 /** An account, and the source of its answers. */
 export interface Buyer {
@@ -31,68 +31,12 @@ export interface ListedGroup {
     | null
 }
 
-/** Interval of a query from its list or cadence; null: none. */
-const askedAgain = sql`case
-  when coalesce(list_queries.every_days, list_queries.max_age_ms, cadences.interval_days) is not null
-    then jsonb_build_object(
-      'list', list_queries.list_id, 'everyDays', list_queries.every_days, 'maxAgeMs', list_queries.max_age_ms,
-      'dueOn', cadences.due_on, 'intervalDays', cadences.interval_days
-    )
-end`
-
-/** Day that the newest answer was bought for. */
-const boughtOn = sql`
-  select runs.run_date
-  from tasks
-  join runs on runs.id = tasks.run_id
-  where tasks.id = newest.task_id`
-
 /** Queries of all scheduled lists, as last read. */
 export async function readGroups(
   db: Database,
   { origin, api }: Buyer,
 ): Promise<readonly ListedGroup[]> {
-  const { rows } = await sql<ListedGroup>`
-    with held as (
-      select
-        members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,
-        jsonb_agg(members.asked order by members.list_id) filter (where members.asked is not null) as wishes
-      from (
-        select
-          list_queries.list_id, list_queries.query_id,
-          ${askedAgain} as asked,
-          last_seen = max(last_seen) over (partition by list_queries.list_id) as still
-        from list_queries
-        left join cadences using (list_id, query_id)
-        where list_queries.list_id in (
-          select lists.id
-          from schedules
-          join lists on lists.name = schedules.list
-          where schedules.enabled
-        )
-      ) as members
-      where members.still
-      group by members.query_id
-    )
-    select
-      held.lists, held.wishes, queries.num, queries.device, count(*) as queries, newest.answered_at,
-      bought.run_date as answered_on
-    from held
-    join queries on queries.id = held.query_id
-    left join lateral (
-      select date_trunc('minute', searches.fetched_at) as answered_at, searches.task_id
-      from searches
-      where searches.query_id = held.query_id
-        and searches.origin = ${origin}
-        and searches.api = ${api}
-        and not exists (select from quarantine where quarantine.search_id = searches.id)
-      order by searches.fetched_at desc
-      limit 1
-    ) as newest on true
-    left join lateral (${boughtOn}) as bought on held.wishes is not null
-    group by held.lists, held.wishes, queries.num, queries.device, newest.answered_at, bought.run_date`.execute(
-    db,
-  )
+  const { rows } = await db.executeQuery(statement<ListedGroup>('listed_groups', { origin, api }))
   return rows
 }
 
@@ -123,15 +67,21 @@ export async function readOpenTasks(db: Database) {
       .groupBy(['runs.id', 'lists.name', 'queries.num', 'queries.device'])
       .orderBy(({ fn }) => fn.min('tasks.priority'))
       .orderBy('runs.id')
-      .select(({ fn }) => [
+      .select(({ eb, fn, lit, val }) => [
         'runs.id as run',
         'lists.name as list',
-        sql<string>`to_char(runs.run_date, 'YYYY-MM')`.as('month'),
-        sql<
-          number | null
-        >`case when runs.budget is not null then greatest(0, runs.budget - runs.spent - runs.reserved) end`.as(
-          'left',
-        ),
+        fn<string>('to_char', ['runs.run_date', val('YYYY-MM')]).as('month'),
+        eb
+          .case()
+          .when('runs.budget', 'is not', null)
+          .then(
+            fn<number>('greatest', [
+              lit(0),
+              eb(eb('runs.budget', '-', eb.ref('runs.spent')), '-', eb.ref('runs.reserved')),
+            ]),
+          )
+          .end()
+          .as('left'),
         'queries.num',
         'queries.device',
         fn.countAll<number>().as('tasks'),

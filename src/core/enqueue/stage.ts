@@ -8,8 +8,9 @@ import {
   UuidColumn,
 } from '../../base/database/arrays.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type Kysely, sql } from '../../base/database/kysely.ts'
-import type { DB } from '../../base/database/schema.ts'
+import { type CreateTableBuilder, type Kysely, sql } from '../../base/database/kysely.ts'
+import type { DB, Generated } from '../../base/database/schema.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
@@ -70,21 +71,9 @@ async function addMembers(
   number: number,
   { list, labels }: { list: number; labels: readonly string[] },
 ): Promise<number> {
-  const { numAffectedRows } = await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
-    select
-      row_number() over (order by member.priority, member.query_id), query.id, member.priority,
-      member.weight, query.num, query.device, member.every_days, member.max_age_ms,
-      (
-        select min(place) - 1
-        from unnest(${[...labels]}::text[]) with ordinality as labels (label, place)
-        where label = any(member.tags)
-      )
-    from list_queries as member
-    join queries as query on query.id = member.query_id
-    where member.list_id = ${list}
-      and member.last_seen = (select max(last_seen) from list_queries where list_id = ${list})
-  `.execute(connection)
+  const { numAffectedRows } = await connection.executeQuery(
+    statement('stage_members', { list, labels }, { wanted: stageName('staged_wanted', number) }),
+  )
   return Number(numAffectedRows ?? 0)
 }
 
@@ -220,69 +209,96 @@ export interface Connections {
   readonly wanted: Kysely<DB>
 }
 
-/** Temporary table that tasks are made from, on the run's connection. */
-export function wantedName(number: number) {
-  return sql.id('pg_temp', `staged_wanted_${number}`)
+interface StagedLine {
+  ord: Generated<number>
+  id: string
+  num: number
+  device: string | null
+  priority: number
+  weight: number | null
+  every_days: number | null
+  max_age_ms: number | null
 }
 
-/** Temporary table of the lines without a query, on the run's connection. */
-export function rejectedName(number: number) {
-  return sql.id('pg_temp', `staged_rejected_${number}`)
+/** Temporary tables while lists are planned. Those of lines are numbered, one of each for a list. */
+export type StageTables = {
+  /** Lines that tasks are made from, on the run's connection. */
+  staged_wanted: StagedLine & { line: number; share: number | null }
+  /** Lines without a query, on the run's connection. */
+  staged_rejected: { line: number; reason: string; content: string }
+  /** Queries with their attributes, on the list's connection. */
+  staged_held: StagedLine & {
+    key: string
+    q: string
+    location: string | null
+    hl: string | null
+    gl: string | null
+  }
+  /** Distinct queries of a list, made by `merge_duplicates.sql`. */
+  merged: Omit<StagedLine, 'ord' | 'num' | 'device'> & {
+    ord: number
+    already: boolean
+    search_id: number | null
+    rests: boolean
+    reused: boolean
+    unreadable: boolean
+    answered: Date | null
+    overdue: boolean
+    share: number | null
+    price: number | null
+  }
 }
 
-/** Temporary table of the queries with their attributes, on the list's connection. */
-export function heldName(number: number) {
-  return sql.id('pg_temp', `staged_held_${number}`)
+/** Name of a list's temporary table. */
+export function stageName<T extends 'staged_wanted' | 'staged_rejected' | 'staged_held'>(
+  table: T,
+  number: number,
+): T {
+  return `${table}_${number}` as T
 }
 
 /** Creates the tables of one list. */
 export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
-  await sql`
-    create temporary table ${wantedName(number)} (
-      ord integer generated always as identity,
-      line integer not null,
-      num integer not null,
-      priority smallint not null,
-      weight double precision,
-      max_age_ms bigint,
-      every_days integer,
-      share integer,
-      id uuid not null,
-      device text
-    )`.execute(wanted)
-  await sql`
-    create temporary table ${rejectedName(number)} (
-      line integer not null,
-      reason text not null,
-      content text not null
-    )`.execute(wanted)
-  await sql`
-    create temporary table ${heldName(number)} (
-      ord integer generated always as identity,
-      num integer not null,
-      priority smallint not null,
-      weight double precision,
-      cpc double precision,
-      difficulty double precision,
-      max_age_ms bigint,
-      every_days integer,
-      id uuid not null,
-      key text not null,
-      q text not null,
-      location text,
-      hl text,
-      gl text,
-      device text,
-      target text,
-      tags text,
-      given text
-    )`.execute(held)
+  await createStaged(wanted, stageName('staged_wanted', number))
+    .addColumn('line', 'integer', (column) => column.notNull())
+    .addColumn('share', 'integer')
+    .execute()
+  await wanted.schema
+    .createTable(stageName('staged_rejected', number))
+    .temporary()
+    .addColumn('line', 'integer', (column) => column.notNull())
+    .addColumn('reason', 'text', (column) => column.notNull())
+    .addColumn('content', 'text', (column) => column.notNull())
+    .execute()
+  const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given']
+  const queries = createStaged(held, stageName('staged_held', number))
+    .addColumn('cpc', 'double precision')
+    .addColumn('difficulty', 'double precision')
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('q', 'text', (column) => column.notNull())
+  await texts.reduce((table, name) => table.addColumn(name, 'text'), queries).execute()
+}
+
+/** Columns that both tables of queries have, those of fixed size first. */
+function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<string> {
+  return connection.schema
+    .createTable(name)
+    .temporary()
+    .addColumn('ord', 'integer', (column) => column.generatedAlwaysAsIdentity())
+    .addColumn('num', 'integer', (column) => column.notNull())
+    .addColumn('priority', 'smallint', (column) => column.notNull())
+    .addColumn('weight', 'double precision')
+    .addColumn('max_age_ms', 'bigint')
+    .addColumn('every_days', 'integer')
+    .addColumn('id', 'uuid', (column) => column.notNull())
+    .addColumn('device', 'text')
 }
 
 /** Drops those tables of one list that exist. */
 async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
-  await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
-  await sql`drop table if exists ${heldName(number)}`.execute(held)
+  await wanted.schema.dropTable(stageName('staged_wanted', number)).ifExists().execute()
+  await wanted.schema.dropTable(stageName('staged_rejected', number)).ifExists().execute()
+  await held.schema.dropTable(stageName('staged_held', number)).ifExists().execute()
 }
 
 type LotColumns = Lot['columns']
@@ -290,14 +306,18 @@ type LotColumns = Lot['columns']
 /** Adds the rows that tasks are made from. */
 async function addWanted(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
   const { line, share } = columns
-  await insertColumns(connection, wantedName(number), { line, share, ...inBoth(columns) })
+  await insertColumns(connection, stageName('staged_wanted', number), {
+    line,
+    share,
+    ...inBoth(columns),
+  })
 }
 
 /** Adds the queries of a list with their attributes. */
 async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
   const { key, q, location, hl, gl, cpc, difficulty, target, tags, given } = columns
   const texts = { key, q, location, hl, gl, target, tags, given }
-  await insertColumns(connection, heldName(number), {
+  await insertColumns(connection, stageName('staged_held', number), {
     ...inBoth(columns),
     ...texts,
     cpc,
@@ -313,7 +333,7 @@ function inBoth({ id, priority, weight, num, device, everyDays, maxAgeMs }: LotC
 /** Adds columns of equal length as rows. */
 async function insertColumns(
   connection: Kysely<DB>,
-  table: ReturnType<typeof wantedName>,
+  table: string,
   columns: Readonly<Record<string, ArrayColumn>>,
 ): Promise<void> {
   const names = Object.keys(columns).map((name) => sql.id(name))
@@ -322,7 +342,7 @@ async function insertColumns(
     (column) => sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,
   )
   await sql`
-    insert into ${table} (${sql.join(names)})
+    insert into ${sql.id(table)} (${sql.join(names)})
     select *
     from unnest(${sql.join(arrays)})`.execute(connection)
 }
@@ -344,7 +364,7 @@ async function addRejections(
   for (let start = 0; start < lines.length; start += chunk) {
     const some = JSON.stringify(lines.slice(start, start + chunk))
     await sql`
-      insert into ${rejectedName(number)} (line, reason, content)
+      insert into ${sql.id(stageName('staged_rejected', number))} (line, reason, content)
       select line, reason, content
       from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
     `.execute(connection)

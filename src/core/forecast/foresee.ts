@@ -4,6 +4,7 @@ import type { Origin } from '../../base/answer.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { unhandled } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
@@ -206,67 +207,17 @@ async function readRecentPrices(
   db: Database,
   { account, origin }: Buyer,
 ): Promise<readonly RecentPrice[]> {
-  const { rows } = await sql<RecentPrice>`
-    with lately as (
-      select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
-      from (
-        select calls.*
-        from calls
-        join accounts on accounts.id = calls.account_id
-        where accounts.name = ${account}
-          and accounts.kind = ${origin}
-          and calls.outcome in ('settled', 'unknown')
-        order by calls.id desc
-        limit ${newest}
-      ) as newest_calls
-    ),
-    paid as (
-      select
-        class,
-        -- A task that failed at no cost says nothing about the price of one that is answered.
-        sum(credits_used) filter (where outcome = 'settled')::float8
-          / nullif(count(distinct task_id) filter (where outcome = 'settled' and credits_used > 0), 0) as expected,
-        -- Calls of unknown outcome may have been charged.
-        coalesce(max(credits_used), max(credits_reserved)) * count(*)::float8 / count(distinct task_id) as worst
-      from lately
-      where sent_at > last - interval '20 hours'
-      group by class
-    ),
-    days as (
-      select class, percentile_cont(0.5) within group (order by charged) as charged
-      from (
-        select
-          class, count(distinct task_id) filter (where credits_used > 0)::float8 / count(distinct task_id) as charged
-        from lately
-        where sent_at > last - interval '14 days'
-        group by class, floor(extract(epoch from last - sent_at) / 86400)
-      ) as each_day
-      group by class
-    )
-    select class, coalesce(expected * charged, worst) as expected, greatest(expected, worst) as worst
-    from paid
-    join days using (class)`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<RecentPrice>('prices_lately_paid', { account, origin, newest }),
+  )
   return rows
 }
 
 /** Calls per minute while the account was last working; null if there are too few. */
 async function readPace(db: Database, { account, origin }: Buyer): Promise<number | null> {
-  const { rows } = await sql<{ per_minute: number | null }>`
-    select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
-      as per_minute
-    from (
-      select finished_at - lag(finished_at) over (order by finished_at) as gap
-      from (
-        select calls.finished_at
-        from calls
-        join accounts on accounts.id = calls.account_id
-        where accounts.name = ${account}
-          and accounts.kind = ${origin}
-          and calls.outcome = 'settled'
-        order by calls.id desc
-        limit 1000
-      ) as newest_calls
-    ) as gaps`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ per_minute: number | null }>('buying_pace', { account, origin }),
+  )
   return rows[0]?.per_minute ?? null
 }
 
@@ -300,14 +251,28 @@ export async function readSpent(
   { account, origin }: Buyer,
   { day, month }: { readonly day: string; readonly month: string },
 ): Promise<{ readonly day: number; readonly month: number }> {
-  const { rows } = await sql<{ day: number; month: number }>`
-    select
-      case when day = ${day}::date then day_spent + reserved else 0 end as day,
-      case when month >= ${month}::date then month_spent + reserved else 0 end as month
-    from accounts
-    where name = ${account}
-      and kind = ${origin}`.execute(db)
-  return rows[0] ?? { day: 0, month: 0 }
+  const spent = await db
+    .selectFrom('accounts')
+    .where('name', '=', account)
+    .where('kind', '=', origin)
+    .select((eb) => [
+      eb
+        .case()
+        .when('day', '=', day)
+        .then(eb('day_spent', '+', eb.ref('reserved')))
+        .else(0)
+        .end()
+        .as('day'),
+      eb
+        .case()
+        .when('month', '>=', month)
+        .then(eb('month_spent', '+', eb.ref('reserved')))
+        .else(0)
+        .end()
+        .as('month'),
+    ])
+    .executeTakeFirst()
+  return spent ?? { day: 0, month: 0 }
 }
 
 /** Forecast for the configured account, with hypothetical work. */

@@ -1,6 +1,6 @@
 // Stores the forecast for views and metrics, and refreshes it while a process runs.
 
-import { clock } from '../../base/database/clock.ts'
+import { clock, secondsBetween, secondsOf } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { dayMs } from '../../base/time/zone.ts'
@@ -138,7 +138,7 @@ async function storeForecast(
       .set((eb) => ({
         ...forecast,
         made_at: clock,
-        took_ms: sql<number>`extract(epoch from clock_timestamp() - ${eb.ref('asked_at')}) * 1000`,
+        took_ms: eb(secondsBetween(eb.ref('asked_at'), clock), '*', 1000),
       }))
       .where('account_id', '=', account)
       .execute()
@@ -166,12 +166,9 @@ export async function readStoredForecast(
     .selectFrom('forecasts')
     .innerJoin('accounts', 'accounts.id', 'forecasts.account_id')
     .select((eb) => [
-      sql<number>`extract(epoch from ${eb.ref('forecasts.made_at')})::float8`.as('made_s'),
+      secondsOf(eb.ref('forecasts.made_at')).$notNull().as('made_s'),
       'forecasts.day_credits',
-      sql<number | null>`
-        extract(epoch from ${eb.ref('forecasts.floor_at')} - clock_timestamp())::float8`.as(
-        'floor_in_s',
-      ),
+      secondsBetween(clock, eb.ref('forecasts.floor_at')).as('floor_in_s'),
     ])
     .where('accounts.name', '=', account)
     .where('accounts.kind', '=', origin)

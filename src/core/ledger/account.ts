@@ -1,7 +1,7 @@
 // An account: its balance, its observations, its days and months.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
@@ -271,19 +271,7 @@ export async function readListBudgets(
   db: Database,
   runs: readonly number[],
 ): Promise<readonly ListBudget[]> {
-  const { rows } = await sql<ListBudget>`
-    select
-      lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
-      sum(runs.spent + runs.reserved)::float8 as gone
-    from (
-      select distinct list_id, date_trunc('month', run_date) as month
-      from runs
-      where id = any(${runs}::bigint[])
-    ) as months
-    join lists on lists.id = months.list_id and lists.budget is not null
-    join runs on runs.list_id = lists.id and date_trunc('month', runs.run_date) = months.month
-    group by lists.id, months.month
-    order by lists.name, months.month`.execute(db)
+  const { rows } = await db.executeQuery(statement<ListBudget>('list_budgets_of_runs', { runs }))
   return rows
 }
 
@@ -292,22 +280,7 @@ export async function readAllListBudgets(
   db: Database,
   day: string,
 ): Promise<readonly ListBudget[]> {
-  const { rows } = await sql<ListBudget>`
-    select
-      lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
-      coalesce(sum(runs.spent + runs.reserved), 0)::float8 as gone
-    from lists
-    join lateral (
-      select date_trunc('month', ${day}::date) as month
-      union
-      select date_trunc('month', open.run_date)
-      from runs as open
-      where open.list_id = lists.id and open.state in ('planning', 'open')
-    ) as months on true
-    left join runs on runs.list_id = lists.id and date_trunc('month', runs.run_date) = months.month
-    where lists.budget is not null
-    group by lists.id, months.month
-    order by lists.name, months.month`.execute(db)
+  const { rows } = await db.executeQuery(statement<ListBudget>('list_budgets', { day }))
   return rows
 }
 

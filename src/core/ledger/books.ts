@@ -146,43 +146,23 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
  * before. All statements are sent together, so no lock is held while waiting for this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
-  void trip.run(sql`select from accounts where id = ${account} for no key update`)
+  void trip.run(statement('lock_account', { account }))
   takeRuns(trip, runs)
 }
 
 /** Locks the accounts that may be buying the same query: the first one buys it, and the others reuse its answer. */
 function takeAccounts(trip: Trip, account: number): void {
-  void trip.run(sql`
-    select
-    from accounts as a
-    where a.id = ${account}
-      or (
-        a.kind = (select kind from accounts where id = ${account})
-        and exists (
-          select
-          from workers w
-          where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-        )
-      )
-    order by a.id
-    for no key update of a`)
+  void trip.run(statement('lock_accounts', { account }))
 }
 
 function takeRuns(trip: Trip, runs: readonly number[]): void {
   // Two accounts may work on one run, so a shared lock protects its budget and tasks.
-  const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
-  void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
+  void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
 }
 
 /** Locks the lists of these runs that have a budget, because other runs may be drawing on it. */
 function takeLists(trip: Trip, runs: readonly number[]): void {
-  void trip.run(sql`
-    select
-    from lists
-    where budget is not null
-      and id = any(array(select list_id from runs where runs.id = any(${runs}::bigint[])))
-    order by id
-    for no key update`)
+  void trip.run(statement('lock_lists', { runs }))
 }
 
 /** Finds or inserts the account's row and returns its id. */
@@ -190,10 +170,11 @@ export async function openAccount(
   db: Database,
   { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
 ): Promise<number> {
-  await sql`
-    insert into accounts (name, kind)
-    values (${name}, ${kind})
-    on conflict (name, kind) do nothing`.execute(db)
+  await db
+    .insertInto('accounts')
+    .values({ name, kind })
+    .onConflict((conflict) => conflict.columns(['name', 'kind']).doNothing())
+    .execute()
   const { id } = await db
     .selectFrom('accounts')
     .select('id')

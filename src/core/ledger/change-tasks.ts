@@ -2,7 +2,7 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
+import { type ExpressionBuilder } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
@@ -76,14 +76,16 @@ async function dropTasks(db: Database, run: number): Promise<number> {
         'id',
         '=',
         eb.fn.any(
-          sql<number[]>`array${eb
-            .selectFrom('tasks')
-            .select('id')
-            .where('run_id', '=', run)
-            .where('state', '=', 'open')
-            .orderBy('id')
-            .limit(portion)
-            .forNoKeyUpdate()}`,
+          eb.fn<number[]>('array', [
+            eb
+              .selectFrom('tasks')
+              .select('id')
+              .where('run_id', '=', run)
+              .where('state', '=', 'open')
+              .orderBy('id')
+              .limit(portion)
+              .forNoKeyUpdate(),
+          ]),
         ),
       ),
     )

@@ -1,9 +1,9 @@
 // Workers and their leases: acquires and renews leases, and frees the calls of crashed workers.
 
 import { hostname } from 'node:os'
-import { clock, clockIn } from '../../base/database/clock.ts'
+import { clock, clockIn, secondsOf } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type NotNull, sql } from '../../base/database/kysely.ts'
+import { type NotNull } from '../../base/database/kysely.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
@@ -98,10 +98,11 @@ async function findAbandoned(
 /** Difference between the clock of this process and that of the database, in milliseconds. */
 async function clockSkew(db: Database): Promise<number> {
   const before = Date.now()
-  const { rows } = await sql<{ now: number }>`
-    select extract(epoch from clock_timestamp())::float8 * 1000 as now`.execute(db)
+  const { seconds } = await db
+    .selectNoFrom(secondsOf(clock).as('seconds'))
+    .executeTakeFirstOrThrow()
   const after = Date.now()
-  const now = rows[0]?.now ?? after
+  const now = seconds * 1000
   if (now < before) return now - before
   return now > after ? now - after : 0
 }
@@ -117,7 +118,7 @@ async function findMarked(
     .select(['id', 'mark'])
     .where('worker', '=', worker)
     .where('outcome', 'is', null)
-    .where(({ eb, fn }) => eb('mark', '=', fn.any(sql<string[]>`${marks}::uuid[]`)))
+    .where(({ eb, fn, val }) => eb('mark', '=', fn.any(val(marks))))
     .$narrowType<{ mark: NotNull }>()
     .execute()
 }
@@ -133,8 +134,8 @@ async function countUnmarked(
     .select(({ fn }) => fn.countAll<number>().as('calls'))
     .where('worker', '=', worker)
     .where('outcome', 'is', null)
-    .where((eb) =>
-      eb.or([eb('mark', 'is', null), eb('mark', '<>', sql<string>`all(${marks}::uuid[])`)]),
+    .where(({ eb, fn, not, or, val }) =>
+      or([eb('mark', 'is', null), not(eb('mark', '=', fn.any(val(marks))))]),
     )
     .executeTakeFirstOrThrow()
   return calls

@@ -3,6 +3,7 @@
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
@@ -166,28 +167,6 @@ export async function readFunds(
 }
 
 async function readCosts(db: Database, account: number): Promise<readonly ClassCost[]> {
-  const { rows } = await sql<ClassCost>`
-    select
-      account_costs.class,
-      account_costs.dearest,
-      recent.average::double precision as average
-    from account_costs
-    left join (
-      select class, avg(credits_used) as average
-      from (
-        select class, credits_used
-        from calls
-        where account_id = ${account}
-          and outcome = 'settled'
-          and http_status = 200
-          and credits_used is not null
-        order by id desc
-        limit ${newest}
-      ) as newest_calls
-      group by class
-    ) as recent using (class)
-    where account_id = ${account}
-      and account_costs.seen > 0
-      and account_costs.dearest is not null`.execute(db)
+  const { rows } = await db.executeQuery(statement<ClassCost>('class_costs', { account, newest }))
   return rows
 }

@@ -2,7 +2,7 @@
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
-import { type CompiledQuery, sql } from '../../base/database/kysely.ts'
+import { type CompiledQuery } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
@@ -360,17 +360,7 @@ export async function readCalls(
   account: number,
   calls: readonly number[],
 ): Promise<readonly OpenCall[]> {
-  const { rows } = await sql<OpenCall>`
-    select
-      c.id, c.mark, c.outcome, c.washed_at is not null as washed, c.start_seq,
-      extract(epoch from c.sent_at)::float8 * 1000 as sent_at_ms, c.start_total, c.credits_reserved,
-      least(a.obs_remaining, a.told_least) as least_told, c.class, c.query_id, c.task_id, t.xmin::text as version, t.run_id, t.state, t.attempts, t.ambiguous,
-      t.deaths
-    from calls c
-    join accounts a on a.id = c.account_id
-    join tasks t on t.id = c.task_id
-    where c.id = any(${calls}::bigint[])
-      and c.account_id = ${account}`.execute(db)
+  const { rows } = await db.executeQuery(statement<OpenCall>('read_calls', { calls, account }))
   return rows
 }
 

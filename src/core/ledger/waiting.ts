@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /**
@@ -141,12 +141,13 @@ export async function saveReplay(
   account: number,
   replayMs: number | null,
 ): Promise<void> {
-  await sql`
-    update accounts
-    set replay_ms = ${replayMs}
-    where id = ${account} and replay_ms is distinct from ${replayMs}::bigint and wrong_answers = 0`.execute(
-    db,
-  )
+  await db
+    .updateTable('accounts')
+    .set({ replay_ms: replayMs })
+    .where('id', '=', account)
+    .where('replay_ms', 'is distinct from', replayMs)
+    .where('wrong_answers', '=', 0)
+    .execute()
 }
 
 /** A task as the admission check needs it. */
@@ -286,18 +287,8 @@ export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count
-    from (
-      select 1
-      from slices s
-      join runs r on r.id = s.run_id and r.state = 'open'
-      join tasks t on t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
-      where s.done_at is null
-        and s.priority < ${priority}
-        and not t.id = any(${except}::bigint[])
-        and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
-      limit ${limit}
-    ) urgent`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ count: number }>('count_more_urgent', { priority, except, limit }),
+  )
   return rows[0]?.count ?? 0
 }

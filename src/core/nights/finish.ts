@@ -2,8 +2,9 @@
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type RawBuilder, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { expressionBuilder, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
@@ -12,8 +13,9 @@ import { pause } from '../../base/waiting.ts'
 const abandonedMs = 15 * 60_000
 
 /** Settings that the sums depend on, as text; null: they cannot be stored. */
-const basis = sql<string>`analysis.basis()`
-const keywordBasis = sql<string>`analysis.keyword_basis()`
+const { fn } = expressionBuilder<DB>()
+const basis = fn<string>('analysis.basis')
+const keywordBasis = fn<string>('analysis.keyword_basis')
 
 interface FinishOptions {
   readonly since?: string | undefined
@@ -113,15 +115,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
         if (found === undefined) return false
         await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
         await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
-        await sql`
-          insert into finished_keywords
-            (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals)
-          select
-            ${finish}::bigint, query_id, run_date, search_id, depth, weight, labels, features, domain, position,
-            page_id, rivals
-          from analysis.keywords_on(${day}::date)
-          -- Read again in this order: two days are compared by merging them.
-          order by query_id`.execute(trx)
+        await trx.executeQuery(statement('finish_keywords', { finish, day }))
         await trx
           .insertInto('finished_keyword_days')
           .values({ finish_id: finish, basis: keywordBasis })
@@ -219,7 +213,8 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        for (const statement of sumsOf(finish, day)) await statement.execute(trx)
+        for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
+        await trx.executeQuery(statement('see_pages', { day }))
         const made = await trx
           .updateTable('finished_days')
           .set({ made_at: clock })
@@ -236,40 +231,8 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
   }
 }
 
-function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
-  return [
-    sql`
-      insert into finished_labels (finish_id, set_id, labels, queries, weight, planned, planned_weight)
-      select ${finish}::bigint, set_id, labels, queries, weight, planned, planned_weight
-      from analysis.labels_on(${day}::date)`,
-    sql`
-      insert into finished_queries (finish_id, query_id, set_id)
-      select ${finish}::bigint, query_id, analysis.set_id(slices)
-      from analysis.query_days
-      where run_date = ${day}::date`,
-    sql`
-      insert into finished_shares
-        (finish_id, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks)
-      select ${finish}::bigint, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks
-      from analysis.shares_on(${day}::date)`,
-    sql`
-      insert into finished_steps
-        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth, previous_depth,
-        previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went)
-      select
-        ${finish}::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went
-      from analysis.compared_on(${day}::date)`,
-    sql`
-      insert into seen_pages (page_id, query_id)
-      select distinct organic_results.page_id, observations.query_id
-      from analysis.observations
-      join organic_results on organic_results.search_id = observations.search_id
-      where observations.run_date = ${day}::date
-        and organic_results.page_id is not null
-      on conflict do nothing`,
-  ]
-}
+/** Statements that store the sums of a day. */
+const sumsOfDay = ['finish_labels', 'finish_queries', 'finish_shares', 'finish_steps']
 
 class Changed extends Error {}
 
@@ -333,13 +296,9 @@ export interface DaysLeft {
 
 /** Counts days since a date whose sums are missing. */
 export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
-  const { rows } = await sql<{ begun: number; missing: number }>`
-    select
-      count(*) filter (where finished_days.id is not null) as begun,
-      count(*) filter (where finished_days.id is null) as missing
-    from analysis.unfinished_days
-    left join finished_days using (run_date)
-    where run_date >= ${since ?? '-infinity'}::date`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ begun: number; missing: number }>('days_left', { since: since ?? '-infinity' }),
+  )
   const { begun, missing } = only(rows)
   const open = (await readDaysToFinish(db, since)).length
   return { open, begun, waiting: missing - open }

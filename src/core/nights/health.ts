@@ -3,7 +3,7 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Expression, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import type { ResultFigures, RunAnswer } from './evidence.ts'
 
 export interface NightFigures extends Partial<ResultFigures> {
@@ -96,39 +96,13 @@ function endedRuns(db: Database) {
 
 /** Figures of a run, without queries that rested or reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
-  const { rows } = await sql<JudgedNight>`
-    select
-      runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
-      paused.minutes as paused_minutes
-    from runs
-    cross join lateral (
-      select
-        count(*) as asked,
-        count(*) filter (where searches.parse_error is null and searches.id is not null) as answered,
-        count(*) filter (where searches.parse_error is null and searches.result_count = 0) as empty,
-        count(*) filter (where searches.parse_error is not null) as unreadable,
-        count(*) filter (where starts_with(searches.parse_error, ${paidRefusal})) as paid_refusal,
-        count(*) filter (where starts_with(searches.parse_error, ${otherQuery})) as other_query,
-        avg(searches.depth) filter (where searches.parse_error is null and searches.result_count > 0)::float8 as depth
-      from tasks
-      left join searches on searches.id = tasks.search_id
-      where tasks.run_id = runs.id
-        and tasks.state not in ('reused', 'not_asked')
-    ) as counted
-    cross join lateral (
-      select
-        avg(calls.credits_used) filter (where searches.id is not null)::float8 as price,
-        count(distinct calls.worker) as workers
-      from tasks
-      join calls on calls.task_id = tasks.id and calls.outcome in ('settled', 'unknown')
-      left join searches on searches.call_id = calls.id
-      where tasks.run_id = runs.id
-        and tasks.state not in ('reused', 'not_asked')
-    ) as paid
-    cross join lateral (
-      ${pausedMinutes}
-    ) as paused
-    where runs.id = ${run}`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<JudgedNight>('read_night', {
+      paid_refusal: paidRefusal,
+      other_query: otherQuery,
+      run,
+    }),
+  )
   return only(rows)
 }
 
@@ -232,91 +206,10 @@ async function readChunk(
   db: Database,
   { run, date, after, most }: { run: number; date: string; after: string; most: number },
 ): Promise<readonly AnswerRow[]> {
-  const { rows } = await sql<AnswerRow>`
-    select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
-    from (
-      select tasks.query_id, tasks.search_id
-      from tasks
-      where tasks.run_id = ${run}
-        and tasks.state = 'answered'
-        and tasks.query_id > ${after}::uuid
-      order by tasks.query_id
-      limit ${chunkSize}
-    ) as asked
-    join queries on queries.id = asked.query_id
-    left join searches
-      on searches.id = asked.search_id
-      and searches.parse_error is null
-      and not searches.archived
-    left join lateral (
-      select
-        string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal) as pages,
-        case when queries.gl <> '' then
-          count(*) filter (where marks.country <> case lower(queries.gl) when 'gb' then 'uk' else lower(queries.gl) end)
-            / nullif(count(*), 0)::float8
-        end as foreign_share
-      from (${firstTen(sql`searches.id`)}) as marks
-    ) as now on true
-    cross join lateral (
-      select
-        coalesce(
-          string_agg(
-            int4send(older.run_date - date '1970-01-01') || int2send(older.trusted::integer::int2)
-              || int2send((length(older.pages) / 4)::int2) || older.pages,
-            ''::bytea
-            order by older.fetched_at desc, older.id desc
-          ),
-          ''
-        ) as earlier
-      from (${olderAnswers({ date, most })}) as older
-      where older.pages is not null
-    ) as before
-    order by asked.query_id`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<AnswerRow>('read_night_answers', { run, date, after, most, chunk_size: chunkSize }),
+  )
   return rows
-}
-
-/** Answers to a query from earlier days, newest first, with the page numbers of their top ten. */
-function olderAnswers({ date, most }: { readonly date: string; readonly most: number }) {
-  return sql`
-    select
-      past.*,
-      (
-        select string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal)
-        from (${firstTen(sql`past.id`)}) as marks
-      ) as pages
-    from (
-      select
-        older.id, older.fetched_at, runs.run_date,
-        not runs.suspect and not exists (select from quarantine where quarantine.search_id = older.id) as trusted
-      from searches as older
-      join tasks on tasks.id = older.task_id
-      join runs on runs.id = tasks.run_id
-      join night_health as health on health.run_id = runs.id
-      where older.query_id = asked.query_id
-        and older.origin = searches.origin
-        and older.api = searches.api
-        and older.fetched_at < searches.fetched_at
-        and older.parse_error is null
-        and older.result_count > 0
-        and not older.archived
-        and runs.run_date < ${date}::date
-        and health.judged_at >= runs.finished_at
-      order by older.fetched_at desc, older.id desc
-      limit ${most}
-    ) as past`
-}
-
-/** Top ten of an answer: a number for each page, and the country of its domain if it has one. */
-function firstTen(search: Expression<unknown>) {
-  return sql`
-    select
-      held.position, held.ordinal, decode(substr(md5(pages.url_key), 1, 8), 'hex') as page,
-      substring(domains.host from '[.](?!ai|cc|co|eu|fm|gg|im|io|la|ly|me|sh|so|tk|to|tv|ws)([a-z]{2})$') as country
-    from organic_results as held
-    join pages on pages.id = held.page_id
-    left join domains on domains.id = held.domain_id
-    where held.search_id = ${search}
-      and held.position between 1 and 10`
 }
 
 function answerOf({ search_id: id, q, pages, foreign, earlier }: AnswerRow): RunAnswer {
@@ -334,50 +227,3 @@ function answerOf({ search_id: id, q, pages, foreign, earlier }: AnswerRow): Run
 function marksOf(packed: Buffer): readonly number[] {
   return Array.from({ length: packed.length / 4 }, (_, nth) => packed.readInt32BE(nth * 4))
 }
-
-// Time in which a run was paused; it does not count toward the duration that is judged.
-
-/**
- * Minutes in which nothing of a run of `runs` could be bought. An account is available from its first to its last call
- * of the run, except during stops. A stop counts only while none of the run's accounts was available: one of two
- * accounts may continue while the other is stopped, or take over hours later. The time between the last call and a
- * reopening also counts.
- */
-const pausedMinutes = sql`
-  with used as (
-    select
-      calls.account_id,
-      tstzrange(min(calls.sent_at), max(greatest(calls.sent_at, calls.finished_at)), '[]') as span,
-      max(greatest(calls.sent_at, calls.finished_at)) filter (where calls.sent_at < runs.opened_at) as last_before
-    from tasks
-    join calls on calls.task_id = tasks.id
-    where tasks.run_id = runs.id
-    group by calls.account_id
-  ),
-  accounts as (
-    select used.*, coalesce(stopped.times, '{}') as stopped
-    from used
-    left join lateral (
-      -- A stop with an end of its own holds nobody back after that, also where nobody came to lift it.
-      select range_agg(tstzrange(stops.since, greatest(stops.since, coalesce(least(stops.cleared_at, stops.until), 'infinity')))) as times
-      from stops
-      where stops.account_id = used.account_id
-        and stops.since < runs.finished_at
-    ) as stopped on true
-  ),
-  pauses as (
-    select
-      range_agg(stopped) - range_agg(tstzmultirange(span) - stopped)
-        + tstzmultirange(
-          tstzrange(
-            coalesce(max(last_before), runs.created_at),
-            greatest(coalesce(max(last_before), runs.created_at), runs.opened_at)
-          )
-        ) as times
-    from accounts
-  )
-  select coalesce(sum(extract(epoch from upper(pause) - lower(pause))), 0)::float8 / 60 as minutes
-  from pauses
-  cross join lateral unnest(
-    pauses.times * tstzmultirange(tstzrange(runs.created_at, greatest(runs.created_at, runs.finished_at)))
-  ) as pause`

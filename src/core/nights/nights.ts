@@ -1,8 +1,9 @@
 // Reads and records nights, finds overdue ones, and lists them for the calendar.
 
-import { clock } from '../../base/database/clock.ts'
+import { clock, secondsBetween } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { type Cron, nextAfter, readCron } from '../../base/time/cron.ts'
 
@@ -14,8 +15,8 @@ interface DueTime {
 
 /** Authoritative clock: that of the database, the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
-  return rows[0]?.now ?? new Date()
+  const { now } = await db.selectNoFrom(clock.as('now')).executeTakeFirstOrThrow()
+  return now
 }
 
 /** Records that all times up to `known` have been decided. */
@@ -334,15 +335,12 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
 
 /** Milliseconds since any scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
 export async function lastLook(db: Database): Promise<number | null> {
-  const { ago } = await db
+  const { seconds } = await db
     .selectFrom('schedules')
-    .select(({ fn }) =>
-      sql<number | null>`
-        extract(epoch from clock_timestamp() - ${fn.max('seen_at')})::float8 * 1000`.as('ago'),
-    )
+    .select(({ fn }) => secondsBetween(fn.max<Date | null>('seen_at'), clock).as('seconds'))
     .where('seen_at', '<=', clock)
     .executeTakeFirstOrThrow()
-  return ago
+  return seconds === null ? null : seconds * 1000
 }
 
 // Twice the grace period for a night: a running scheduler would have decided long before.
@@ -514,30 +512,8 @@ export async function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },
 ): Promise<readonly CalendarEntry[]> {
-  const { rows } = await sql<CalendarEntry>`
-    select
-      l.name as list, r.run_date, r.id as run, r.kind, r.state, n.schedule, n.outcome, n.note, r.suspect,
-      coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent
-    from runs r
-    join lists l on l.id = r.list_id
-    left join night_health h on h.run_id = r.id
-    left join lateral (
-      select schedule, outcome, note
-      from nights
-      where run_id = r.id
-      order by due_at desc
-      limit 1
-    ) n on true
-    where r.run_date between ${since}::date and ${until}::date
-    union all
-    select
-      coalesce(s.list, n.schedule), n.run_date, null, 'nightly', '', n.schedule, coalesce(n.outcome, 'waiting'), n.note,
-      false, '{}', null, null, 0
-    from nights n
-    left join schedules s on s.name = n.schedule
-    where n.run_id is null
-      and n.run_date between ${since}::date and ${until}::date
-    order by run_date desc, run desc nulls last, list
-    limit ${limit}`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<CalendarEntry>('read_calendar', { since, until, limit }),
+  )
   return rows
 }

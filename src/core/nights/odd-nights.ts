@@ -1,7 +1,10 @@
 // Suspect or unusual runs, for metrics and for people.
 
 import type { Database } from '../../base/database/database.ts'
+import { clockBefore, secondsOf } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
+
+const dayMs = 24 * 60 * 60_000
 
 /** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
 export async function countSuspects(
@@ -18,7 +21,7 @@ export async function countSuspects(
       )[1]`.as('last'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])
-    .where('runs.finished_at', '>', sql<Date>`clock_timestamp() - interval '7 days'`)
+    .where('runs.finished_at', '>', clockBefore(7 * dayMs))
     .groupBy('lists.name')
     .orderBy('lists.name')
     .execute()
@@ -102,13 +105,17 @@ export async function readGoodNights(db: Database): Promise<readonly GoodNight[]
     )
     .select((eb) => [
       'schedules.name as schedule',
-      sql<number | null>`extract(epoch from ${eb.ref('good.due_at')})::float8`.as('seconds'),
+      secondsOf(eb.ref('good.due_at')).as('seconds'),
       eb
         .selectFrom('nights')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .whereRef('nights.schedule', '=', 'schedules.name')
         .where('nights.outcome', 'is not', null)
-        .where('nights.due_at', '>', eb.fn.coalesce('good.due_at', sql<Date>`'-infinity'`))
+        .where(
+          'nights.due_at',
+          '>',
+          eb.fn.coalesce('good.due_at', eb.cast<Date>(eb.val('-infinity'), 'timestamptz')),
+        )
         .$asScalar()
         .$notNull()
         .as('nights_since'),

@@ -2,7 +2,7 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
 
@@ -134,38 +134,16 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
-  const { rows } = await sql<{ quarantined: number }>`
-    with held as (
-      select distinct on (search_id) search_id, reason, score
-      from (
-        select *
-        from unnest(
-          ${kept}::bigint[], ${held.map(({ reason }) => reason)}::text[], ${held.map(({ score }) => score)}::float8[]
-        ) as one (search_id, reason, score)
-        union all
-        select searches.id, ${why}::text, null
-        from tasks
-        join searches on searches.task_id = tasks.id
-        where ${why}::text is not null
-          and tasks.run_id = ${run}
-          and searches.id <> all (${released}::bigint[])
-      ) as found
-      order by search_id, score nulls last
-    ),
-    released as (
-      delete from quarantine
-      where run_id = ${run}
-        and search_id not in (select search_id from held)
-    ),
-    put as (
-      insert into quarantine (search_id, run_id, reason, score)
-      select search_id, ${run}, reason, score
-      from held
-      on conflict (search_id) do update set reason = excluded.reason, score = excluded.score
-      where quarantine.reason <> excluded.reason
-    )
-    select count(*) as quarantined
-    from held`.execute(trx)
+  const { rows } = await trx.executeQuery(
+    statement<{ quarantined: number }>('fill_quarantine', {
+      kept,
+      reasons: held.map(({ reason }) => reason),
+      scores: held.map(({ score }) => score),
+      why,
+      run,
+      released,
+    }),
+  )
   return rows[0]?.quarantined ?? 0
 }
 

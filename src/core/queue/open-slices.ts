@@ -2,6 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 
 /** A slice with an open task, and when its first task is due. */
 interface OpenSlice {
@@ -36,30 +37,9 @@ export async function openTasks(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
 ): Promise<{ priority: number; tasks: readonly OpenTask[] } | null> {
-  const { rows } = await sql<{ priority: number; tasks: OpenTask[] }>`
-    select s.priority,
-      (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'id', t.id,
-          'query_id', t.query_id,
-          'q', q.q,
-          'location', q.location,
-          'hl', q.hl,
-          'gl', q.gl,
-          'num', q.num,
-          'device', q.device,
-          'deaths', t.deaths,
-          'refused', exists (select from calls c where c.task_id = t.id and c.http_status in (401, 403)),
-          'wait_ms', greatest(0, extract(epoch from t.not_before - clock_timestamp())::float8 * 1000)
-        ) order by t.id), '[]')
-        from tasks t
-        join queries q on q.id = t.query_id
-        where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
-      ) as tasks
-    from slices s
-    join runs r on r.id = s.run_id
-    where s.run_id = ${run} and s.slice = ${slice} and s.round = ${round}
-      and s.done_at is null and r.state = 'open'`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ priority: number; tasks: OpenTask[] }>('open_tasks', { run, slice, round }),
+  )
   return rows[0] ?? null
 }
 
@@ -77,29 +57,13 @@ export async function endRound(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
 ): Promise<OpenSlice | null> {
-  const { rows } = await sql<OpenSlice & { open: boolean; near: boolean }>`
-    with rest as (
-      select count(*) as open, min(coalesce(not_before, clock_timestamp())) as due
-      from tasks
-      where run_id = ${run} and slice = ${slice} and state = 'open'
-    ),
-    others as (
-      select count(*) as open
-      from (select from slices where run_id = ${run} and done_at is null limit ${nearTheEnd}) counted
-    ),
-    hasty as materialized (
-      select set_config('synchronous_commit', 'off', true)
-    )
-    update slices
-    set
-      round = case when rest.open > 0 then round + 1 else round end,
-      done_at = case when rest.open > 0 then null else clock_timestamp() end
-    from rest, others, hasty
-    where run_id = ${run} and slice = ${slice} and round = ${round}
-    returning
-      run_id as run, slice, round, priority, turn, rest.open > 0 as open, others.open < ${nearTheEnd} as near,
-      greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as delay_ms`.execute(
-    db,
+  const { rows } = await db.executeQuery(
+    statement<OpenSlice & { open: boolean; near: boolean }>('end_round', {
+      run,
+      slice,
+      near_the_end: nearTheEnd,
+      round,
+    }),
   )
   const row = rows[0]
   if (row === undefined) return null

@@ -4,7 +4,6 @@ import { type Answer, flawOf, otherQuery, type StoredAnswer } from '../../base/a
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
-import { sql } from '../../base/database/kysely.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { codeOf, type Exit, exits, reasonOf } from '../../base/errors.ts'
 import {
@@ -132,17 +131,20 @@ export async function reparse(
 
 /** Counts answers to a different query for their account, as settlement does. */
 async function countWrongAnswers(db: Books['db']): Promise<void> {
-  await sql`
-    update accounts as a
-    set wrong_answers = greatest(a.wrong_answers, marked.answers)
-    from (
-      select c.account_id, count(*)::integer as answers
-      from searches s
-      join calls c on c.id = s.call_id
-      where starts_with(s.parse_error, ${otherQuery})
-      group by c.account_id
-    ) as marked
-    where a.id = marked.account_id`.execute(db)
+  const marked = db
+    .selectFrom('searches as s')
+    .innerJoin('calls as c', 'c.id', 's.call_id')
+    .where(({ fn, val }) => fn<boolean>('starts_with', ['s.parse_error', val(otherQuery)]))
+    .groupBy('c.account_id')
+    .select(({ fn }) => ['c.account_id', fn.countAll<number>().as('answers')])
+  await db
+    .updateTable('accounts as a')
+    .from(marked.as('marked'))
+    .set(({ fn }) => ({
+      wrong_answers: fn<number>('greatest', ['a.wrong_answers', 'marked.answers']),
+    }))
+    .whereRef('a.id', '=', 'marked.account_id')
+    .execute()
 }
 
 const strangeApi =

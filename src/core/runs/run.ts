@@ -3,6 +3,7 @@
 import { firstNames } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
@@ -161,21 +162,7 @@ export async function readRunMoves(
   db: Database,
   { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>,
 ): Promise<readonly RunMove[]> {
-  const { rows } = await sql<RunMove>`
-    with ours as materialized (
-      select distinct domain
-      from analysis.ours_on(${date}::date)
-    )
-    select
-      m.query_id, m.q, m.domain, m.previous_position as previous, m.previous_run_date as previous_date,
-      m.position, m.change,
-      coalesce(m.url_key, m.previous_url_key) as page
-    from analysis.movers_on(${date}::date) m
-    where m.change <> 'same'
-      and m.query_id in (select query_id from tasks where run_id = ${run})
-      and (m.domain in (select domain from ours) or not exists (select from ours))
-    order by m.places desc, m.q, m.domain
-    limit 25`.execute(db)
+  const { rows } = await db.executeQuery(statement<RunMove>('run_moves', { date, run }))
   return rows
 }
 

@@ -158,7 +158,9 @@ export async function endedLastMinute(db: Database): Promise<number> {
     .selectFrom('calls')
     .select(({ fn }) => fn.countAll<number>().as('ended'))
     .where('id', '>', (eb) =>
-      eb.selectFrom('calls').select(sql<number>`coalesce(max(id), 0) - 100000`.as('newest')),
+      eb
+        .selectFrom('calls')
+        .select(({ fn, lit }) => eb(fn.coalesce(fn.max('id'), lit(0)), '-', 100_000).as('newest')),
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')

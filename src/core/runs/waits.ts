@@ -1,7 +1,7 @@
 // Finds out why open work does not progress: no live worker, a dead worker's lease, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
-import { clock, utcText } from '../../base/database/clock.ts'
+import { clock, secondsBetween, secondsOf, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
@@ -69,11 +69,11 @@ export async function readWaits(db: Database, own: number): Promise<readonly Wai
       'queries.q as query',
       'tasks.error_code as error',
       utcText(eb.ref('tasks.not_before')).as('until'),
-      sql<number>`extract(epoch from tasks.not_before - ${clock})::float8 * 1000`.as('ms'),
+      eb(secondsBetween(clock, eb.ref('tasks.not_before')), '*', 1000).as('ms'),
     ])
     .where('tasks.state', '=', 'open')
     .where('tasks.not_before', '>', clock)
-    .$narrowType<{ until: string }>()
+    .$narrowType<{ until: string; ms: number }>()
     .orderBy('tasks.not_before')
     .limit(1)
     .execute()
@@ -102,23 +102,9 @@ export async function countLiveWorkers(db: Database): Promise<number> {
  * starts when the last worker ends or when a run is created or reopened, whichever is later.
  */
 export async function readUnattended(db: Database, forMs: number): Promise<Unattended | null> {
-  const { rows } = await sql<{ since: Date }>`
-    with began as (
-      select greatest(
-        (select max(coalesce(stopped_at, lease_until)) from workers),
-        (select min(greatest(created_at, opened_at)) from runs where state = 'open')
-      ) as since
-      where exists (select from runs where state = 'open')
-        and not exists (
-          select from workers where stopped_at is null and lease_until > clock_timestamp()
-        )
-    )
-    select since
-    from began
-    where since < clock_timestamp() - ${forMs} * interval '1 millisecond'
-      and not exists (
-        select from notices where kind = 'work_unattended' and noted_at > since
-      )`.execute(db)
+  const { rows } = await db.executeQuery(
+    statement<{ since: Date }>('unattended_since', { for_ms: forMs }),
+  )
   const [found] = rows
   if (found === undefined) return null
   const tasks = await countOpenTasks(db)
@@ -155,8 +141,7 @@ export async function readLiveWorkers(db: Database): Promise<readonly LiveWorker
       'workers.floor',
       'workers.started_at',
       fn.count<number>('calls.id').as('in_flight'),
-      sql<number | null>`
-        round(extract(epoch from clock_timestamp() - ${fn.min('calls.sent_at')}))::float8`.as(
+      fn<number | null>('round', [secondsBetween(fn.min<Date | null>('calls.sent_at'), clock)]).as(
         'oldest_s',
       ),
     ])
@@ -263,14 +248,18 @@ export async function readAccountGauges(
       'a.in_flight',
       'a.used_total as used',
       floorInForce.as('floor'),
-      sql<string[]>`array(${eb
-        .selectFrom('stops')
-        .select('stops.reason')
-        .whereRef('stops.account_id', '=', 'a.id')
-        .where('stops.cleared_at', 'is', null)
-        .where((stop) =>
-          stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
-        )})`.as('stops'),
+      eb
+        .fn<string[]>('array', [
+          eb
+            .selectFrom('stops')
+            .select('stops.reason')
+            .whereRef('stops.account_id', '=', 'a.id')
+            .where('stops.cleared_at', 'is', null)
+            .where((stop) =>
+              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+            ),
+        ])
+        .as('stops'),
     ])
     .where('a.name', '=', name)
     .where('a.kind', '=', kind)
@@ -297,7 +286,7 @@ export async function readSuccesses(
     )
     .select((eb) => [
       'lists.name as list',
-      sql<number>`extract(epoch from ${eb.ref('newest.finished_at')})::float8`.as('seconds'),
+      secondsOf(eb.ref('newest.finished_at')).$notNull().as('seconds'),
     ])
     .orderBy('lists.name')
     .execute()

@@ -5,6 +5,7 @@ import {
   type AliasedExpression,
   type Expression,
   type ExpressionBuilder,
+  expressionBuilder,
   sql,
   type SqlBool,
 } from '../../base/database/kysely.ts'
@@ -54,10 +55,8 @@ async function lastRunDay(
   const { day } = await db
     .selectFrom('runs')
     .select(({ fn }) => fn.max('run_date').as('day'))
-    .where(
-      'run_date',
-      '<=',
-      sql<string>`coalesce(${upTo}::date, analysis.newest_day(), 'infinity')`,
+    .where('run_date', '<=', ({ cast, fn, val }) =>
+      fn.coalesce(cast<string>(val(upTo), 'date'), fn('analysis.newest_day'), val('infinity')),
     )
     .executeTakeFirstOrThrow()
   if (day === null) return null
@@ -133,8 +132,16 @@ async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
     .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
     .select(['days.run_date as day', 'days.id as finish', 'kept.id as stored'])
     .where('days.made_at', 'is not', null)
-    .where('days.basis', '=', sql<string>`(select analysis.basis())`)
-    .where('kept.basis', '=', sql<string>`(select analysis.keyword_basis())`)
+    .where(
+      'days.basis',
+      '=',
+      db.selectNoFrom(({ fn }) => fn<string>('analysis.basis').as('basis')),
+    )
+    .where(
+      'kept.basis',
+      '=',
+      db.selectNoFrom(({ fn }) => fn<string>('analysis.keyword_basis').as('basis')),
+    )
     .orderBy('day', 'desc')
     .execute()
 }
@@ -289,13 +296,18 @@ export interface Keyword extends KeywordRow {
   readonly weekBefore: number | null | undefined
 }
 
+function anyOf<T extends number | string>(values: readonly T[]) {
+  const { fn, val } = expressionBuilder<DB>()
+  return fn.any(val(values))
+}
+
 /** Reads texts, pages and history for the keywords of a view. */
 export async function readKeywordDetails(
   db: Database,
   rows: readonly KeywordRow[],
   history: readonly KeywordDay[],
 ): Promise<readonly Keyword[]> {
-  const ids = sql<string>`any (${rows.map(({ id }) => id)}::uuid[])`
+  const ids = anyOf(rows.map(({ id }) => id))
   const facts = await db
     .selectFrom('queries')
     .leftJoin('list_queries', 'list_queries.query_id', 'queries.id')
@@ -307,7 +319,7 @@ export async function readKeywordDetails(
   const pages = await db
     .selectFrom('pages')
     .select(['id', 'url_key'])
-    .where('id', '=', sql<string>`any (${rows.flatMap(({ page }) => page ?? [])}::uuid[])`)
+    .where('id', '=', anyOf(rows.flatMap(({ page }) => page ?? [])))
     .execute()
   const days = history.flatMap(({ finish }) => finish ?? [])
   const earlier = (count: number) => {
@@ -318,7 +330,7 @@ export async function readKeywordDetails(
   const ranks = await db
     .selectFrom('finished_keywords')
     .select(['finish_id', 'query_id', 'position'])
-    .where('finish_id', '=', sql<number>`any (${days}::bigint[])`)
+    .where('finish_id', '=', anyOf(days))
     .where('query_id', '=', ids)
     .where('search_id', 'is not', null)
     .execute()

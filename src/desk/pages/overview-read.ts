@@ -184,13 +184,13 @@ async function readShareChanges(
       ),
     )
     .where('tag', '=', '*')
-    .where('run_date', '=', sql<string>`any (${[now.day, before.day]}::date[])`)
-    .where('domain', '<>', sql<string>`all (${[...ours]}::text[])`)
+    .where(({ eb, fn, val }) => eb('run_date', '=', fn.any(val([now.day, before.day]))))
+    .where(({ eb, fn, not, val }) => not(eb('domain', '=', fn.any(val([...ours])))))
     .groupBy('domain')
   return db
     .selectFrom(sides.as('sides'))
     .selectAll()
-    .orderBy(sql`abs(share - previous)`, 'desc')
+    .orderBy(({ eb, fn }) => fn('abs', [eb('share', '-', eb.ref('previous'))]), 'desc')
     .orderBy('domain')
     .limit(4 * shownGains)
     .execute()

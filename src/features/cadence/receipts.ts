@@ -27,7 +27,9 @@ const recentNights = 28
 
 /** All adaptive lists, over the nights of the last four weeks. */
 export async function readCadenceReceipts(db: Database): Promise<readonly CadenceReceipt[]> {
-  const { rows } = await db.executeQuery(statement<CadenceReceipt>('read_resting_lists', { nights: recentNights }))
+  const { rows } = await db.executeQuery(
+    statement<CadenceReceipt>('read_resting_lists', { nights: recentNights }),
+  )
   return rows
 }
 

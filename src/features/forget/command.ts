@@ -7,8 +7,8 @@ import { wholeFlag, wordFlag } from '../../base/cli/flags.ts'
 import { count, firstNames, formatTable, typed } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type RawBuilder, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import type { Expression, ExpressionBuilder, SqlBool } from '../../base/database/kysely.ts'
+import type { ArchivedDays, DB } from '../../base/database/schema.ts'
 import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { canonicalText, devices, type Query } from '../../base/query.ts'
 import { openMill } from '../../core/mill.ts'
@@ -334,37 +334,40 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
 }
 
 /** Archived days that may contain the subject. */
-interface AwayDays {
-  readonly days: number
-  readonly since: string | null
-  readonly until: string | null
-}
+type AwayDays = Awaited<ReturnType<typeof awayDaysOf>>
 
 /** Finds archived days that may contain the subject; their files can't be edited in place. */
-async function awayDaysOf(db: Database, subject: Forgettable): Promise<AwayDays> {
-  const { rows } = await sql<AwayDays>`
-    select count(distinct a.run_date) as days, min(a.run_date) as since, max(a.run_date) as until
-    from archived_days a
-    where ${namedBy(subject)}`.execute(db)
-  return only(rows)
+async function awayDaysOf(db: Database, subject: Forgettable) {
+  return db
+    .selectFrom('archived_days as a')
+    .where((eb) => namedBy(eb, subject))
+    .select(({ fn }) => [
+      fn.count<number>('a.run_date').distinct().as('days'),
+      fn.min<string | null>('a.run_date').as('since'),
+      fn.max<string | null>('a.run_date').as('until'),
+    ])
+    .executeTakeFirstOrThrow()
 }
 
-function namedBy(subject: Forgettable): RawBuilder<boolean> {
+function namedBy(
+  { exists, fn, lit, or, selectFrom, val }: ExpressionBuilder<DB & { a: ArchivedDays }, 'a'>,
+  subject: Forgettable,
+): Expression<SqlBool> {
+  const runs = selectFrom('runs as r').whereRef('r.run_date', '=', 'a.run_date')
   switch (subject.kind) {
     case 'list':
-      return sql`exists (select from runs r where r.run_date = a.run_date and r.list_id = ${subject.list.id})`
-    case 'query':
+      return exists(runs.where('r.list_id', '=', subject.list.id))
+    case 'query': {
+      const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
+      const { ids, q } = subject
       // As a related search, it may occur on any day, once a single answer contains it.
-      return sql`
-        exists (
-          select
-          from tasks t
-          join runs r on r.id = t.run_id
-          where r.run_date = a.run_date and t.query_id = any(${subject.ids}::uuid[])
-        )
-        or exists (select from related_searches s where lower(s.q) = lower(${subject.q}::text))`
+      const related = selectFrom('related_searches as s').where((s) =>
+        s(s.fn('lower', ['s.q']), '=', fn('lower', [val(q)])),
+      )
+      return or([exists(tasks.where('t.query_id', '=', fn.any(val(ids)))), exists(related)])
+    }
     case 'domain':
-      return sql`true`
+      return lit(true)
     default:
       throw unhandled('subject', subject)
   }

@@ -1,7 +1,16 @@
 // Deletes all data about a list, text or host, in steps that can be resumed after an interruption.
 
 import type { Database } from '../../base/database/database.ts'
-import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import {
+  type Compilable,
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  type ReferenceExpression,
+  type SqlBool,
+  type Transaction,
+} from '../../base/database/kysely.ts'
+import { lockKey } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { unhandled } from '../../base/errors.ts'
 import {
@@ -13,24 +22,31 @@ import {
   type List,
   markAlone,
   markDays,
+  type QueryIds,
+  type MentionTable,
   mentionTables,
   type OnDeleted,
 } from './list.ts'
 import {
   addRows,
+  clearedIf,
   countNoted,
+  countRows,
   type DomainName,
   domainPattern,
   type DeletedRows,
   inBody,
   leads,
   members,
+  memberTables,
   naming,
   noteDomain,
   noteRelated,
   patiently,
+  readCounts,
+  mentions,
   tablesOfAnswers,
-  tally,
+  touched,
   wordPattern,
 } from './naming.ts'
 import { forgetTexts, forgetWords, type WantedTexts } from './texts.ts'
@@ -55,7 +71,7 @@ function wantedOf(subject: Forgettable): WantedTexts {
     }
     case 'query': {
       const queries = queriesOf(subject.ids)
-      // Free text does not tell which query with the same text it refers to.
+      // Free text does not onDeleted which query with the same text it refers to.
       const pattern = subject.all ? wordPattern([subject.q]) : null
       return { pattern, list: null, queries, domain: false }
     }
@@ -66,8 +82,11 @@ function wantedOf(subject: Forgettable): WantedTexts {
   }
 }
 
-function queriesOf(ids: readonly string[]) {
-  return sql<{ query_id: string }>`select query_id from unnest(${ids}::uuid[]) as q (query_id)`
+function queriesOf(ids: readonly string[]): QueryIds {
+  return expressionBuilder<DB>()
+    .selectFrom('queries')
+    .where((eb) => eb('id', '=', eb.fn.any(eb.val(ids))))
+    .select('id as query_id')
 }
 
 /** Counts the rows that would be deleted, by table; changes nothing. */
@@ -80,7 +99,7 @@ async function countFacts(db: Database, subject: Forgettable): Promise<DeletedRo
   if (subject.kind === 'list') {
     const { id } = subject.list
     return addRows(
-      await countMentions(db, sql`list_id = ${id}`),
+      await countMentions(db, (eb) => eb('list_id', '=', id)),
       await countQueries(db, aloneIn(id)),
     )
   }
@@ -91,8 +110,8 @@ async function countFacts(db: Database, subject: Forgettable): Promise<DeletedRo
   })
   if (subject.kind === 'domain') return noted
   const ids = queriesOf(subject.ids)
-  const mentions = await countMentions(db, sql`query_id in (${ids})`)
-  return addRows(addRows(noted, mentions), await countQueries(db, ids))
+  const sayings = await countMentions(db, (eb) => eb('query_id', 'in', ids))
+  return addRows(addRows(noted, sayings), await countQueries(db, ids))
 }
 
 /** Runs work in a transaction and rolls it back. */
@@ -132,10 +151,12 @@ async function forgetFacts(
     }
     case 'query': {
       const related = subject.all ? await forgetRelated(db, subject.q, onDeleted) : {}
-      await sql`
-        insert into forgetting_queries (query_id)
-        select unnest(${subject.ids}::uuid[])
-        on conflict do nothing`.execute(db)
+      await db
+        .insertInto('forgetting_queries')
+        .columns(['query_id'])
+        .expression(queriesOf(subject.ids))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
       return addRows(related, await forgetQueries(db, onDeleted))
     }
     case 'domain':
@@ -166,19 +187,18 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-const lockName = sql`hashtextextended('querymill forget', 0)`
-
 /** Runs work unless another process is forgetting; then returns null. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
+  const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
-    const { rows } = await sql<{
-      got: boolean
-    }>`select pg_try_advisory_lock(${lockName}) as got`.execute(held)
-    if (rows[0]?.got !== true) return null
+    const { got } = await held
+      .selectNoFrom(({ fn }) => fn<boolean>('pg_try_advisory_lock', [key]).as('got'))
+      .executeTakeFirstOrThrow()
+    if (!got) return null
     try {
       return await run()
     } finally {
-      await sql`select pg_advisory_unlock(${lockName})`.execute(held)
+      await held.selectNoFrom(({ fn }) => fn('pg_advisory_unlock', [key]).as('released')).execute()
     }
   })
 }
@@ -221,73 +241,88 @@ class Portion {
   }
 
   async empty(trx: Transaction<DB>, name: DomainName | null): Promise<DeletedRows> {
-    const touched = new Set<number>()
+    const changed = new Set<number>()
     const gone: Record<string, number> = {}
-    for (const [table, change] of this.#changes(name)) {
-      const { rows } = await change.execute(trx)
-      for (const { id } of rows) touched.add(id)
+    for (const [table, change] of this.#changes(trx, name)) {
+      const { rows } = await trx.executeQuery(change)
+      for (const { id } of rows) changed.add(id)
       gone[table] = rows.length
     }
-    return { ...gone, raw_answers: await this.#removeBodies(trx, name, [...touched]) }
+    return { ...gone, raw_answers: await this.#removeBodies(trx, name, [...changed]) }
   }
 
   *#changes(
+    trx: Transaction<DB>,
     name: DomainName | null,
-  ): Generator<readonly [table: string, change: RawBuilder<{ id: number }>]> {
-    for (const [table, where] of Object.entries(members)) {
+  ): Generator<readonly [table: string, change: Compilable<{ id: number }>]> {
+    for (const table of memberTables) {
       yield [
         table,
-        sql`
-          delete from ${sql.table(table)}
-          where ${this.#holds('search_id')} and ${where}
-          returning search_id as id`,
+        trx
+          .deleteFrom(table)
+          .where((eb) => this.#holds(eb.ref('search_id')))
+          .where(members[table])
+          .returning('search_id as id'),
       ]
     }
     if (name === null) return
     const pattern = domainPattern(name)
-    yield ['organic_results', this.#emptyResults(pattern)]
-    yield ['search_features', this.#emptyFeatures(pattern)]
+    yield ['organic_results', this.#emptyResults(trx, pattern)]
+    yield ['search_features', this.#emptyFeatures(trx, pattern)]
     yield [
       'searches',
-      sql`
-        update searches
-        set
-          extra = case when extra::text ~* ${pattern} then null else extra end,
-          as_given = case when as_given::text ~* ${pattern} then null else as_given end
-        where ${this.#holds('id')} and ${naming.searches(pattern)}
-        returning id`,
+      trx
+        .updateTable('searches')
+        .set((eb) => ({
+          extra: clearedIf(mentions(eb, ['extra'], pattern), eb.ref('extra')),
+          as_given: clearedIf(mentions(eb, ['as_given'], pattern), eb.ref('as_given')),
+        }))
+        .where((eb) => this.#holds(eb.ref('id')))
+        .where(naming.searches(pattern))
+        .returning('id'),
     ]
   }
 
-  #holds(column: string): RawBuilder<boolean> {
-    return sql<boolean>`${sql.ref(column)} > ${this.#after} and ${sql.ref(column)} <= ${this.#until}`
+  #holds(call: Expression<number>): Expression<SqlBool> {
+    const eb = expressionBuilder<DB>()
+    return eb.and([eb(call, '>', this.#after), eb(call, '<=', this.#until)])
   }
 
   /** For the domain's own results, all texts are cleared; for others, those that mention it. */
-  #emptyResults(pattern: string): RawBuilder<{ id: number }> {
+  #emptyResults(trx: Transaction<DB>, pattern: string) {
     const own = leads('organic_results')
-    const emptied = ['title', 'snippet', 'extra', 'as_given'].map((column) => {
-      const text = sql.ref(column)
-      return sql`${text} = case when ${own} or ${text}::text ~* ${pattern} then null else ${text} end`
-    })
-    return sql`
-      update organic_results
-      set ${sql.join(emptied)},
-        page_id = case when ${own} then null else page_id end,
-        domain_id = case when ${own} then null else domain_id end
-      where ${this.#holds('search_id')} and ${naming.organic_results(pattern)}
-      returning search_id as id`
+    return trx
+      .updateTable('organic_results')
+      .set((eb) => {
+        const told = (column: ReferenceExpression<DB, 'organic_results'>) =>
+          eb.or([own, mentions(eb, [column], pattern)])
+        return {
+          title: clearedIf(told('title'), eb.ref('title')),
+          snippet: clearedIf(told('snippet'), eb.ref('snippet')),
+          extra: clearedIf(told('extra'), eb.ref('extra')),
+          as_given: clearedIf(told('as_given'), eb.ref('as_given')),
+          page_id: clearedIf(own, eb.ref('page_id')),
+          domain_id: clearedIf(own, eb.ref('domain_id')),
+        }
+      })
+      .where((eb) => this.#holds(eb.ref('search_id')))
+      .where(naming.organic_results(pattern))
+      .returning('search_id as id')
   }
 
-  #emptyFeatures(pattern: string): RawBuilder<{ id: number }> {
+  #emptyFeatures(trx: Transaction<DB>, pattern: string) {
     const own = leads('search_features')
-    return sql`
-      update search_features
-      set text = null, extra = null,
-        page_id = case when ${own} then null else page_id end,
-        domain_id = case when ${own} then null else domain_id end
-      where ${this.#holds('search_id')} and ${naming.search_features(pattern)}
-      returning search_id as id`
+    return trx
+      .updateTable('search_features')
+      .set((eb) => ({
+        text: null,
+        extra: null,
+        page_id: clearedIf(own, eb.ref('page_id')),
+        domain_id: clearedIf(own, eb.ref('domain_id')),
+      }))
+      .where((eb) => this.#holds(eb.ref('search_id')))
+      .where(naming.search_features(pattern))
+      .returning('search_id as id')
   }
 
   /**
@@ -297,64 +332,81 @@ class Portion {
   #removeBodies(
     trx: Transaction<DB>,
     name: DomainName | null,
-    touched: readonly number[],
+    changed: readonly number[],
   ): Promise<number> {
-    const held = name === null ? sql<boolean>`false` : inBody(name)
-    return tally(
-      sql`
-        with gone as (
-          delete from raw_answers
-          where ${this.#holds('call_id')} and (call_id = any(${touched}::bigint[]) or ${held})
-          returning call_id
-        )
-        insert into forgotten_bodies (call_id)
-        select call_id from gone
-        on conflict do nothing`.execute(trx),
-    )
+    const noted = trx
+      .with('gone', (db) =>
+        db
+          .deleteFrom('raw_answers')
+          .where((eb) => this.#holds(eb.ref('call_id')))
+          .where(({ eb, fn, or, val }) =>
+            or([
+              eb('call_id', '=', fn.any(val(changed))),
+              ...(name === null ? [] : [inBody(name)]),
+            ]),
+          )
+          .returning('call_id'),
+      )
+      .insertInto('forgotten_bodies')
+      .columns(['call_id'])
+      .expression((eb) => eb.selectFrom('gone').select('call_id'))
+      .onConflict((conflict) => conflict.doNothing())
+    return touched(trx, noted)
   }
 }
 
-const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
+const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
 /** Counts the rows deleted with queries, by table. */
-async function countQueries(
-  db: Database,
-  queries: RawBuilder<{ query_id: string }>,
-): Promise<DeletedRows> {
-  const own = ofQueries.map((table) => {
-    const key = table === 'queries' ? 'id' : 'query_id'
-    return sql`
-      select ${table} as name, count(*) as rows
-      from ${sql.table(table)}
-      where ${sql.ref(key)} in (select query_id from gone)`
-  })
-  const told = tablesOfAnswers.map(
-    (table) => sql`
-      select ${table}, count(*) from ${sql.table(table)} where search_id in (select id from answers)`,
-  )
-  const { rows } = await sql<{ name: string; rows: number }>`
-    with gone as materialized (${queries}),
-    answers as materialized (
-      select id from searches where query_id in (select query_id from gone)
-    ),
-    paid as materialized (
-      select id from calls where query_id in (select query_id from gone)
+async function countQueries(db: Database, queries: QueryIds): Promise<DeletedRows> {
+  const rows = await db
+    .with(
+      (cte) => cte('gone').materialized(),
+      () => queries,
     )
-    ${sql.join([...own, ...told], sql` union all `)}
-    union all
-    select 'raw_answers', count(*) from raw_answers where call_id in (select id from paid)`.execute(
-    db,
-  )
+    .with(
+      (cte) => cte('answers').materialized(),
+      (cte) =>
+        cte
+          .selectFrom('searches')
+          .where('query_id', 'in', cte.selectFrom('gone').select('query_id'))
+          .select('id'),
+    )
+    .with(
+      (cte) => cte('paid').materialized(),
+      (cte) =>
+        cte
+          .selectFrom('calls')
+          .where('query_id', 'in', cte.selectFrom('gone').select('query_id'))
+          .select('id'),
+    )
+    .with('counts', (cte) => {
+      const gone = cte.selectFrom('gone').select('query_id')
+      const answers = cte.selectFrom('answers').select('id')
+      const paid = cte.selectFrom('paid').select('id')
+      return countRows('queries', cte.selectFrom('queries').where('id', 'in', gone)).unionAll([
+        ...ofQueries.map((table) =>
+          countRows(table, cte.selectFrom(table).where('query_id', 'in', gone)),
+        ),
+        ...tablesOfAnswers.map((table) =>
+          countRows(table, cte.selectFrom(table).where('search_id', 'in', answers)),
+        ),
+        countRows('raw_answers', cte.selectFrom('raw_answers').where('call_id', 'in', paid)),
+      ])
+    })
+    .selectFrom('counts')
+    .select(['name', 'rows'])
+    .execute()
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
 /** Counts the rows of lists about queries. */
-async function countMentions(db: Database, where: RawBuilder<boolean>): Promise<DeletedRows> {
-  const own = mentionTables.map(
-    (table) =>
-      sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
-  )
-  const { rows } = await sql<{ name: string; rows: number }>`
-    ${sql.join(own, sql` union all `)}`.execute(db)
-  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+async function countMentions(
+  db: Database,
+  where: (eb: ExpressionBuilder<DB, MentionTable>) => Expression<SqlBool>,
+): Promise<DeletedRows> {
+  const [first, ...others] = mentionTables
+  const countOf = (table: MentionTable) =>
+    countRows(table, db.selectFrom(table).where(where(expressionBuilder())))
+  return readCounts(db, countOf(first), others.map(countOf))
 }

@@ -1,12 +1,19 @@
 // Deletes lists and queries in batches, and finds obstacles and remaining data.
 
 import type { Database } from '../../base/database/database.ts'
-import { clock } from '../../base/database/clock.ts'
-import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import { clock, clockBefore } from '../../base/database/clock.ts'
+import {
+  type Expression,
+  expressionBuilder,
+  type SelectQueryBuilder,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
+import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
-import { addRows, type DeletedRows, patiently, removeAnswers, tally, touched } from './naming.ts'
+import { addRows, type DeletedRows, patiently, removeAnswers, touched } from './naming.ts'
 
 const listPortion = 2000
 
@@ -23,26 +30,38 @@ export async function findLivingList(db: Database, name: string): Promise<List |
 }
 
 /** Queries that only this list contains or has bought. */
-export const aloneIn = (list: number) => sql<{ query_id: string }>`
-  select query_id from list_queries where list_id = ${list}
-  union
-  select t.query_id from tasks t join runs r on r.id = t.run_id where r.list_id = ${list}
-  except
-  select query_id from list_queries where list_id <> ${list}
-  except
-  select t.query_id
-  from tasks t
-  join runs r on r.id = t.run_id
-  join lists l on l.id = r.list_id
-  -- What a list that was forgotten left there for others goes with the last of them.
-  where l.id <> ${list} and l.forgotten_at is null`
+export function aloneIn(list: number) {
+  const eb = expressionBuilder<DB>()
+  const listed = eb.selectFrom('list_queries').select('query_id')
+  const bought = eb
+    .selectFrom('tasks as t')
+    .innerJoin('runs as r', 'r.id', 't.run_id')
+    .innerJoin('lists as l', 'l.id', 'r.list_id')
+    .select('t.query_id')
+  // What a list that was forgotten left there for others goes with the last of them.
+  const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
+  return listed
+    .where('list_id', '=', list)
+    .union(bought.where('l.id', '=', list))
+    .except(listed.where('list_id', '<>', list))
+    .except(others)
+}
+
+/** Selects ids of queries, to be part of a statement. */
+export type QueryIds =
+  | ReturnType<typeof aloneIn>
+  | SelectQueryBuilder<DB, 'queries', { query_id: string }>
 
 /** Records the queries that only this list has. */
 export async function markAlone(db: Database, list: number): Promise<void> {
-  await sql`
-    insert into forgetting_queries (query_id, list_id)
-    select query_id, ${list}::bigint from (${aloneIn(list)}) as alone
-    on conflict do nothing`.execute(db)
+  await db
+    .insertInto('forgetting_queries')
+    .columns(['query_id', 'list_id'])
+    .expression((eb) =>
+      eb.selectFrom(aloneIn(list).as('alone')).select(['query_id', eb.val(list).as('list_id')]),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Tables of lists about queries; the rows of the list itself are deleted last. */
@@ -52,6 +71,8 @@ export const mentionTables = [
   'cadence_draws',
   'list_queries',
 ] as const
+
+export type MentionTable = (typeof mentionTables)[number]
 
 /** Deletes the list's data about queries that other lists also contain. */
 export async function forgetMembers(
@@ -71,14 +92,18 @@ export async function forgetMembers(
   return gone
 }
 
-function takeMembers(db: Database, table: string, list: number): Promise<number> {
-  return tally(
-    sql`
-      delete from ${sql.table(table)}
-      where ctid = any(array(select ctid from ${sql.table(table)} where list_id = ${list} limit ${listPortion}))`.execute(
-      db,
-    ),
-  )
+function takeMembers(db: Database, table: MentionTable, list: number): Promise<number> {
+  const some = db.selectFrom(table).where('list_id', '=', list).limit(listPortion)
+  return touched(db, db.deleteFrom(table).where(isAmong(some.select(rowPlace.as('place')))))
+}
+
+/** Address of a row. */
+const rowPlace = sql.ref<string>('ctid')
+
+/** True for the rows at these addresses. */
+function isAmong(places: Expression<{ place: string }>) {
+  const { eb, fn } = expressionBuilder<DB>()
+  return eb(rowPlace, '=', fn.any(fn<string[]>('array', [places])))
 }
 
 /**
@@ -88,14 +113,13 @@ function takeMembers(db: Database, table: string, list: number): Promise<number>
 export async function endList(db: Database, { id, name }: List): Promise<boolean> {
   return patiently(() =>
     db.transaction().execute(async (trx) => {
-      const lock = `querymill list ${name}`
-      await sql`select pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`.execute(trx)
-      const { rows } = await sql`
-        select from list_queries where list_id = ${id}
-        union all
-        select from runs where list_id = ${id} and state in ('planning', 'open')
-        limit 1`.execute(trx)
-      if (rows.length > 0) return false
+      await lockList(trx, name)
+      const open = trx.selectFrom('runs').where('state', 'in', ['planning', 'open'])
+      const used = trx
+        .selectFrom('list_queries')
+        .where('list_id', '=', id)
+        .unionAll(open.where('list_id', '=', id))
+      if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
       await endExpansions(trx, id)
       await markDays(trx)
       await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
@@ -188,21 +212,10 @@ async function choosePending(
   queries: readonly string[],
   answers: readonly number[],
 ): Promise<readonly number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select t.id
-    from runs r
-    cross join unnest(${queries}::uuid[]) as asked (query_id)
-    cross join lateral (
-      select t.id, t.state, t.search_id from tasks t where t.run_id = r.id and t.query_id = asked.query_id offset 0
-    ) as t
-    where t.state <> 'open'
-      and (
-        cardinality(${answers}::bigint[]) = 0
-        or t.search_id = any(${answers}::bigint[])
-        or t.id in (select s.task_id from searches s where s.id = any(${answers}::bigint[]))
-      )
-    order by t.id
-    limit ${answers.length === 0 ? tasksAtOnce : null}`.execute(trx)
+  const most = answers.length === 0 ? tasksAtOnce : null
+  const { rows } = await trx.executeQuery(
+    statement<{ id: number }>('pending_tasks', { queries, answers, most }),
+  )
   return rows.map(({ id }) => id)
 }
 
@@ -228,7 +241,9 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     trx
       .updateTable('calls')
       .set({ query_id: nobody, error_message: null })
-      .set({ mark: sql<string | null>`case when mark is null then gen_random_uuid() end` })
+      .set(({ fn, ...eb }) => ({
+        mark: eb.case().when('mark', 'is', null).then(fn<string>('gen_random_uuid')).end(),
+      }))
       .where((eb) => eb('task_id', '=', eb.fn.any(eb.val(tasks)))),
   )
   const bodies = await touched(
@@ -249,33 +264,23 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)
-  await sql`
-    select pg_advisory_xact_lock(hashtextextended('querymill list ' || l.name, 0))
-    from lists l
-    where l.id in (select list_id from list_queries where query_id = any(${queries}::uuid[]))`.execute(
-    trx,
-  )
-  const { rows } = await sql<{ id: string }>`
-    select f.query_id as id
-    from forgetting_queries f
-    where f.query_id = any(${queries}::uuid[])
-      and not exists (select from searches s where s.query_id = f.query_id)
-      and not exists (
-        select
-        from runs r
-        cross join lateral (
-          select t.id from tasks t where t.run_id = r.id and t.query_id = f.query_id offset 0
-        ) as t
-      )
-      and not exists (
-        select
-        from lists l
-        join list_queries m on m.list_id = l.id
-        where m.query_id = f.query_id and l.id <> f.list_id
-      )`.execute(trx)
+  await trx
+    .selectFrom('lists as l')
+    .where('l.id', 'in', (eb) =>
+      eb
+        .selectFrom('list_queries')
+        .where('query_id', '=', eb.fn.any(eb.val(queries)))
+        .select('list_id'),
+    )
+    .select((eb) => {
+      const name = eb(eb.val('querymill list '), '||', eb.ref('l.name'))
+      return eb.fn('pg_advisory_xact_lock', [lockKey(name)]).as('locked')
+    })
+    .execute()
+  const ends = await findUnused(trx, queries)
   const gone = await removeQueries(
     trx,
-    rows.map(({ id }) => id),
+    ends.map((row) => row.query_id),
   )
   // Queries with an open task are in use again.
   await trx
@@ -283,6 +288,43 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
     .execute()
   return gone
+}
+
+/** Finds the queries that no answer, no task and no other list refers to. */
+async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
+  return trx
+    .selectFrom('forgetting_queries as f')
+    .where((eb) => eb('f.query_id', '=', eb.fn.any(eb.val(queries))))
+    .where(({ exists, not, selectFrom }) =>
+      not(exists(selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
+    )
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs as r').crossJoinLateral((eb) =>
+            eb
+              .selectFrom('tasks as t')
+              .whereRef('t.run_id', '=', 'r.id')
+              .whereRef('t.query_id', '=', 'f.query_id')
+              .select('t.id')
+              .offset(eb.lit(0))
+              .as('t'),
+          ),
+        ),
+      ),
+    )
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('lists as l')
+            .innerJoin('list_queries as m', 'm.list_id', 'l.id')
+            .whereRef('m.query_id', '=', 'f.query_id')
+            .whereRef('l.id', '<>', 'f.list_id'),
+        ),
+      ),
+    )
+    .select('f.query_id')
+    .execute()
 }
 
 /** Deletes queries, and all list data about them. */
@@ -325,32 +367,33 @@ export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   const kept = ['finished_labels', 'finished_queries', 'finished_shares', 'finished_steps'] as const
   for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
-    await clear(db, table, sql`not exists (select from finished_days d where d.id = t.finish_id)`)
+    const left = db
+      .selectFrom(table)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
+      )
+    await clear(db, table, left.limit(dayPortion).select(rowPlace.as('place')))
   }
-  await clear(
-    db,
-    'seen_pages',
-    sql`
-      not exists (select from queries q where q.id = t.query_id)
-      or not exists (select from pages p where p.id = t.page_id)`,
-  )
+  const unnamed = db
+    .selectFrom('seen_pages as t')
+    .where(({ exists, not, or, selectFrom }) =>
+      or([
+        not(exists(selectFrom('queries as q').whereRef('q.id', '=', 't.query_id'))),
+        not(exists(selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
+      ]),
+    )
+  await clear(db, 'seen_pages', unnamed.limit(dayPortion).select(rowPlace.as('place')))
   const { kind, id } = mark
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
-async function clear(db: Database, table: string, where: ReturnType<typeof sql>): Promise<void> {
-  for (;;) {
-    const rows = await patiently(() =>
-      tally(
-        sql`
-          delete from ${sql.table(table)}
-          where ctid = any(array(select ctid from ${sql.table(table)} t where ${where} limit ${dayPortion}))`.execute(
-          db,
-        ),
-      ),
-    )
-    if (rows < dayPortion) return
-  }
+async function clear(
+  db: Database,
+  table: keyof DB,
+  some: Expression<{ place: string }>,
+): Promise<void> {
+  const change = db.deleteFrom(table).where(isAmong(some))
+  while ((await patiently(() => touched(db, change))) === dayPortion);
 }
 
 /** Number of days with stored sums. */
@@ -374,57 +417,78 @@ export interface Blockers {
 }
 
 /** Maximum delay of a late answer; a call, its storing and the server's grace period are far shorter. */
-const lateAnswers = sql`interval '10 minutes'`
+const lateAnswersMs = 10 * 60_000
+const dayMs = 24 * 60 * 60_000
 
-async function readBlockers(
-  db: Database,
-  { runs, calls, list }: { runs: RawBuilder<boolean>; calls: RawBuilder<boolean>; list: string },
-): Promise<Blockers> {
-  const { rows } = await sql<Blockers>`
-    select
-      array(
-        select r.id::float8
-        from runs r
-        where (
-            r.state in ('planning', 'open')
-            or r.state = 'cancelled'
-              and r.finished_at > clock_timestamp() - interval '1 day'
-              and exists (select from tasks t where t.run_id = r.id and t.state = 'open')
-          )
-          and ${runs}
-        order by r.id
-      ) as runs,
-      (
-        select count(*)
-        from calls c
-        left join tasks t on t.id = c.task_id
-        where (
-            c.outcome is null
-            or c.outcome = 'unknown' and c.washed_at is null and c.unknown_at > clock_timestamp() - ${lateAnswers}
-          )
-          and ${calls}
-      ) as calls,
-      array(select name from schedules where list = ${list} and enabled order by name) as schedules`.execute(
-    db,
-  )
-  return only(rows)
+function runsInUse(db: Database) {
+  return db.selectFrom('runs as r').where(({ and, eb, exists, or, selectFrom }) => {
+    const open = selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+    return or([
+      eb('r.state', 'in', ['planning', 'open']),
+      and([
+        eb('r.state', '=', 'cancelled'),
+        eb('r.finished_at', '>', clockBefore(dayMs)),
+        exists(open.where('t.state', '=', 'open')),
+      ]),
+    ])
+  })
+}
+
+function pendingCalls(db: Database) {
+  return db
+    .selectFrom('calls as c')
+    .leftJoin('tasks as t', 't.id', 'c.task_id')
+    .where(({ and, eb, or }) =>
+      or([
+        eb('c.outcome', 'is', null),
+        and([
+          eb('c.outcome', '=', 'unknown'),
+          eb('c.washed_at', 'is', null),
+          eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
+        ]),
+      ]),
+    )
+}
+
+interface Ways {
+  readonly runs: ReturnType<typeof runsInUse>
+  readonly calls: ReturnType<typeof pendingCalls>
+  readonly list: string
+}
+
+async function readBlockers(db: Database, { runs, calls, list }: Ways): Promise<Blockers> {
+  const schedules = db.selectFrom('schedules').where('list', '=', list).where('enabled', '=', true)
+  const ids = runs.orderBy('r.id').select((eb) => eb.cast<number>('r.id', 'float8').as('id'))
+  return db
+    .selectNoFrom(({ fn }) => [
+      fn<number[]>('array', [ids]).as('runs'),
+      calls.select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('calls'),
+      fn<string[]>('array', [schedules.orderBy('name').select('name')]).as('schedules'),
+    ])
+    .executeTakeFirstOrThrow()
 }
 
 /** Finds obstacles to forgetting a list. */
 export function blockersOfList(db: Database, { id, name }: List): Promise<Blockers> {
+  const ofList = db.selectFrom('runs').where('list_id', '=', id).select('runs.id')
   return readBlockers(db, {
-    runs: sql`r.list_id = ${id}`,
-    calls: sql`t.run_id in (select runs.id from runs where runs.list_id = ${id})`,
+    runs: runsInUse(db).where('r.list_id', '=', id),
+    calls: pendingCalls(db).where('t.run_id', 'in', ofList),
     list: name,
   })
 }
 
 /** Finds obstacles to forgetting queries: runs that ask them. */
 export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
-  const queries = sql`any(${ids}::uuid[])`
   return readBlockers(db, {
-    runs: sql`exists (select from tasks t where t.run_id = r.id and t.query_id = ${queries})`,
-    calls: sql`c.query_id = ${queries}`,
+    runs: runsInUse(db).where(({ exists, fn, selectFrom, val }) =>
+      exists(
+        selectFrom('tasks as t')
+          .whereRef('t.run_id', '=', 'r.id')
+          .where('t.query_id', '=', fn.any(val(ids))),
+      ),
+    ),
+    calls: pendingCalls(db).where((eb) => eb('c.query_id', '=', eb.fn.any(eb.val(ids)))),
     list: '',
   })
 }
@@ -461,17 +525,17 @@ export async function mentionsLeftByList(
   { id }: List,
   pattern: string,
 ): Promise<RemainingMentions> {
-  const { rows } = await sql<RemainingMentions>`
-    select
-      (
-        select count(*)
-        from list_queries m
-        where m.list_id = ${id} and m.query_id not in (${aloneIn(id)})
-      ) as shared,
-      array(select l.name from lists l where l.id <> ${id} and l.name ~* ${pattern} order by 1) as namesakes`.execute(
-    db,
-  )
-  return only(rows)
+  const shared = db
+    .selectFrom('list_queries')
+    .where('list_id', '=', id)
+    .where('query_id', 'not in', aloneIn(id))
+  const namesakes = db.selectFrom('lists').where('id', '<>', id).where('name', '~*', pattern)
+  return db
+    .selectNoFrom(({ fn }) => [
+      shared.select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('shared'),
+      fn<string[]>('array', [namesakes.orderBy('name').select('name')]).as('namesakes'),
+    ])
+    .executeTakeFirstOrThrow()
 }
 
 /** Queries of lists that mention the domain. */

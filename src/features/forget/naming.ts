@@ -1,14 +1,20 @@
 // Finds and deletes contents of answers: the rows, and dictionary entries referenced only by them.
 
 import type { Database } from '../../base/database/database.ts'
+import { type DictionaryTable, dictionaryTables, factTables } from '../../base/database/facts.ts'
 import {
+  type AliasableExpression,
   type Compilable,
-  type RawBuilder,
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  type ReferenceExpression,
   sql,
+  type SqlBool,
   type Transaction,
 } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { type DictionaryTable, factTables } from '../../base/database/facts.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 
@@ -39,115 +45,175 @@ function nameAndEnd(spellings: readonly string[]): string {
 /**
  * True for a body that contains the domain. In JSON strings, a preceding letter may be the end of an escape sequence.
  */
-export function inBody(name: DomainName): RawBuilder<boolean> {
+export function inBody(name: DomainName): Expression<SqlBool> {
+  const eb = expressionBuilder<DB, 'raw_answers'>()
   const afterEscape = String.raw`(?<=\\\\(?:[nrtbf]|u[0-9a-f]{4}))${nameAndEnd(name.spellings)}`
+  const text = eb.fn<string>('encode', ['body', eb.val('escape')])
   const bytes = name.spellings
     // `encode` writes non-ASCII bytes as numbers.
     .filter((word) => /[^ -~]/.test(word))
     .map((word) => sql<boolean>`position(convert_to(${word}, 'UTF8') in body) > 0`)
-  const text = sql<boolean>`encode(body, 'escape') ~* ${`${domainPattern(name)}|${afterEscape}`}`
-  return sql<boolean>`(${sql.join([text, ...bytes], sql` or `)})`
+  return eb.or([eb(text, '~*', `${domainPattern(name)}|${afterEscape}`), ...bytes])
 }
 
-/** Column of each dictionary that may contain a domain. */
-const spelled: Readonly<Record<DictionaryTable, RawBuilder<string>>> = {
-  domains: sql`host`,
-  pages: sql`url`,
-  entities: sql`name`,
-  clusters: sql`label`,
-  related_searches: sql`q`,
+/** True for a row with the pattern in one of these columns. */
+export function mentions<T extends keyof DB>(
+  eb: ExpressionBuilder<DB, T>,
+  columns: readonly ReferenceExpression<DB, T>[],
+  pattern: string,
+): Expression<SqlBool> {
+  return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
+}
+
+/** A column that becomes null where the condition holds. */
+export function clearedIf<T>(condition: Expression<SqlBool>, column: Expression<T>) {
+  return expressionBuilder<DB>().case().when(condition).then(null).else(column).end()
 }
 
 /** Records all pages, hosts, entities, topics and related queries that contain the domain. */
 export async function noteDomain(db: Database, name: DomainName): Promise<void> {
   const pattern = domainPattern(name)
-  for (const [kind, text] of Object.entries(spelled)) {
-    await sql`
-      insert into forgetting_words (kind, id)
-      select ${kind}, id from ${sql.table(kind)} where ${text} ~* ${pattern}
-      on conflict do nothing`.execute(db)
-  }
-  await db
-    .insertInto('forgetting_words')
-    .columns(['kind', 'id'])
-    .expression((eb) =>
-      eb
-        .selectFrom('pages')
-        .innerJoin('forgetting_words as w', 'w.id', 'pages.domain_id')
-        .where('w.kind', '=', 'domains')
-        .select([eb.val('pages').as('kind'), 'pages.id']),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await note(db, 'domains', db.selectFrom('domains').where('host', '~*', pattern).select('id'))
+  await note(db, 'pages', db.selectFrom('pages').where('url', '~*', pattern).select('id'))
+  await note(db, 'entities', db.selectFrom('entities').where('name', '~*', pattern).select('id'))
+  await note(db, 'clusters', db.selectFrom('clusters').where('label', '~*', pattern).select('id'))
+  const related = db.selectFrom('related_searches').where('q', '~*', pattern)
+  await note(db, 'related_searches', related.select('id'))
+  const hosted = db
+    .selectFrom('pages')
+    .innerJoin('forgetting_words as w', 'w.id', 'pages.domain_id')
+    .where('w.kind', '=', 'domains')
+  await note(db, 'pages', hosted.select('pages.id'))
 }
 
 /** Records the related query with the same text. */
 export async function noteRelated(db: Database, q: string): Promise<void> {
-  await sql`
-    insert into forgetting_words (kind, id)
-    select 'related_searches', id from related_searches where lower(q) = lower(${q}::text)
-    on conflict do nothing`.execute(db)
+  const same = db
+    .selectFrom('related_searches')
+    .where(({ eb, fn, val }) => eb(fn('lower', ['q']), '=', fn('lower', [val(q)])))
+  await note(db, 'related_searches', same.select('id'))
 }
 
-function noted(kind: DictionaryTable, table: string, column: string): RawBuilder<boolean> {
-  return sql<boolean>`
-    exists (select from forgetting_words w where w.kind = ${kind} and w.id = ${sql.ref(`${table}.${column}`)})`
+async function note(
+  db: Database,
+  kind: DictionaryTable,
+  entries: AliasableExpression<{ id: string }>,
+): Promise<void> {
+  await db
+    .insertInto('forgetting_words')
+    .columns(['kind', 'id'])
+    .expression((eb) => eb.selectFrom(entries.as('e')).select([eb.val(kind).as('kind'), 'e.id']))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+function noted(kind: DictionaryTable, id: Expression<string | null>): Expression<SqlBool> {
+  const eb = expressionBuilder<DB>()
+  return eb.exists(
+    eb.selectFrom('forgetting_words as w').where('w.kind', '=', kind).where('w.id', '=', id),
+  )
 }
 
 /** True for a result or feature row that refers to a recorded page or domain. */
-export function leads(table: 'organic_results' | 'search_features'): RawBuilder<boolean> {
-  return sql<boolean>`(${noted('pages', table, 'page_id')} or ${noted('domains', table, 'domain_id')})`
+export function leads(table: 'organic_results' | 'search_features'): Expression<SqlBool> {
+  const { or, ref } = expressionBuilder<DB, typeof table>()
+  return or([noted('pages', ref(`${table}.page_id`)), noted('domains', ref(`${table}.domain_id`))])
 }
 
 /** True for an answer's row that contains the name in its own text or refers to it. */
 export const naming = {
-  organic_results: (pattern: string) => sql<boolean>`(
-    ${leads('organic_results')} or concat_ws(' ', title, snippet, extra::text, as_given::text) ~* ${pattern})`,
-  search_features: (pattern: string) => sql<boolean>`(
-    ${leads('search_features')} or concat_ws(' ', text, extra::text) ~* ${pattern})`,
+  organic_results: (pattern: string) => {
+    const eb = expressionBuilder<DB, 'organic_results'>()
+    const columns = ['title', 'snippet', 'extra', 'as_given'] as const
+    return eb.or([leads('organic_results'), mentions(eb, columns, pattern)])
+  },
+  search_features: (pattern: string) => {
+    const eb = expressionBuilder<DB, 'search_features'>()
+    return eb.or([leads('search_features'), mentions(eb, ['text', 'extra'], pattern)])
+  },
   searches: (pattern: string) =>
-    sql<boolean>`concat_ws(' ', extra::text, as_given::text) ~* ${pattern}`,
+    mentions(expressionBuilder<DB, 'searches'>(), ['extra', 'as_given'], pattern),
 }
 
+/** Tables of rows that only refer to an entry. */
+export const memberTables = [
+  'search_entities',
+  'search_clusters',
+  'search_related_searches',
+] as const
+
+const { ref } = expressionBuilder<DB, (typeof memberTables)[number]>()
+
 /** True for an answer's row that only refers to a recorded entry. */
-export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
-  search_entities: noted('entities', 'search_entities', 'entity_id'),
-  search_clusters: noted('clusters', 'search_clusters', 'cluster_id'),
+export const members = {
+  search_entities: noted('entities', ref('search_entities.entity_id')),
+  search_clusters: noted('clusters', ref('search_clusters.cluster_id')),
   search_related_searches: noted(
     'related_searches',
-    'search_related_searches',
-    'related_search_id',
+    ref('search_related_searches.related_search_id'),
   ),
 }
 
 /** Counts the rows that would be cleared; null: only those that refer to recorded entries. */
 export async function countNoted(db: Database, name: DomainName | null): Promise<DeletedRows> {
-  const facts = name === null ? {} : factsNaming(domainPattern(name))
-  const places = Object.entries({ ...facts, ...members })
-  const emptied = places.map(([table, where]) => {
-    const id = table === 'searches' ? sql`id` : sql`search_id`
-    return sql`select ${id} from ${sql.table(table)} where ${where}`
-  })
-  const held = name === null ? sql<boolean>`false` : inBody(name)
-  const counts = places.map(
-    ([table, where]) =>
-      sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
+  const found = [
+    ...memberTables.map((table) => ({
+      table,
+      rows: db.selectFrom(table).where(members[table]).select('search_id'),
+    })),
+    ...(name === null ? [] : factsNaming(db, domainPattern(name))),
+  ]
+  const cleared = found.map(({ rows }) => db.selectFrom(rows.as('r')).select('r.search_id'))
+  const bodies = db.selectFrom('raw_answers').where(({ eb, or, lit }) =>
+    or([
+      name === null ? lit(false) : inBody(name),
+      eb(
+        'call_id',
+        'in',
+        cleared.reduce((all, one) => all.union(one)),
+      ),
+    ]),
   )
-  const { rows } = await sql<{ name: string; rows: number }>`
-    ${sql.join(counts, sql` union all `)}
-    union all
-    select 'raw_answers', count(*)
-    from raw_answers
-    where ${held} or call_id in (${sql.join(emptied, sql` union `)})
-    union all
-    select kind, count(*) from forgetting_words where kind = any(${Object.keys(spelled)}::text[]) group by kind`.execute(
-    db,
-  )
-  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+  const words = db
+    .selectFrom('forgetting_words')
+    .where('kind', 'in', dictionaryTables)
+    .groupBy('kind')
+    .select((eb) => ['kind as name', eb.fn.countAll<number>().as('rows')])
+  const counts = found.map(({ table, rows }) => countRows(table, rows))
+  return readCounts(db, countRows('raw_answers', bodies), [...counts, words])
 }
 
-function factsNaming(pattern: string): Readonly<Record<string, RawBuilder<boolean>>> {
-  return Object.fromEntries(Object.entries(naming).map(([table, of]) => [table, of(pattern)]))
+function factsNaming(db: Database, pattern: string) {
+  const tables = ['organic_results', 'search_features'] as const
+  const searches = db.selectFrom('searches').where(naming.searches(pattern))
+  return [
+    ...tables.map((table) => ({
+      table,
+      rows: db.selectFrom(table).where(naming[table](pattern)).select('search_id'),
+    })),
+    { table: 'searches', rows: searches.select('id as search_id') },
+  ]
+}
+
+/** A count with the name of its table. */
+export function countRows(name: string, rows: AliasableExpression<object>) {
+  return expressionBuilder<DB>()
+    .selectFrom(rows.as('r'))
+    .select((eb) => [eb.val(name).as('name'), eb.fn.countAll<number>().as('rows')])
+}
+
+/** Reads several counts in one statement. */
+export async function readCounts(
+  db: Database,
+  first: ReturnType<typeof countRows>,
+  others: readonly Expression<{ name: string; rows: number }>[],
+): Promise<DeletedRows> {
+  const rows = await db
+    .with('counts', () => first.unionAll(others))
+    .selectFrom('counts')
+    .select(['name', 'rows'])
+    .execute()
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
 /** Tables with rows about an answer, deleted with it. */
@@ -158,7 +224,7 @@ export async function removeAnswers(
   trx: Transaction<DB>,
   answers: readonly number[],
 ): Promise<DeletedRows> {
-  await noteWords(trx, answers)
+  await trx.executeQuery(statement('note_words', { answers }))
   await trx
     .deleteFrom('seen_pages')
     .using('organic_results as o')
@@ -185,31 +251,6 @@ export async function removeAnswers(
   return gone
 }
 
-/** Records the entries these answers refer to, in the order of ids, like every writer of dictionaries. */
-async function noteWords(trx: Transaction<DB>, answers: readonly number[]): Promise<void> {
-  const ids = sql`${answers}::bigint[]`
-  await sql`
-    insert into forgetting_words (kind, id)
-    select distinct named.kind, named.id
-    from (
-      select page_id, domain_id from organic_results where search_id = any(${ids})
-      union
-      select page_id, domain_id from search_features where search_id = any(${ids})
-    ) as places
-    left join pages on pages.id = places.page_id
-    cross join lateral (
-      values ('pages', places.page_id), ('domains', places.domain_id), ('domains', pages.domain_id)
-    ) as named (kind, id)
-    where named.id is not null
-    union
-    select 'entities', entity_id from search_entities where search_id = any(${ids})
-    union
-    select 'clusters', cluster_id from search_clusters where search_id = any(${ids})
-    union
-    select 'related_searches', related_search_id from search_related_searches where search_id = any(${ids})
-    on conflict do nothing`.execute(trx)
-}
-
 /** Number of rows deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
@@ -220,14 +261,10 @@ export function addRows(one: DeletedRows, other: DeletedRows): DeletedRows {
   return sum
 }
 
-/** Number of rows affected by a statement. */
-export async function tally(done: Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
-  return Number((await done).numAffectedRows ?? 0)
-}
-
-/** Runs a statement; returns the number of rows affected. */
-export function touched(db: Database, statement: Compilable): Promise<number> {
-  return tally(db.executeQuery(statement))
+/** Runs a change; returns the number of rows affected. */
+export async function touched(db: Database, change: Compilable): Promise<number> {
+  const { numAffectedRows } = await db.executeQuery(change)
+  return Number(numAffectedRows ?? 0)
 }
 
 const waitMs = 250

@@ -4,7 +4,6 @@ import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { clockBefore } from '../../base/database/clock.ts'
-import { sql } from '../../base/database/kysely.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
@@ -82,34 +81,8 @@ export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies
     .executeTakeFirstOrThrow()
   let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
   for (let after = 0; ;) {
-    const { rows } = await sql<Bodies & { last: number | null }>`
-      with old as (
-        select call_id
-        from raw_answers
-        where received_at < (select received_before from prunings where id = ${pruning})
-          and call_id > ${after}
-        order by call_id
-        limit ${batch}
-      ),
-      gone as (
-        delete from raw_answers r
-        using old
-        where r.call_id = old.call_id
-        returning r.call_id, octet_length(r.body) as size
-      ),
-      noted as (
-        update prunings set bodies = bodies + (select count(*) from gone) where id = ${pruning}
-      )
-      select
-        count(*) as bodies,
-        coalesce(sum(gone.size), 0) as bytes,
-        count(*) filter (where s.parse_error is not null) as unread,
-        max(gone.call_id) as last
-      from gone
-      left join searches s on s.id = gone.call_id
-    `.execute(db)
-    const [some] = rows
-    if (some === undefined || some.last === null) return total
+    const some = await pruneBatch(db, pruning, after)
+    if (some.last === null) return total
     after = some.last
     total = {
       bodies: total.bodies + some.bodies,
@@ -117,4 +90,43 @@ export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies
       unread: total.unread + some.unread,
     }
   }
+}
+
+async function pruneBatch(db: Database, pruning: number, after: number) {
+  return db
+    .with('old', (cte) =>
+      cte
+        .selectFrom('raw_answers')
+        .where('received_at', '<', ({ selectFrom }) =>
+          selectFrom('prunings').where('id', '=', pruning).select('received_before'),
+        )
+        .where('call_id', '>', after)
+        .orderBy('call_id')
+        .limit(batch)
+        .select('call_id'),
+    )
+    .with('gone', (cte) =>
+      cte
+        .deleteFrom('raw_answers as r')
+        .using('old')
+        .whereRef('r.call_id', '=', 'old.call_id')
+        .returning(({ fn }) => ['r.call_id', fn<number>('octet_length', ['r.body']).as('size')]),
+    )
+    .with('noted', (cte) =>
+      cte
+        .updateTable('prunings')
+        .set(({ eb, fn }) => ({
+          bodies: eb('bodies', '+', cte.selectFrom('gone').select(fn.countAll<number>().as('n'))),
+        }))
+        .where('id', '=', pruning),
+    )
+    .selectFrom('gone')
+    .leftJoin('searches as s', 's.id', 'gone.call_id')
+    .select(({ fn, lit }) => [
+      fn.countAll<number>().as('bodies'),
+      fn.coalesce(fn.sum<number>('gone.size'), lit(0)).as('bytes'),
+      fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
+      fn.max<number | null>('gone.call_id').as('last'),
+    ])
+    .executeTakeFirstOrThrow()
 }

@@ -1,12 +1,21 @@
 // Deletes texts outside of answers, and unused dictionary entries.
 
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
-import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  sql,
+  type SqlBool,
+  type UpdateObject,
+} from '../../base/database/kysely.ts'
+import type { DB, Json } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
-import { aloneIn } from './list.ts'
-import { addRows, type DeletedRows, tally } from './naming.ts'
+import { aloneIn, type QueryIds } from './list.ts'
+import { addRows, clearedIf, type DeletedRows, mentions, touched } from './naming.ts'
 
 /** Replaces a text that must not be empty. */
 const blank = '(forgotten)'
@@ -18,148 +27,209 @@ export interface WantedTexts {
   /** List being forgotten. */
   readonly list: { readonly id: number; readonly name: string } | null
   /** Queries being forgotten; null: none. */
-  readonly queries: RawBuilder<{ query_id: string }> | null
+  readonly queries: QueryIds | null
   /** True for a domain, which may also occur in list lines and domain lines. */
   readonly domain: boolean
 }
 
-/** A cleared notice, which is not sent. */
-const untold = sql`
-  said = ${blank}, fields = '{}', problem = null,
-  given_up_at = case when told_at is null then coalesce(given_up_at, clock_timestamp()) else given_up_at end`
-
 interface Place {
-  readonly table: string
-  readonly where: RawBuilder<boolean>
+  readonly table: keyof DB
+  readonly where: Expression<SqlBool>
   /** Assignments; null to delete the row. */
-  readonly set: RawBuilder<unknown> | null
+  readonly set: object | null
+}
+
+/** A place whose columns are checked against its table. */
+function placeIn<T extends keyof DB>(
+  table: T,
+  where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
+  set: ((eb: ExpressionBuilder<DB, T>) => UpdateObject<DB, T>) | null,
+): Place {
+  const eb = expressionBuilder<DB, T>()
+  return { table, where: where(eb), set: set?.(eb) ?? null }
 }
 
 /** All places outside of answers that contain texts of people and programs. */
 function placesOf(wanted: WantedTexts): readonly Place[] {
   const { list, domain, pattern, queries } = wanted
-  const alerts = queries === null ? [] : [aboutQueries(queries)]
+  const alerts =
+    queries === null ? [] : [placeIn('alerts', (eb) => eb('query_id', 'in', queries), null)]
   if (pattern === null) return alerts
   // A list's name may be any word, so only texts about lists are searched.
   if (list !== null) return [...alerts, ...toldOfNights(pattern), ...ofList(list)]
   return [...toldOfNights(pattern), ...toldOfAnswers(pattern), ...(domain ? ofDomain(pattern) : [])]
 }
 
-function aboutQueries(queries: RawBuilder<{ query_id: string }>): Place {
-  return { table: 'alerts', where: sql<boolean>`query_id in (${queries})`, set: null }
+/** A cleared notice, which is not sent. */
+function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices'> {
+  const givenUp = eb.fn.coalesce('given_up_at', clock)
+  return {
+    said: blank,
+    fields: '{}',
+    problem: null,
+    given_up_at: eb
+      .case()
+      .when('told_at', 'is', null)
+      .then(givenUp)
+      .else(eb.ref('given_up_at'))
+      .end(),
+  }
 }
 
 /** Texts that may mention lists, queries and domains. */
 function toldOfNights(pattern: string): readonly Place[] {
   return [
-    {
-      table: 'notices',
-      where: sql<boolean>`concat_ws(' ', subject, said, fields::text, problem) ~* ${pattern}`,
-      set: sql`
-        subject = case when subject ~* ${pattern} then 'forgotten ' || id else subject end,
-        ${untold}`,
-    },
-    { table: 'nights', where: sql<boolean>`note ~* ${pattern}`, set: sql`note = ${blank}` },
-    ...['quarantine', 'trust_marks'].map((table) => ({
-      table,
-      where: sql<boolean>`reason ~* ${pattern}`,
-      set: sql`reason = ${blank}`,
-    })),
-    {
-      table: 'notes.annotations',
-      where: sql<boolean>`concat_ws(' ', text, tag) ~* ${pattern}`,
-      set: sql`text = ${blank}, tag = case when tag ~* ${pattern} then '*' else tag end`,
-    },
+    placeIn(
+      'notices',
+      (eb) => mentions(eb, ['subject', 'said', 'fields', 'problem'], pattern),
+      (eb) => ({
+        ...untold(eb),
+        subject: eb
+          .case()
+          .when('subject', '~*', pattern)
+          .then(eb(eb.val('forgotten '), '||', eb.ref('id')))
+          .else(eb.ref('subject'))
+          .end(),
+      }),
+    ),
+    placeIn(
+      'nights',
+      (eb) => eb('note', '~*', pattern),
+      () => ({ note: blank }),
+    ),
+    placeIn(
+      'quarantine',
+      (eb) => eb('reason', '~*', pattern),
+      () => ({ reason: blank }),
+    ),
+    placeIn(
+      'trust_marks',
+      (eb) => eb('reason', '~*', pattern),
+      () => ({ reason: blank }),
+    ),
+    placeIn(
+      'notes.annotations',
+      (eb) => mentions(eb, ['text', 'tag'], pattern),
+      (eb) => ({
+        text: blank,
+        tag: eb.case().when('tag', '~*', pattern).then('*').else(eb.ref('tag')).end(),
+      }),
+    ),
   ]
 }
 
 /** Texts that may mention queries and domains. */
 function toldOfAnswers(pattern: string): readonly Place[] {
-  const says = (text: RawBuilder<unknown>) => sql<boolean>`${text} ~* ${pattern}`
+  const named = ['rule', 'subject', 'list', 'tag', 'domain', 'other_domain', 'feature'] as const
   return [
-    {
-      table: 'alerts',
-      where: says(
-        sql`concat_ws(' ', rule, subject, list, tag, domain, other_domain, feature, said, question)`,
-      ),
-      set: null,
-    },
-    { table: 'stops', where: says(sql`detail`), set: sql`detail = ${blank}` },
-    {
-      table: 'rejected_lines',
-      where: says(sql`concat_ws(' ', content, reason)`),
-      set: sql`content = '', reason = ${blank}`,
-    },
-    { table: 'cadences', where: says(sql`why`), set: sql`why = ${blank}` },
-    { table: 'tasks', where: says(sql`error_message`), set: sql`error_message = ${blank}` },
-    { table: 'calls', where: says(sql`error_message`), set: sql`error_message = ${blank}` },
-    { table: 'searches', where: says(sql`parse_error`), set: sql`parse_error = ${blank}` },
+    placeIn('alerts', (eb) => mentions(eb, [...named, 'said', 'question'], pattern), null),
+    placeIn(
+      'stops',
+      (eb) => eb('detail', '~*', pattern),
+      () => ({ detail: blank }),
+    ),
+    placeIn(
+      'rejected_lines',
+      (eb) => mentions(eb, ['content', 'reason'], pattern),
+      () => ({ content: '', reason: blank }),
+    ),
+    placeIn(
+      'cadences',
+      (eb) => eb('why', '~*', pattern),
+      () => ({ why: blank }),
+    ),
+    placeIn(
+      'tasks',
+      (eb) => eb('error_message', '~*', pattern),
+      () => ({ error_message: blank }),
+    ),
+    placeIn(
+      'calls',
+      (eb) => eb('error_message', '~*', pattern),
+      () => ({ error_message: blank }),
+    ),
+    placeIn(
+      'searches',
+      (eb) => eb('parse_error', '~*', pattern),
+      () => ({ parse_error: blank }),
+    ),
   ]
 }
 
 /** Rows about a list, by name or id. */
 function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
-  const runs = sql`(select runs.id from runs where runs.list_id = ${id})`
-  const schedules = sql`(select schedules.name from schedules where schedules.list = ${name})`
+  const { selectFrom } = expressionBuilder<DB>()
+  const runs = selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
+  const schedules = selectFrom('schedules')
+    .select('schedules.name')
+    .where('schedules.list', '=', name)
   const label = `list=${name}`
   return [
-    {
-      table: 'notices',
-      where: sql<boolean>`
-        kind like 'rank%'
-        and exists (
-          select
-          from (${aloneIn(id)}) as alone
-          join queries on queries.id = alone.query_id
-          where strpos(said || fields::text, queries.q) > 0
-        )`,
-      set: untold,
-    },
-    {
-      table: 'rejected_lines',
-      where: sql<boolean>`run_id in ${runs}`,
-      set: sql`content = '', reason = ${blank}`,
-    },
-    {
-      table: 'alerts',
-      where: sql<boolean>`list = ${name} or tag = ${label} or run_id in ${runs}`,
-      set: null,
-    },
-    { table: 'alert_rules', where: sql<boolean>`list = ${name} or tag = ${label}`, set: null },
-    { table: 'notes.annotations', where: sql<boolean>`tag = ${label}`, set: null },
-    {
-      table: 'nights',
-      where: sql<boolean>`run_id in ${runs} or schedule in ${schedules}`,
-      set: null,
-    },
-    {
-      table: 'forecast_steps',
-      where: sql<boolean>`list = ${name} or name in ${schedules}`,
-      set: null,
-    },
-    { table: 'schedules', where: sql<boolean>`list = ${name}`, set: null },
+    placeIn(
+      'notices',
+      (eb) => {
+        const said = eb(eb.ref('said'), '||', eb.cast<string>('fields', 'text'))
+        const queries = eb
+          .selectFrom(aloneIn(id).as('alone'))
+          .innerJoin('queries', 'queries.id', 'alone.query_id')
+          .where(({ fn }) => fn<number>('strpos', [said, 'queries.q']), '>', 0)
+        return eb.and([eb('kind', 'like', 'rank%'), eb.exists(queries)])
+      },
+      untold,
+    ),
+    placeIn(
+      'rejected_lines',
+      (eb) => eb('run_id', 'in', runs),
+      () => ({ content: '', reason: blank }),
+    ),
+    placeIn(
+      'alerts',
+      (eb) => eb.or([eb('list', '=', name), eb('tag', '=', label), eb('run_id', 'in', runs)]),
+      null,
+    ),
+    placeIn('alert_rules', (eb) => eb.or([eb('list', '=', name), eb('tag', '=', label)]), null),
+    placeIn('notes.annotations', (eb) => eb('tag', '=', label), null),
+    placeIn(
+      'nights',
+      (eb) => eb.or([eb('run_id', 'in', runs), eb('schedule', 'in', schedules)]),
+      null,
+    ),
+    placeIn(
+      'forecast_steps',
+      (eb) => eb.or([eb('list', '=', name), eb('name', 'in', schedules)]),
+      null,
+    ),
+    placeIn('schedules', (eb) => eb('list', '=', name), null),
   ]
 }
 
 /** Rows of lists, rules and domain tables about a domain. */
 function ofDomain(pattern: string): readonly Place[] {
-  const sayings = ['list_queries', 'list_query_history'].map((table) => ({
-    table,
-    where: sql<boolean>`concat_ws(' ', target_url, array_to_string(tags, ' ')) ~* ${pattern}`,
-    set: sql`
-      target_url = case when target_url ~* ${pattern} then null else target_url end,
-      tags = array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
-  }))
-  const ours = ['own_domains', 'rival_domains', 'own_domain_changes'].map((table) => ({
-    table,
-    where: sql<boolean>`concat_ws(' ', domain, label, brand) ~* ${pattern}`,
-    set: null,
-  }))
-  const rules = {
-    table: 'alert_rules',
-    where: sql<boolean>`concat_ws(' ', name, domain, rival) ~* ${pattern}`,
-    set: null,
-  }
+  const sayings = (['list_queries', 'list_query_history'] as const).map((table) =>
+    placeIn<'list_queries' | 'list_query_history'>(
+      table,
+      (eb) => {
+        const tags = eb.fn<string>('array_to_string', ['tags', eb.val(' ')])
+        return mentions(eb, ['target_url', tags], pattern)
+      },
+      (eb) => ({
+        target_url: clearedIf(eb('target_url', '~*', pattern), eb.ref('target_url')),
+        tags: sql<string[]>`array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
+      }),
+    ),
+  )
+  const ours = (['own_domains', 'rival_domains', 'own_domain_changes'] as const).map((table) =>
+    placeIn<'own_domains' | 'rival_domains' | 'own_domain_changes'>(
+      table,
+      (eb) => mentions(eb, ['domain', 'label', 'brand'], pattern),
+      null,
+    ),
+  )
+  const rules = placeIn(
+    'alert_rules',
+    (eb) => mentions(eb, ['name', 'domain', 'rival'], pattern),
+    null,
+  )
   return [...sayings, ...ours, rules]
 }
 
@@ -175,30 +245,29 @@ export async function forgetTexts(
   const places = placesOf(wanted)
   if (keep) return countPlaces(db, places)
   let gone: DeletedRows = {}
-  for (const { table, where, set } of places) {
-    gone = addRows(gone, { [table]: await tally(changeOf(table, where, set).execute(db)) })
+  for (const place of places) {
+    gone = addRows(gone, { [place.table]: await touched(db, changeOf(db, place)) })
   }
   return gone
 }
 
-function changeOf(table: string, where: RawBuilder<boolean>, set: Place['set']) {
+function changeOf(db: Database, { table, where, set }: Place) {
   return set === null
-    ? sql`delete from ${sql.table(table)} where ${where}`
-    : sql`update ${sql.table(table)} set ${set} where ${where}`
+    ? db.deleteFrom(table).where(where)
+    : db.updateTable(table).set(set).where(where)
 }
 
 /** Counts a row that matches for several reasons only once. */
 async function countPlaces(db: Database, places: readonly Place[]): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
-    const reasons = places
-      .filter((place) => place.table === table)
-      .map(({ where }) => sql`(${where})`)
-    const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where ${sql.join(reasons, sql` or `)}`.execute(
-      db,
-    )
-    gone[table] = rows[0]?.rows ?? 0
+    const reasons = places.filter((place) => place.table === table).map(({ where }) => where)
+    const { rows } = await db
+      .selectFrom(table)
+      .where(({ or }) => or(reasons))
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow()
+    gone[table] = rows
   }
   return gone
 }
@@ -216,56 +285,66 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
   // Hosts come last, because pages refer to them.
   const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
   for (const kind of order) {
-    await sql`
-      delete from forgetting_words w
-      where w.kind = ${kind} and w.held is null and ${isNamed(kind)}`.execute(db)
+    const words = db.deleteFrom('forgetting_words as w').where('w.kind', '=', kind)
+    await words.where('w.held', 'is', null).where(isNamed(kind)).execute()
     await takeOut(db, kind)
     await writersEnded(db)
     await putBack(db, kind)
-    gone[kind] = await tally(
-      sql`delete from forgetting_words where kind = ${kind} and held is not null`.execute(db),
-    )
+    gone[kind] = await touched(db, words.where('w.held', 'is not', null))
   }
   return gone
 }
 
 /** True for an entry `w` that an answer's row or a page refers to. */
-function isNamed(kind: DictionaryTable): RawBuilder<boolean> {
-  const places = dictionaries[kind].map(
-    ([table, column]) => sql`
-      w.id in (select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(column)} is not null)`,
+function isNamed(kind: DictionaryTable): Expression<SqlBool> {
+  const eb = expressionBuilder<DB & { w: DB['forgetting_words'] }, 'w'>()
+  return eb.or(
+    dictionaries[kind].map(([table, column]) => {
+      const id = sql.ref<string>(column)
+      return eb('w.id', 'in', eb.selectFrom(table).where(id, 'is not', null).select(id.as('id')))
+    }),
   )
-  return sql<boolean>`(${sql.join(places, sql` or `)})`
 }
 
 async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
-  for (;;) {
-    const taken = await sql`
-      with chosen as materialized (
-        select id from forgetting_words where kind = ${kind} and held is null order by id limit ${portion}
-      ),
-      taken as (
-        delete from ${sql.table(kind)} d using chosen where d.id = chosen.id returning d.id, to_jsonb(d) as held
-      )
-      update forgetting_words w
-      set held = coalesce(taken.held, 'null')
-      from chosen
-      left join taken using (id)
-      where w.kind = ${kind} and w.id = chosen.id`.execute(db)
-    if (Number(taken.numAffectedRows ?? 0) < portion) return
-  }
+  const change = db
+    .with(
+      (cte) => cte('chosen').materialized(),
+      (cte) =>
+        cte
+          .selectFrom('forgetting_words')
+          .where('kind', '=', kind)
+          .where('held', 'is', null)
+          .orderBy('id')
+          .limit(portion)
+          .select('id as word'),
+    )
+    .with('taken', (cte) =>
+      cte
+        .deleteFrom(kind)
+        .using('chosen')
+        .whereRef('id', '=', 'chosen.word')
+        .returning((eb) => ['id', eb.fn<Json>('to_jsonb', [eb.table(kind)]).as('held')]),
+    )
+    .updateTable('forgetting_words as w')
+    .from('chosen')
+    .leftJoin('taken', 'taken.id', 'chosen.word')
+    .set((eb) => ({ held: eb.fn.coalesce('taken.held', eb.cast<Json>(eb.val('null'), 'jsonb')) }))
+    .where('w.kind', '=', kind)
+    .whereRef('w.id', '=', 'chosen.word')
+  while ((await touched(db, change)) === portion);
 }
 
 /** Waits for the end of all writing transactions that started before now. */
 async function writersEnded(db: Database): Promise<void> {
-  const { rows } = await sql<{ now: string }>`select pg_current_xact_id()::text as now`.execute(db)
-  const { now } = only(rows)
-  for (;;) {
-    const { rows: looks } = await sql<{ ended: boolean }>`
-      select pg_snapshot_xmin(pg_current_snapshot()) > ${now}::xid8 as ended`.execute(db)
-    if (only(looks).ended) return
-    await pause(lookAgainMs)
-  }
+  const { now } = await db
+    .selectNoFrom((eb) => eb.cast<string>(eb.fn('pg_current_xact_id'), 'text').as('now'))
+    .executeTakeFirstOrThrow()
+  const look = db.selectNoFrom(({ eb, fn }) => {
+    const oldest = fn<string>('pg_snapshot_xmin', [fn('pg_current_snapshot')])
+    return eb(oldest, '>', now).as('ended')
+  })
+  while (!(await look.executeTakeFirstOrThrow()).ended) await pause(lookAgainMs)
 }
 
 async function putBack(db: Database, kind: DictionaryTable): Promise<void> {

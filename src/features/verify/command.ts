@@ -76,10 +76,7 @@ export async function prove(
   const unread = answers - bodiless - archived - rebuilt
   const unadded = deep ? 0 : Math.max(0, (await readFinishedDays(db)).length - sampleDays)
   return {
-    checks: [
-      ...promises,
-      checkOf('Rows of answers', 'each answer matches its body', violations),
-    ],
+    checks: [...promises, checkOf('Rows of answers', 'each answer matches its body', violations)],
     unproved: [
       ...(bodiless > 0
         ? [`what ${bodiless} answers say whose bodies were pruned or forgotten`]

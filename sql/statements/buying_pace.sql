@@ -1,0 +1,16 @@
+-- Calls per minute while the account was last working; null if there are too few.
+select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
+  as per_minute
+from (
+  select finished_at - lag(finished_at) over (order by finished_at) as gap
+  from (
+    select calls.finished_at
+    from calls
+    join accounts on accounts.id = calls.account_id
+    where accounts.name = :account
+      and accounts.kind = :origin
+      and calls.outcome = 'settled'
+    order by calls.id desc
+    limit 1000
+  ) as newest_calls
+) as gaps

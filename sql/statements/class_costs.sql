@@ -1,0 +1,23 @@
+-- Price of each class: the highest seen, and the average of the :newest newest calls of the account.
+select
+  account_costs.class,
+  account_costs.dearest,
+  recent.average::double precision as average
+from account_costs
+left join (
+  select class, avg(credits_used) as average
+  from (
+    select class, credits_used
+    from calls
+    where account_id = :account
+      and outcome = 'settled'
+      and http_status = 200
+      and credits_used is not null
+    order by id desc
+    limit :newest
+  ) as newest_calls
+  group by class
+) as recent using (class)
+where account_id = :account
+  and account_costs.seen > 0
+  and account_costs.dearest is not null

@@ -1,0 +1,7 @@
+-- Counts days since :since whose sums are missing, begun or not.
+select
+  count(*) filter (where finished_days.id is not null) as begun,
+  count(*) filter (where finished_days.id is null) as missing
+from analysis.unfinished_days
+left join finished_days using (run_date)
+where run_date >= :since::date

@@ -1,0 +1,9 @@
+-- Stores the keywords of a day.
+insert into finished_keywords
+  (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals)
+select
+  :finish::bigint, query_id, run_date, search_id, depth, weight, labels, features, domain, position,
+  page_id, rivals
+from analysis.keywords_on(:day::date)
+-- Read again in this order: two days are compared by merging them.
+order by query_id

@@ -1,0 +1,4 @@
+-- Stores the labels of a day with their numbers of queries.
+insert into finished_labels (finish_id, set_id, labels, queries, weight, planned, planned_weight)
+select :finish::bigint, set_id, labels, queries, weight, planned, planned_weight
+from analysis.labels_on(:day::date)

@@ -1,0 +1,13 @@
+-- List budgets for the months of :runs, with what their runs have used or reserved.
+select
+  lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
+  sum(runs.spent + runs.reserved)::float8 as gone
+from (
+  select distinct list_id, date_trunc('month', run_date) as month
+  from runs
+  where id = any(:runs::bigint[])
+) as months
+join lists on lists.id = months.list_id and lists.budget is not null
+join runs on runs.list_id = lists.id and date_trunc('month', runs.run_date) = months.month
+group by lists.id, months.month
+order by lists.name, months.month

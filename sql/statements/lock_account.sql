@@ -1,0 +1,2 @@
+-- Locks the row of an account.
+select from accounts where id = :account for no key update

@@ -1,0 +1,7 @@
+-- Locks the lists of these runs that have a budget, in the order of ids.
+select
+from lists
+where budget is not null
+  and id = any(array(select list_id from runs where runs.id = any(:runs::bigint[])))
+order by id
+for no key update

@@ -1,0 +1,16 @@
+-- Selects the tasks of queries that are no longer open: those answered by :answers, or without answers the unanswered
+-- ones, at most :most (null: all). Uses the key, run by run.
+select t.id
+from runs r
+cross join unnest(:queries::uuid[]) as asked (query_id)
+cross join lateral (
+  select t.id, t.state, t.search_id from tasks t where t.run_id = r.id and t.query_id = asked.query_id offset 0
+) as t
+where t.state <> 'open'
+  and (
+    cardinality(:answers::bigint[]) = 0
+    or t.search_id = any(:answers::bigint[])
+    or t.id in (select s.task_id from searches s where s.id = any(:answers::bigint[]))
+  )
+order by t.id
+limit :most::bigint

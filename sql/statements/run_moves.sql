@@ -1,0 +1,15 @@
+-- Greatest moves of the day of a run among its queries; only of own domains, if there are any.
+with ours as materialized (
+  select distinct domain
+  from analysis.ours_on(:date::date)
+)
+select
+  m.query_id, m.q, m.domain, m.previous_position as previous, m.previous_run_date as previous_date,
+  m.position, m.change,
+  coalesce(m.url_key, m.previous_url_key) as page
+from analysis.movers_on(:date::date) m
+where m.change <> 'same'
+  and m.query_id in (select query_id from tasks where run_id = :run)
+  and (m.domain in (select domain from ours) or not exists (select from ours))
+order by m.places desc, m.q, m.domain
+limit 25

@@ -1,0 +1,8 @@
+-- Stores the pages that answers of a day name for each query.
+insert into seen_pages (page_id, query_id)
+select distinct organic_results.page_id, observations.query_id
+from analysis.observations
+join organic_results on organic_results.search_id = observations.search_id
+where observations.run_date = :day::date
+  and organic_results.page_id is not null
+on conflict do nothing

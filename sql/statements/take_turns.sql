@@ -1,0 +1,14 @@
+-- Gives slices of run :run from :first on their turns: the cumulative expected cost up to the end of each slice,
+-- divided by the share :part of their list.
+update slices
+set turn = coalesce(costs.credits / nullif(:part::float8, 0), 'infinity')
+from (
+  select slice, sum(sum(price)) over (order by slice) as credits
+  from tasks
+  join pg_temp.merged on merged.id = tasks.query_id
+  where run_id = :run::bigint
+    and slice >= :first::bigint
+  group by slice
+) as costs
+where run_id = :run::bigint
+  and slices.slice = costs.slice

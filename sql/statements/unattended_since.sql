@@ -1,0 +1,18 @@
+-- Time since which work has been open without a live worker, if that is at least :for_ms ago and was not reported
+-- since.
+with began as (
+  select greatest(
+    (select max(coalesce(stopped_at, lease_until)) from workers),
+    (select min(greatest(created_at, opened_at)) from runs where state = 'open')
+  ) as since
+  where exists (select from runs where state = 'open')
+    and not exists (
+      select from workers where stopped_at is null and lease_until > clock_timestamp()
+    )
+)
+select since
+from began
+where since < clock_timestamp() - :for_ms * interval '1 millisecond'
+  and not exists (
+    select from notices where kind = 'work_unattended' and noted_at > since
+  )

@@ -1,0 +1,20 @@
+// Advisory locks, named by a text.
+
+import type { Database } from './database.ts'
+import { type Expression, expressionBuilder } from './kysely.ts'
+import type { DB } from './schema.ts'
+
+/** Key of the lock with this name. */
+export function lockKey(name: Expression<string>) {
+  const eb = expressionBuilder<DB>()
+  return eb.fn<number>('hashtextextended', [name, eb.lit(0)])
+}
+
+/** Waits for a lock of the list, which the transaction holds until its end. */
+export async function lockList(trx: Database, list: string): Promise<void> {
+  await trx
+    .selectNoFrom(({ fn, val }) =>
+      fn('pg_advisory_xact_lock', [lockKey(val(`querymill list ${list}`))]).as('locked'),
+    )
+    .execute()
+}
