@@ -24,7 +24,9 @@ export function statement<Row = unknown>(
   parameters: Parameters,
   tables: Readonly<Record<string, string>> = {},
 ): CompiledQuery<Row> {
-  return bindParameters(`sql/statements/${name}.sql`, readStatement(name), parameters, tables)
+  const { text, names } = readStatement(name)
+  const named = text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
+  return bindParameters(`sql/statements/${name}.sql`, { text: named, names }, parameters)
 }
 
 type Parameters = Readonly<Record<string, unknown>>
@@ -34,7 +36,6 @@ export function bindParameters<Row>(
   path: string,
   { text, names }: StatementFile,
   parameters: Parameters,
-  tables: Readonly<Record<string, string>> = {},
 ): CompiledQuery<Row> {
   const missing = names.filter((each) => parameters[each] === undefined)
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
@@ -44,7 +45,7 @@ export function bindParameters<Row>(
     )
   }
   return CompiledQuery.raw(
-    text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`),
+    text,
     names.map((each) => parameters[each]),
   )
 }

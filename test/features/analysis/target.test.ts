@@ -193,7 +193,7 @@ describe('a place that cannot be written', () => {
       [folder]: 'got a folder; name a file in it',
       [join(folder, 'here')]: 'got a folder; name a file in it',
       [join(folder, 'no', 'out.csv')]: 'got a file in a folder that is not there; make the folder',
-      [join(folder, 'file', 'out.csv')]: 'got a path through something that is no folder',
+      [join(folder, 'file', 'out.csv')]: 'got a path through a file; check the path',
       [join(folder, 'loop')]: 'got a link that leads to itself',
     }
     for (const [path, message] of Object.entries(wrong)) {
