@@ -194,7 +194,7 @@ describe('a place that cannot be written', () => {
       [join(folder, 'here')]: 'got a folder; name a file in it',
       [join(folder, 'no', 'out.csv')]: 'got a file in a folder that is not there; make the folder',
       [join(folder, 'file', 'out.csv')]: 'got a path through a file; check the path',
-      [join(folder, 'loop')]: 'got a link that leads to itself',
+      [join(folder, 'loop')]: 'got a link to itself; name the file',
     }
     for (const [path, message] of Object.entries(wrong)) {
       await expect(write(path, ['x'])).rejects.toThrow(
