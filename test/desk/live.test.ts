@@ -1,3 +1,4 @@
+// @module-tag slow
 import { type ClientRequest, request } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
 import { patienceMs } from '../support/patience.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDatabase, openPool } from '../../../src/base/database/database.ts'
 import { CompiledQuery } from '../../../src/base/database/kysely.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fc } from '@fast-check/vitest'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'

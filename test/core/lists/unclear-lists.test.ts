@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { openList } from '../../../src/core/lists/read.ts'
 import { openStream } from '../../../src/core/lists/source.ts'

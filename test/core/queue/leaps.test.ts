@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { patienceMs } from '../../support/patience.ts'

@@ -32,7 +32,7 @@ async function reopen({ mill }: Scene, selected: Selection): Promise<number> {
 }
 
 describe('tasks that are to be bought again', () => {
-  test('are, however young the answer is that they had', async () => {
+  test('are, however young the answer is that they had', { tags: ['slow'] }, async () => {
     const scene = await openScene()
     const { api, mill } = scene
     const run = await mill.plan(queries(3), { maxAgeMs: hour })
@@ -214,7 +214,7 @@ describe('tasks that the budget of their run did not cover', () => {
     expect(rows).toEqual([{ budget: 6, state: 'done' }])
   })
 
-  test('are bought within a greater budget', async () => {
+  test('are bought within a greater budget', { tags: ['slow'] }, async () => {
     const { mill } = await openScene({ api: { cost: 2 } })
     await mill.plan(queries(10), { budget: 6 })
     await mill.drain()
@@ -228,7 +228,7 @@ describe('tasks that the budget of their run did not cover', () => {
 })
 
 describe('a retry of some tasks', () => {
-  test('by label or time opens these alone', async () => {
+  test('by label or time opens these alone', { tags: ['slow'] }, async () => {
     const { mill } = await openScene()
     await mill.plan(queries(4))
     await sql`

@@ -1,3 +1,4 @@
+// @module-tag slow
 // What `npm run work` says last, as far as a person has to act on it, and its exit codes.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'

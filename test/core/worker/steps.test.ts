@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { CallName, Entry } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'

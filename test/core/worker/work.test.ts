@@ -35,32 +35,36 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('starts although the database refuses its first statements because others hold the table', async () => {
-    const url = await freshUrl()
-    const pool = openPool(url, { name: 'test', max: 8, ledger: true })
-    const close = () => pool.end()
-    const database = { url, pool, db: openDatabase(pool), close }
-    onTestFinished(close)
-    const { mill } = await openScene({ backend, database })
-    await mill.plan(queries(3))
-    const beside = new pg.Client({ connectionString: mill.databaseUrl })
-    await beside.connect()
-    onTestFinished(() => beside.end())
-    await beside.query('begin')
-    await beside.query('lock table workers in access exclusive mode')
-    const drained = mill.drain()
-    const waiting = async () => {
-      const { rows: found } = await beside.query<{ waiting: number }>(
-        `select count(*)::int as waiting from pg_locks where not granted and relation = 'workers'::regclass`,
-      )
-      return found[0]?.waiting ?? 0
-    }
-    const settings = { timeout: patienceMs, interval: 20 }
-    await vi.waitFor(async () => expect(await waiting()).toBe(1), settings)
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), settings)
-    await beside.query('rollback')
-    expect(await drained).toMatchObject({ finish: 'completed', answered: 3, calls: 3 })
-  })
+  test(
+    'starts although the database refuses its first statements because others hold the table',
+    { tags: ['slow'] },
+    async () => {
+      const url = await freshUrl()
+      const pool = openPool(url, { name: 'test', max: 8, ledger: true })
+      const close = () => pool.end()
+      const database = { url, pool, db: openDatabase(pool), close }
+      onTestFinished(close)
+      const { mill } = await openScene({ backend, database })
+      await mill.plan(queries(3))
+      const beside = new pg.Client({ connectionString: mill.databaseUrl })
+      await beside.connect()
+      onTestFinished(() => beside.end())
+      await beside.query('begin')
+      await beside.query('lock table workers in access exclusive mode')
+      const drained = mill.drain()
+      const waiting = async () => {
+        const { rows: found } = await beside.query<{ waiting: number }>(
+          `select count(*)::int as waiting from pg_locks where not granted and relation = 'workers'::regclass`,
+        )
+        return found[0]?.waiting ?? 0
+      }
+      const settings = { timeout: patienceMs, interval: 20 }
+      await vi.waitFor(async () => expect(await waiting()).toBe(1), settings)
+      await vi.waitFor(async () => expect(await waiting()).toBe(0), settings)
+      await beside.query('rollback')
+      expect(await drained).toMatchObject({ finish: 'completed', answered: 3, calls: 3 })
+    },
+  )
 
   test('stops at the floor and leaves every other task open without a try', async () => {
     const { api, mill } = await openScene({
@@ -153,34 +157,38 @@ describe('a worker and an API that refuses', () => {
     60_000,
   )
 
-  test('one query that the API refuses with its key stops everything when it goes alone, and after one resume fails alone', async () => {
-    const { api, mill } = await openScene({
-      // With a code of the API itself, one call at a time: nothing shows at first that the query is meant.
-      api: {
-        faults: [
-          { kind: 'status', status: 403, match: 'poison', charged: false, code: 'FORBIDDEN' },
-        ],
-      },
-      settings: { MILL_CONCURRENCY: '1' },
-    })
-    // One slice: of two, the second might be at work first.
-    await mill.plan(['poison', ...queries(24)])
-    expect((await mill.drain()).finish).toBe('auth')
-    expect(api.charges()).toHaveLength(1)
-    // Its last try, as above.
-    await sql`
+  test(
+    'one query that the API refuses with its key stops everything when it goes alone, and after one resume fails alone',
+    { tags: ['slow'] },
+    async () => {
+      const { api, mill } = await openScene({
+        // With a code of the API itself, one call at a time: nothing shows at first that the query is meant.
+        api: {
+          faults: [
+            { kind: 'status', status: 403, match: 'poison', charged: false, code: 'FORBIDDEN' },
+          ],
+        },
+        settings: { MILL_CONCURRENCY: '1' },
+      })
+      // One slice: of two, the second might be at work first.
+      await mill.plan(['poison', ...queries(24)])
+      expect((await mill.drain()).finish).toBe('auth')
+      expect(api.charges()).toHaveLength(1)
+      // Its last try, as above.
+      await sql`
       update tasks set attempts = 4
       where query_id = (select id from queries where q = 'poison')`.execute(mill.db)
-    const [account] = await rows<{ id: number }>(mill, 'select id from accounts')
-    await liftStops(mill.db, account?.id ?? 0)
-    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 24, failed: 1 })
-    const asked = api.charges().map(({ q }) => q)
-    expect(asked).toHaveLength(26)
-    expect([asked[0], asked.at(-1)]).toEqual(['poison', 'poison'])
-    expect(await rows(mill, `select from stops where cleared_at is null`)).toEqual([])
-  })
+      const [account] = await rows<{ id: number }>(mill, 'select id from accounts')
+      await liftStops(mill.db, account?.id ?? 0)
+      expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 24, failed: 1 })
+      const asked = api.charges().map(({ q }) => q)
+      expect(asked).toHaveLength(26)
+      expect([asked[0], asked.at(-1)]).toEqual(['poison', 'poison'])
+      expect(await rows(mill, `select from stops where cleared_at is null`)).toEqual([])
+    },
+  )
 
-  test('a rate limit holds over two workers at once', async () => {
+  test('a rate limit holds over two workers at once', { tags: ['slow'] }, async () => {
     const { api, mill } = await openScene({ settings: { MILL_RATE_LIMIT: '10' } })
     await mill.plan(queries(50))
     await Promise.all([mill.drain(), mill.drain()])
@@ -317,41 +325,49 @@ describe('a worker and answers nobody can read', () => {
 })
 
 describe('a worker and a query that kills workers', () => {
-  test('tasks that two workers died with go out one by one, so that only the guilty one is blamed', async () => {
-    const { api, mill } = await openScene()
-    await mill.plan(queries(3))
-    await sql`update tasks set deaths = 2`.execute(mill.db)
-    expect((await mill.drain({ lanes: 8 })).answered).toBe(3)
-    const alone = api.charges().toSorted((a, b) => a.at - b.at)
-    alone.slice(1).forEach((call, index) => {
-      expect(call.at).toBeGreaterThanOrEqual(alone[index]?.ended_at ?? 0)
-    })
-  })
+  test(
+    'tasks that two workers died with go out one by one, so that only the guilty one is blamed',
+    { tags: ['slow'] },
+    async () => {
+      const { api, mill } = await openScene()
+      await mill.plan(queries(3))
+      await sql`update tasks set deaths = 2`.execute(mill.db)
+      expect((await mill.drain({ lanes: 8 })).answered).toBe(3)
+      const alone = api.charges().toSorted((a, b) => a.at - b.at)
+      alone.slice(1).forEach((call, index) => {
+        expect(call.at).toBeGreaterThanOrEqual(alone[index]?.ended_at ?? 0)
+      })
+    },
+  )
 })
 
 describe('a worker and money', () => {
-  test('a drain ends with the floor although another worker with a higher floor holds the slices', async () => {
-    const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '10' } })
-    const { databaseUrl: url, pool, db } = mill
-    const careful = await testMill({
-      api,
-      database: { url, pool, db, close: () => Promise.resolve() },
-      settings: { MILL_CREDIT_FLOOR: '100000' },
-    })
-    onTestFinished(() => careful.close())
-    await mill.plan(queries(30))
-    const stop = new AbortController()
-    const standing = careful.drain({ drain: false, signal: stop.signal })
-    await expect
-      .poll(
-        async () =>
-          (await sql`select from stops where reason = 'credit_floor'`.execute(mill.db)).rows,
-      )
-      .toHaveLength(1)
-    expect((await mill.drain()).finish).toBe('credit_floor')
-    stop.abort()
-    await standing
-  })
+  test(
+    'a drain ends with the floor although another worker with a higher floor holds the slices',
+    { tags: ['slow'] },
+    async () => {
+      const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '10' } })
+      const { databaseUrl: url, pool, db } = mill
+      const careful = await testMill({
+        api,
+        database: { url, pool, db, close: () => Promise.resolve() },
+        settings: { MILL_CREDIT_FLOOR: '100000' },
+      })
+      onTestFinished(() => careful.close())
+      await mill.plan(queries(30))
+      const stop = new AbortController()
+      const standing = careful.drain({ drain: false, signal: stop.signal })
+      await expect
+        .poll(
+          async () =>
+            (await sql`select from stops where reason = 'credit_floor'`.execute(mill.db)).rows,
+        )
+        .toHaveLength(1)
+      expect((await mill.drain()).finish).toBe('credit_floor')
+      stop.abort()
+      await standing
+    },
+  )
 
   test.each([1, 2, 8])(
     'a task whose answer is there already takes it, although the budget of its run is spent by another, with %i lanes',
@@ -386,18 +402,25 @@ describe('a worker and money', () => {
     expect(await mill.states()).toEqual({ answered: 9, open: 21 })
   })
 
-  test('when not everything can be afforded, the most urgent is bought first', async () => {
-    const { mill } = await openScene({ api: { credits: 130 } })
-    await mill.plan(queries(40), { list: 'later', priority: 9 })
-    await mill.plan(
-      queries(25).map((q) => `urgent ${q}`),
-      { list: 'now', priority: 1 },
-    )
-    expect((await mill.drain()).finish).toBe('credit_floor')
-    expect(
-      await rows(mill, `select count(*) as n from tasks where priority = 1 and state = 'answered'`),
-    ).toEqual([{ n: 25 }])
-  })
+  test(
+    'when not everything can be afforded, the most urgent is bought first',
+    { tags: ['slow'] },
+    async () => {
+      const { mill } = await openScene({ api: { credits: 130 } })
+      await mill.plan(queries(40), { list: 'later', priority: 9 })
+      await mill.plan(
+        queries(25).map((q) => `urgent ${q}`),
+        { list: 'now', priority: 1 },
+      )
+      expect((await mill.drain()).finish).toBe('credit_floor')
+      expect(
+        await rows(
+          mill,
+          `select count(*) as n from tasks where priority = 1 and state = 'answered'`,
+        ),
+      ).toEqual([{ n: 25 }])
+    },
+  )
 
   test('a test account never stops for credit, and its answers are marked', async () => {
     const { mill } = await openScene({ api: { kind: 'test', credits: 5 } })

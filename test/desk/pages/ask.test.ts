@@ -1,3 +1,4 @@
+// @module-tag slow
 import { request } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
 import { readQuestions } from '../../../src/features/analysis/library.ts'

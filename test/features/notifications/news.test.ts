@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/base/config.ts'
