@@ -13,8 +13,8 @@ export function lockKey(name: Expression<string>) {
 /** Waits for a lock of the list, which the transaction holds until its end. */
 export async function lockList(trx: Database, list: string): Promise<void> {
   await trx
-    .selectNoFrom(({ fn, val }) =>
-      fn('pg_advisory_xact_lock', [lockKey(val(`querymill list ${list}`))]).as('locked'),
+    .selectNoFrom((eb) =>
+      eb.fn('pg_advisory_xact_lock', [lockKey(eb.val(`querymill list ${list}`))]).as('locked'),
     )
     .execute()
 }

@@ -123,9 +123,11 @@ export async function checkDatabase(
 
 async function checkVersion(db: Database): Promise<void> {
   const { number, name } = await db
-    .selectNoFrom(({ cast, fn, val }) => [
-      cast<number>(fn('current_setting', [val('server_version_num')]), 'integer').as('number'),
-      fn<string>('current_setting', [val('server_version')]).as('name'),
+    .selectNoFrom((eb) => [
+      eb
+        .cast<number>(eb.fn('current_setting', [eb.val('server_version_num')]), 'integer')
+        .as('number'),
+      eb.fn<string>('current_setting', [eb.val('server_version')]).as('name'),
     ])
     .executeTakeFirstOrThrow()
   if (number >= leastVersion) return
@@ -137,8 +139,8 @@ async function checkVersion(db: Database): Promise<void> {
 async function readApplied(db: Database): Promise<readonly Applied[]> {
   const name = `${schema}.checksums` as const
   const { table } = await db
-    .selectNoFrom(({ cast, fn, val }) =>
-      cast<string | null>(fn('to_regclass', [val(name)]), 'text').as('table'),
+    .selectNoFrom((eb) =>
+      eb.cast<string | null>(eb.fn('to_regclass', [eb.val(name)]), 'text').as('table'),
     )
     .executeTakeFirstOrThrow()
   if (table === null) return []

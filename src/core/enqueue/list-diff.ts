@@ -40,9 +40,9 @@ export async function findRemoved(trx: Transaction<DB>, run: number): Promise<Re
   }
 }
 
-function isRemoved({ and, eb, exists, not, selectFrom }: ExpressionBuilder<Staged, 'tasks'>) {
-  const held = selectFrom('merged').whereRef('merged.id', '=', 'tasks.query_id')
-  return and([eb('tasks.state', '=', 'open'), not(exists(held))])
+function isRemoved(eb: ExpressionBuilder<Staged, 'tasks'>) {
+  const held = eb.selectFrom('merged').whereRef('merged.id', '=', 'tasks.query_id')
+  return eb.and([eb('tasks.state', '=', 'open'), eb.not(eb.exists(held))])
 }
 
 /** Refuses to plan a list whose run contains removed queries, until a person has decided what to do with them. */
@@ -117,9 +117,14 @@ export async function refuseShrunken(
           .where('list_id', '=', list),
       ),
     )
-    .select(({ fn, selectFrom }) => [
-      fn.countAll<number>().as('before'),
-      selectFrom('merged').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('held'),
+    .select((eb) => [
+      eb.fn.countAll<number>().as('before'),
+      eb
+        .selectFrom('merged')
+        .select(eb.fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('held'),
     ])
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return

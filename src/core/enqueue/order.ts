@@ -139,8 +139,8 @@ export function turnOf({ shares }: ShareOrder, usual: BuyingOrder) {
 }
 
 /** True for merged lines to be bought. */
-export function isQueued({ and, ref, not }: ExpressionBuilder<StageTables, 'merged'>) {
-  return and([not(ref('already')), not(ref('reused')), not(ref('rests'))])
+export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
+  return eb.and([eb.not(eb.ref('already')), eb.not(eb.ref('reused')), eb.not(eb.ref('rests'))])
 }
 
 /** Counts the queries to be bought for each label with a share. */
@@ -238,11 +238,11 @@ export async function countUnusedIntervals(
   const { idle } = await trx
     .withTables<StageTables>()
     .selectFrom('merged')
-    .where(({ eb, fn, val }) =>
+    .where((eb) =>
       eb(
         eb(eb.cast<number>('every_days', 'bigint'), '*', dayMs),
         '<=',
-        fn.coalesce('max_age_ms', val(usual)),
+        eb.fn.coalesce('max_age_ms', eb.val(usual)),
       ),
     )
     .select(({ fn }) => fn.countAll<number>().as('idle'))

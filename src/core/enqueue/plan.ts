@@ -290,8 +290,8 @@ function tasksOf(
   // Overdue queries come before all shares, but count toward them.
   const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
   const merged = trx.withTables<StageTables>().selectFrom('merged')
-  const lines = (shared ? merged.where(isQueued) : merged).selectAll().select(({ lit }) => {
-    const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : lit(0)
+  const lines = (shared ? merged.where(isQueued) : merged).selectAll().select((eb) => {
+    const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : eb.lit(0)
     return turn.as('turn')
   })
   // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again on
@@ -299,26 +299,26 @@ function tasksOf(
   const aged = order.wished && order.kind === 'nightly' && !done
   const tasks = trx
     .selectFrom(lines.as('lines'))
-    .where(({ not, ref }) => not(ref('already')))
+    .where((eb) => eb.not(eb.ref('already')))
     .where('reused', '=', reused)
     .where('rests', '=', rests)
     .where('priority', '=', priority)
-    .select(({ eb, fn, lit, parens, ref, val }) => {
-      const finished: AliasableExpression<Date | null> = done ? fn<Date>('now') : lit(null)
+    .select((eb) => {
+      const finished: AliasableExpression<Date | null> = done ? eb.fn<Date>('now') : eb.lit(null)
       const after: AliasableExpression<Date | null> = aged
-        ? nowBefore(ref('max_age_ms'))
-        : lit(null)
-      const row = fn
+        ? nowBefore(eb.ref('max_age_ms'))
+        : eb.lit(null)
+      const row = eb.fn
         .agg<number>('row_number')
         .over((over) => bought.reduce((all, [column, how]) => all.orderBy(column, how), over))
       return [
-        val(run).as('run_id'),
+        eb.val(run).as('run_id'),
         'id',
         'search_id',
-        val(rests ? 'not_asked' : reused ? 'reused' : 'open').as('state'),
+        eb.val(rests ? 'not_asked' : reused ? 'reused' : 'open').as('state'),
         finished.as('finished_at'),
         after.as('answers_after'),
-        eb(val(first), '+', eb(parens(row, '-', 1), '/', lit(sliceSize))).as('slice'),
+        eb(eb.val(first), '+', eb(eb.parens(row, '-', 1), '/', eb.lit(sliceSize))).as('slice'),
         'priority',
       ]
     })
@@ -329,13 +329,13 @@ function tasksOf(
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
-    .doUpdateSet(({ ref }) => ({
-      search_id: ref('excluded.search_id'),
-      state: ref('excluded.state'),
-      finished_at: ref('excluded.finished_at'),
-      answers_after: ref('excluded.answers_after'),
-      slice: ref('excluded.slice'),
-      priority: ref('excluded.priority'),
+    .doUpdateSet((eb) => ({
+      search_id: eb.ref('excluded.search_id'),
+      state: eb.ref('excluded.state'),
+      finished_at: eb.ref('excluded.finished_at'),
+      answers_after: eb.ref('excluded.answers_after'),
+      slice: eb.ref('excluded.slice'),
+      priority: eb.ref('excluded.priority'),
     }))
     .where('tasks.state', 'in', ['not_asked', 'cancelled'])
 }
@@ -411,8 +411,8 @@ function addQueries(trx: Transaction<DB>, stage: number) {
     .selectFrom(`${stageName('staged_held', stage)} as held`)
     .distinctOn('id')
     .select(columns)
-    .where(({ exists, not, selectFrom }) =>
-      not(exists(selectFrom('queries').whereRef('queries.id', '=', 'held.id'))),
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('queries').whereRef('queries.id', '=', 'held.id'))),
     )
     .orderBy('id')
   return staged.insertInto('queries').columns(columns).expression(missing)
@@ -552,7 +552,7 @@ async function storeRejections(
     .expression(
       staged
         .selectFrom(stageName('staged_rejected', stage))
-        .select(({ val }) => [val(run).as('run_id'), 'line', 'reason', 'content'])
+        .select((eb) => [eb.val(run).as('run_id'), 'line', 'reason', 'content'])
         .orderBy('line'),
     )
     .execute()
@@ -605,9 +605,9 @@ async function closeRun(
   const { into, maxAgeMs, budget } = order
   const closed = await trx
     .with('work', (cte) =>
-      cte.selectNoFrom(({ exists, selectFrom }) => {
-        const open = selectFrom('slices').where('run_id', '=', run).where('done_at', 'is', null)
-        return exists(open).as('left_over')
+      cte.selectNoFrom((eb) => {
+        const open = eb.selectFrom('slices').where('run_id', '=', run).where('done_at', 'is', null)
+        return eb.exists(open).as('left_over')
       }),
     )
     .updateTable('runs')
@@ -635,8 +635,8 @@ async function closeRun(
 }
 
 /** Credits that a run has used or reserved. */
-function usedOf({ eb, ref }: ExpressionBuilder<DB, 'runs'>) {
-  return eb('spent', '+', ref('reserved'))
+function usedOf(eb: ExpressionBuilder<DB, 'runs'>) {
+  return eb('spent', '+', eb.ref('reserved'))
 }
 
 /** Rejects a budget that is lower than what the joined run has already used. */

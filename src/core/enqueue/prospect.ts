@@ -67,16 +67,16 @@ export async function readOpenTasks(db: Database) {
       .groupBy(['runs.id', 'lists.name', 'queries.num', 'queries.device'])
       .orderBy(({ fn }) => fn.min('tasks.priority'))
       .orderBy('runs.id')
-      .select(({ eb, fn, lit, val }) => [
+      .select((eb) => [
         'runs.id as run',
         'lists.name as list',
-        fn<string>('to_char', ['runs.run_date', val('YYYY-MM')]).as('month'),
+        eb.fn<string>('to_char', ['runs.run_date', eb.val('YYYY-MM')]).as('month'),
         eb
           .case()
           .when('runs.budget', 'is not', null)
           .then(
-            fn<number>('greatest', [
-              lit(0),
+            eb.fn<number>('greatest', [
+              eb.lit(0),
               eb(eb('runs.budget', '-', eb.ref('runs.spent')), '-', eb.ref('runs.reserved')),
             ]),
           )
@@ -84,7 +84,7 @@ export async function readOpenTasks(db: Database) {
           .as('left'),
         'queries.num',
         'queries.device',
-        fn.countAll<number>().as('tasks'),
+        eb.fn.countAll<number>().as('tasks'),
       ])
       .execute()
   )

@@ -118,7 +118,7 @@ async function findMarked(
     .select(['id', 'mark'])
     .where('worker', '=', worker)
     .where('outcome', 'is', null)
-    .where(({ eb, fn, val }) => eb('mark', '=', fn.any(val(marks))))
+    .where((eb) => eb('mark', '=', eb.fn.any(eb.val(marks))))
     .$narrowType<{ mark: NotNull }>()
     .execute()
 }
@@ -134,8 +134,8 @@ async function countUnmarked(
     .select(({ fn }) => fn.countAll<number>().as('calls'))
     .where('worker', '=', worker)
     .where('outcome', 'is', null)
-    .where(({ eb, fn, not, or, val }) =>
-      or([eb('mark', 'is', null), not(eb('mark', '=', fn.any(val(marks))))]),
+    .where((eb) =>
+      eb.or([eb('mark', 'is', null), eb.not(eb('mark', '=', eb.fn.any(eb.val(marks))))]),
     )
     .executeTakeFirstOrThrow()
   return calls

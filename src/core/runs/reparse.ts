@@ -134,7 +134,7 @@ async function countWrongAnswers(db: Books['db']): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
     .innerJoin('calls as c', 'c.id', 's.call_id')
-    .where(({ fn, val }) => fn<boolean>('starts_with', ['s.parse_error', val(otherQuery)]))
+    .where((eb) => eb.fn<boolean>('starts_with', ['s.parse_error', eb.val(otherQuery)]))
     .groupBy('c.account_id')
     .select(({ fn }) => ['c.account_id', fn.countAll<number>().as('answers')])
   await db

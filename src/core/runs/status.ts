@@ -160,7 +160,9 @@ export async function endedLastMinute(db: Database): Promise<number> {
     .where('id', '>', (eb) =>
       eb
         .selectFrom('calls')
-        .select(({ fn, lit }) => eb(fn.coalesce(fn.max('id'), lit(0)), '-', 100_000).as('newest')),
+        .select(
+          eb(eb.fn.coalesce(eb.fn.max<number>('calls.id'), eb.lit(0)), '-', 100_000).as('newest'),
+        ),
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')

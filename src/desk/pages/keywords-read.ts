@@ -55,8 +55,12 @@ async function lastRunDay(
   const { day } = await db
     .selectFrom('runs')
     .select(({ fn }) => fn.max('run_date').as('day'))
-    .where('run_date', '<=', ({ cast, fn, val }) =>
-      fn.coalesce(cast<string>(val(upTo), 'date'), fn('analysis.newest_day'), val('infinity')),
+    .where('run_date', '<=', (eb) =>
+      eb.fn.coalesce(
+        eb.cast<string>(eb.val(upTo), 'date'),
+        eb.fn('analysis.newest_day'),
+        eb.val('infinity'),
+      ),
     )
     .executeTakeFirstOrThrow()
   if (day === null) return null
@@ -297,8 +301,8 @@ export interface Keyword extends KeywordRow {
 }
 
 function anyOf<T extends number | string>(values: readonly T[]) {
-  const { fn, val } = expressionBuilder<DB>()
-  return fn.any(val(values))
+  const eb = expressionBuilder<DB>()
+  return eb.fn.any(eb.val(values))
 }
 
 /** Reads texts, pages and history for the keywords of a view. */

@@ -184,8 +184,8 @@ async function readShareChanges(
       ),
     )
     .where('tag', '=', '*')
-    .where(({ eb, fn, val }) => eb('run_date', '=', fn.any(val([now.day, before.day]))))
-    .where(({ eb, fn, not, val }) => not(eb('domain', '=', fn.any(val([...ours])))))
+    .where((eb) => eb('run_date', '=', eb.fn.any(eb.val([now.day, before.day]))))
+    .where((eb) => eb.not(eb('domain', '=', eb.fn.any(eb.val([...ours])))))
     .groupBy('domain')
   return db
     .selectFrom(sides.as('sides'))

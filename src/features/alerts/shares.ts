@@ -31,8 +31,10 @@ export async function checkShares(trx: Database, { run, rules }: AlertOrder): Pr
   if (origin === null) return { raised, recovered }
   // Restricts this transaction to answers of one origin.
   await trx
-    .selectNoFrom(({ fn, lit, val }) =>
-      fn('set_config', [val('querymill.origins'), val(origin), lit(true)]).as('origins'),
+    .selectNoFrom((eb) =>
+      eb
+        .fn('set_config', [eb.val('querymill.origins'), eb.val(origin), eb.lit(true)])
+        .as('origins'),
     )
     .execute()
   const known = await readKnownAlerts(trx, 'shares')

@@ -48,10 +48,10 @@ export async function nextUncheckedRun(db: Database): Promise<UncheckedRun | nul
 /** Makes this transaction the only one checking for alerts; false if another one is. */
 export async function claimAlerts(trx: Database): Promise<boolean> {
   const { mine } = await trx
-    .selectNoFrom(({ fn, val }) =>
-      fn<boolean>('pg_try_advisory_xact_lock', [fn('hashtext', [val('querymill alerts')])]).as(
-        'mine',
-      ),
+    .selectNoFrom((eb) =>
+      eb
+        .fn<boolean>('pg_try_advisory_xact_lock', [eb.fn('hashtext', [eb.val('querymill alerts')])])
+        .as('mine'),
     )
     .executeTakeFirstOrThrow()
   return mine

@@ -270,13 +270,16 @@ export interface KnownDomain {
 /** Finds a domain by name, or an own or rival site; null if it is in no answer and no domain line. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
-    .selectNoFrom(({ exists, or, selectFrom }) => [
-      or(
-        (['domains', 'own_domains', 'rival_domains'] as const).map((table) =>
-          exists(selectFrom(table).select('domain').where('domain', '=', domain)),
-        ),
-      ).as('there'),
-      selectFrom('own_domains')
+    .selectNoFrom((eb) => [
+      eb
+        .or(
+          (['domains', 'own_domains', 'rival_domains'] as const).map((table) =>
+            eb.exists(eb.selectFrom(table).select('domain').where('domain', '=', domain)),
+          ),
+        )
+        .as('there'),
+      eb
+        .selectFrom('own_domains')
         .select('label')
         .where('domain', '=', domain)
         .orderBy('since', (order) => order.desc().nullsLast())

@@ -91,11 +91,13 @@ async function chooseDomains(
     .selectFrom('own_domains')
     .distinctOn('domain')
     .select(['domain', 'label'])
-    .select(({ and, or, eb }) =>
-      and([
-        or([eb('since', 'is', null), eb('since', '<=', today)]),
-        or([eb('until', 'is', null), eb('until', '>=', today)]),
-      ]).as('ours'),
+    .select((eb) =>
+      eb
+        .and([
+          eb.or([eb('since', 'is', null), eb('since', '<=', today)]),
+          eb.or([eb('until', 'is', null), eb('until', '>=', today)]),
+        ])
+        .as('ours'),
     )
     .orderBy('domain')
     .orderBy('ours', 'desc')
@@ -147,12 +149,13 @@ const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'work
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx
-    .selectNoFrom(({ and, fn, val }) =>
-      and(
-        books.map((name) =>
-          fn<boolean>('has_table_privilege', [val(`public.${name}`), val('select')]),
-        ),
-      )
+    .selectNoFrom((eb) =>
+      eb
+        .and(
+          books.map((name) =>
+            eb.fn<boolean>('has_table_privilege', [eb.val(`public.${name}`), eb.val('select')]),
+          ),
+        )
         .$castTo<boolean>()
         .as('may'),
     )

@@ -170,11 +170,11 @@ export async function readListMembers(
     )
     .where('members.list_id', '=', list)
     .$if(word !== null, (members) =>
-      members.where(({ eb, fn, lit }) =>
+      members.where((eb) =>
         eb(
-          fn<number>('strpos', [fn('lower', ['queries.q']), fn('lower', [eb.val(word)])]),
+          eb.fn<number>('strpos', [eb.fn('lower', ['queries.q']), eb.fn('lower', [eb.val(word)])]),
           '>',
-          lit(0),
+          eb.lit(0),
         ),
       ),
     )

@@ -50,8 +50,8 @@ async function lookAt(
   return db.transaction().execute(async (trx) => {
     // Two months of a large list are sorted in memory rather than on disk.
     await trx
-      .selectNoFrom(({ fn, lit, val }) =>
-        fn('set_config', [val('work_mem'), val('64MB'), lit(true)]).as('work_mem'),
+      .selectNoFrom((eb) =>
+        eb.fn('set_config', [eb.val('work_mem'), eb.val('64MB'), eb.lit(true)]).as('work_mem'),
       )
       .execute()
     const { rows } = await sql<SeenQuery>`

@@ -59,15 +59,16 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
     .innerJoin('tasks', 'tasks.run_id', 'runs.id')
     .innerJoin('calls', 'calls.task_id', 'tasks.id')
     .innerJoin('accounts', 'accounts.id', 'calls.account_id')
-    .select(({ case: when, fn, lit, ref }) => {
-      const credits = when()
+    .select((eb) => {
+      const credits = eb
+        .case()
         .when('calls.outcome', '=', 'settled')
-        .then(fn.coalesce('calls.credits_used', lit(0)))
+        .then(eb.fn.coalesce('calls.credits_used', eb.lit(0)))
         .when('calls.outcome', '=', 'unsent')
-        .then(lit(0))
-        .else(ref('calls.credits_reserved'))
+        .then(eb.lit(0))
+        .else(eb.ref('calls.credits_reserved'))
         .end()
-      return fn.coalesce(fn.sum<number>(credits), lit(0)).as('used')
+      return eb.fn.coalesce(eb.fn.sum<number>(credits), eb.lit(0)).as('used')
     })
     .where('runs.list_id', '=', into)
     .where('accounts.kind', '=', origin)
@@ -155,8 +156,10 @@ function rowOf(query: SelectionOrder['queries'][number]): object {
 async function lockExpansions(trx: Transaction, name: string): Promise<void> {
   const lock = `querymill expansions ${name}`
   await trx
-    .selectNoFrom(({ fn, lit, val }) =>
-      fn('pg_advisory_xact_lock', [fn('hashtextextended', [val(lock), lit(0)])]).as('locked'),
+    .selectNoFrom((eb) =>
+      eb
+        .fn('pg_advisory_xact_lock', [eb.fn('hashtextextended', [eb.val(lock), eb.lit(0)])])
+        .as('locked'),
     )
     .execute()
 }

@@ -350,24 +350,27 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
 }
 
 function namedBy(
-  { exists, fn, lit, or, selectFrom, val }: ExpressionBuilder<DB & { a: ArchivedDays }, 'a'>,
+  eb: ExpressionBuilder<DB & { a: ArchivedDays }, 'a'>,
   subject: Forgettable,
 ): Expression<SqlBool> {
-  const runs = selectFrom('runs as r').whereRef('r.run_date', '=', 'a.run_date')
+  const runs = eb.selectFrom('runs as r').whereRef('r.run_date', '=', 'a.run_date')
   switch (subject.kind) {
     case 'list':
-      return exists(runs.where('r.list_id', '=', subject.list.id))
+      return eb.exists(runs.where('r.list_id', '=', subject.list.id))
     case 'query': {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       const { ids, q } = subject
       // As a related search, it may occur on any day, once a single answer contains it.
-      const related = selectFrom('related_searches as s').where((s) =>
-        s(s.fn('lower', ['s.q']), '=', fn('lower', [val(q)])),
-      )
-      return or([exists(tasks.where('t.query_id', '=', fn.any(val(ids)))), exists(related)])
+      const related = eb
+        .selectFrom('related_searches as s')
+        .where((s) => s(s.fn('lower', ['s.q']), '=', eb.fn('lower', [eb.val(q)])))
+      return eb.or([
+        eb.exists(tasks.where('t.query_id', '=', eb.fn.any(eb.val(ids)))),
+        eb.exists(related),
+      ])
     }
     case 'domain':
-      return lit(true)
+      return eb.lit(true)
     default:
       throw unhandled('subject', subject)
   }

@@ -339,9 +339,9 @@ class Portion {
         db
           .deleteFrom('raw_answers')
           .where((eb) => this.#holds(eb.ref('call_id')))
-          .where(({ eb, fn, or, val }) =>
-            or([
-              eb('call_id', '=', fn.any(val(changed))),
+          .where((eb) =>
+            eb.or([
+              eb('call_id', '=', eb.fn.any(eb.val(changed))),
               ...(name === null ? [] : [inBody(name)]),
             ]),
           )

@@ -295,28 +295,31 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   return trx
     .selectFrom('forgetting_queries as f')
     .where((eb) => eb('f.query_id', '=', eb.fn.any(eb.val(queries))))
-    .where(({ exists, not, selectFrom }) =>
-      not(exists(selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
     )
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('runs as r').crossJoinLateral((eb) =>
-            eb
-              .selectFrom('tasks as t')
-              .whereRef('t.run_id', '=', 'r.id')
-              .whereRef('t.query_id', '=', 'f.query_id')
-              .select('t.id')
-              .offset(eb.lit(0))
-              .as('t'),
-          ),
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('runs as r')
+            .crossJoinLateral((run) =>
+              run
+                .selectFrom('tasks as t')
+                .whereRef('t.run_id', '=', 'r.id')
+                .whereRef('t.query_id', '=', 'f.query_id')
+                .select('t.id')
+                .offset(eb.lit(0))
+                .as('t'),
+            ),
         ),
       ),
     )
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('lists as l')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('lists as l')
             .innerJoin('list_queries as m', 'm.list_id', 'l.id')
             .whereRef('m.query_id', '=', 'f.query_id')
             .whereRef('l.id', '<>', 'f.list_id'),
@@ -369,17 +372,17 @@ export async function clearDays(db: Database): Promise<void> {
   for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
     const left = db
       .selectFrom(table)
-      .where(({ exists, not, selectFrom }) =>
-        not(exists(selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
+      .where((eb) =>
+        eb.not(eb.exists(eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
       )
     await clear(db, table, left.limit(dayPortion).select(rowPlace.as('place')))
   }
   const unnamed = db
     .selectFrom('seen_pages as t')
-    .where(({ exists, not, or, selectFrom }) =>
-      or([
-        not(exists(selectFrom('queries as q').whereRef('q.id', '=', 't.query_id'))),
-        not(exists(selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
+    .where((eb) =>
+      eb.or([
+        eb.not(eb.exists(eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id'))),
+        eb.not(eb.exists(eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
       ]),
     )
   await clear(db, 'seen_pages', unnamed.limit(dayPortion).select(rowPlace.as('place')))
@@ -421,14 +424,14 @@ const lateAnswersMs = 10 * 60_000
 const dayMs = 24 * 60 * 60_000
 
 function runsInUse(db: Database) {
-  return db.selectFrom('runs as r').where(({ and, eb, exists, or, selectFrom }) => {
-    const open = selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
-    return or([
+  return db.selectFrom('runs as r').where((eb) => {
+    const open = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+    return eb.or([
       eb('r.state', 'in', ['planning', 'open']),
-      and([
+      eb.and([
         eb('r.state', '=', 'cancelled'),
         eb('r.finished_at', '>', clockBefore(dayMs)),
-        exists(open.where('t.state', '=', 'open')),
+        eb.exists(open.where('t.state', '=', 'open')),
       ]),
     ])
   })
@@ -438,10 +441,10 @@ function pendingCalls(db: Database) {
   return db
     .selectFrom('calls as c')
     .leftJoin('tasks as t', 't.id', 'c.task_id')
-    .where(({ and, eb, or }) =>
-      or([
+    .where((eb) =>
+      eb.or([
         eb('c.outcome', 'is', null),
-        and([
+        eb.and([
           eb('c.outcome', '=', 'unknown'),
           eb('c.washed_at', 'is', null),
           eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
@@ -481,11 +484,12 @@ export function blockersOfList(db: Database, { id, name }: List): Promise<Blocke
 /** Finds obstacles to forgetting queries: runs that ask them. */
 export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
   return readBlockers(db, {
-    runs: runsInUse(db).where(({ exists, fn, selectFrom, val }) =>
-      exists(
-        selectFrom('tasks as t')
+    runs: runsInUse(db).where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('tasks as t')
           .whereRef('t.run_id', '=', 'r.id')
-          .where('t.query_id', '=', fn.any(val(ids))),
+          .where('t.query_id', '=', eb.fn.any(eb.val(ids))),
       ),
     ),
     calls: pendingCalls(db).where((eb) => eb('c.query_id', '=', eb.fn.any(eb.val(ids)))),

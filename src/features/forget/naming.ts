@@ -90,7 +90,7 @@ export async function noteDomain(db: Database, name: DomainName): Promise<void> 
 export async function noteRelated(db: Database, q: string): Promise<void> {
   const same = db
     .selectFrom('related_searches')
-    .where(({ eb, fn, val }) => eb(fn('lower', ['q']), '=', fn('lower', [val(q)])))
+    .where((eb) => eb(eb.fn('lower', ['q']), '=', eb.fn('lower', [eb.val(q)])))
   await note(db, 'related_searches', same.select('id'))
 }
 
@@ -116,8 +116,9 @@ function noted(kind: DictionaryTable, id: Expression<string | null>): Expression
 
 /** True for a result or feature row that refers to a recorded page or domain. */
 export function leads(table: 'organic_results' | 'search_features'): Expression<SqlBool> {
-  const { or, ref } = expressionBuilder<DB, typeof table>()
-  return or([noted('pages', ref(`${table}.page_id`)), noted('domains', ref(`${table}.domain_id`))])
+  const eb = expressionBuilder<DB, typeof table>()
+  const page = noted('pages', eb.ref(`${table}.page_id`))
+  return eb.or([page, noted('domains', eb.ref(`${table}.domain_id`))])
 }
 
 /** True for an answer's row that contains the name in its own text or refers to it. */
@@ -142,15 +143,15 @@ export const memberTables = [
   'search_related_searches',
 ] as const
 
-const { ref } = expressionBuilder<DB, (typeof memberTables)[number]>()
+const member = expressionBuilder<DB, (typeof memberTables)[number]>()
 
 /** True for an answer's row that only refers to a recorded entry. */
 export const members = {
-  search_entities: noted('entities', ref('search_entities.entity_id')),
-  search_clusters: noted('clusters', ref('search_clusters.cluster_id')),
+  search_entities: noted('entities', member.ref('search_entities.entity_id')),
+  search_clusters: noted('clusters', member.ref('search_clusters.cluster_id')),
   search_related_searches: noted(
     'related_searches',
-    ref('search_related_searches.related_search_id'),
+    member.ref('search_related_searches.related_search_id'),
   ),
 }
 
@@ -164,9 +165,9 @@ export async function countNoted(db: Database, name: DomainName | null): Promise
     ...(name === null ? [] : factsNaming(db, domainPattern(name))),
   ]
   const cleared = found.map(({ rows }) => db.selectFrom(rows.as('r')).select('r.search_id'))
-  const bodies = db.selectFrom('raw_answers').where(({ eb, or, lit }) =>
-    or([
-      name === null ? lit(false) : inBody(name),
+  const bodies = db.selectFrom('raw_answers').where((eb) =>
+    eb.or([
+      name === null ? eb.lit(false) : inBody(name),
       eb(
         'call_id',
         'in',

@@ -97,8 +97,8 @@ async function pruneBatch(db: Database, pruning: number, after: number) {
     .with('old', (cte) =>
       cte
         .selectFrom('raw_answers')
-        .where('received_at', '<', ({ selectFrom }) =>
-          selectFrom('prunings').where('id', '=', pruning).select('received_before'),
+        .where('received_at', '<', (eb) =>
+          eb.selectFrom('prunings').where('id', '=', pruning).select('received_before'),
         )
         .where('call_id', '>', after)
         .orderBy('call_id')
@@ -122,11 +122,11 @@ async function pruneBatch(db: Database, pruning: number, after: number) {
     )
     .selectFrom('gone')
     .leftJoin('searches as s', 's.id', 'gone.call_id')
-    .select(({ fn, lit }) => [
-      fn.countAll<number>().as('bodies'),
-      fn.coalesce(fn.sum<number>('gone.size'), lit(0)).as('bytes'),
-      fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
-      fn.max<number | null>('gone.call_id').as('last'),
+    .select((eb) => [
+      eb.fn.countAll<number>().as('bodies'),
+      eb.fn.coalesce(eb.fn.sum<number>('gone.size'), eb.lit(0)).as('bytes'),
+      eb.fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
+      eb.fn.max<number | null>('gone.call_id').as('last'),
     ])
     .executeTakeFirstOrThrow()
 }

@@ -158,9 +158,10 @@ function toldOfAnswers(pattern: string): readonly Place[] {
 
 /** Rows about a list, by name or id. */
 function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
-  const { selectFrom } = expressionBuilder<DB>()
-  const runs = selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
-  const schedules = selectFrom('schedules')
+  const all = expressionBuilder<DB>()
+  const runs = all.selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
+  const schedules = all
+    .selectFrom('schedules')
     .select('schedules.name')
     .where('schedules.list', '=', name)
   const label = `list=${name}`
@@ -264,7 +265,7 @@ async function countPlaces(db: Database, places: readonly Place[]): Promise<Dele
     const reasons = places.filter((place) => place.table === table).map(({ where }) => where)
     const { rows } = await db
       .selectFrom(table)
-      .where(({ or }) => or(reasons))
+      .where((eb) => eb.or(reasons))
       .select(({ fn }) => fn.countAll<number>().as('rows'))
       .executeTakeFirstOrThrow()
     gone[table] = rows

@@ -285,16 +285,17 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
 async function countAnswers(db: Database) {
   return db
     .selectFrom('searches as s')
-    .select(({ fn, not, exists, selectFrom }) => [
-      fn.countAll<number>().as('answers'),
-      fn.countAll<number>().filterWhere('s.archived', '=', true).as('archived'),
-      fn
+    .select((eb) => [
+      eb.fn.countAll<number>().as('answers'),
+      eb.fn.countAll<number>().filterWhere('s.archived', '=', true).as('archived'),
+      eb.fn
         .countAll<number>()
         .filterWhere('s.archived', '=', false)
         .filterWhere(
-          not(
-            exists(
-              selectFrom('raw_answers as r')
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('raw_answers as r')
                 .select('r.call_id')
                 .whereRef('r.call_id', '=', 's.call_id'),
             ),
