@@ -2,13 +2,13 @@
 -- A day is forgotten as soon as anything changes that its sums are made of; views then work it out anew until it is kept again.
 
 create schema if not exists analysis;
-comment on schema analysis is 'Views and functions for people who ask. Names and columns stay; new columns come at the end.';
+comment on schema analysis is 'Views and functions for analysts. Names and columns stay; new columns are added at the end.';
 
 create schema notes;
-comment on schema notes is 'What analysts write down: the one place besides scratch that their logins may change.';
+comment on schema notes is 'Notes of analysts. Besides scratch, it is the only schema that their logins may change.';
 
 create schema scratch;
-comment on schema scratch is 'Tables that analysts make for themselves: nothing of the mill reads them.';
+comment on schema scratch is 'Tables that analysts make for themselves. No program of querymill reads them.';
 
 create table own_domains (
   domain text collate "C" not null check (
@@ -26,13 +26,13 @@ create table own_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table own_domains is 'Our domains, as the command domains was told. A domain without dates is ours for all of its history.';
-comment on column own_domains.domain is 'Domain: a host in lower case without a leading www.; *. in front stands for every host below it and itself, a path behind it for the pages in that folder.';
-comment on column own_domains.label is 'What we call it.';
-comment on column own_domains.since is 'First day on which it is ours under this label; null: from the beginning.';
-comment on column own_domains.until is 'Last day on which it is ours under this label; null: to this day.';
-comment on column own_domains.added_at is 'When the line was first told.';
-comment on column own_domains.brand is 'Brand that it belongs to; null: what we call it.';
+comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates is ours for its whole history.';
+comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. stands for the host itself and every host below it. A path stands for the pages in that folder.';
+comment on column own_domains.label is 'Label of the domain: the name that we give it.';
+comment on column own_domains.since is 'First day on which the domain is ours under this label; null if from the beginning.';
+comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if it still is.';
+comment on column own_domains.added_at is 'Time at which the line was added.';
+comment on column own_domains.brand is 'Brand of the domain; null if the label is the brand.';
 
 create table rival_domains (
   domain text collate "C" not null check (
@@ -49,13 +49,13 @@ create table rival_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table rival_domains is 'Domains of rivals, as the command domains was told, to be looked at brand by brand.';
-comment on column rival_domains.domain is 'Domain, spelled as in own_domains.';
-comment on column rival_domains.label is 'What we call it.';
-comment on column rival_domains.since is 'First day on which the domain counts as the competitor''s under this label; null: from the beginning.';
-comment on column rival_domains.until is 'Last day on which it is the rival''s under this label; null: to this day.';
-comment on column rival_domains.added_at is 'When the line was first told.';
-comment on column rival_domains.brand is 'Brand that it belongs to; null: what we call it.';
+comment on table rival_domains is 'Domains of rivals, as set with npm run domains, for comparison by brand.';
+comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
+comment on column rival_domains.label is 'Label of the domain: the name that we give it.';
+comment on column rival_domains.since is 'First day on which the domain is the rival''s under this label; null if from the beginning.';
+comment on column rival_domains.until is 'Last day on which the domain is the rival''s under this label; null if it still is.';
+comment on column rival_domains.added_at is 'Time at which the line was added.';
+comment on column rival_domains.brand is 'Brand of the domain; null if the label is the brand.';
 
 create table own_domain_changes (
   id bigint generated always as identity primary key,
@@ -69,16 +69,16 @@ create table own_domain_changes (
   brand text,
   rival boolean not null default false
 );
-comment on table own_domain_changes is 'Lines that a command took from the tables of our domains and of those of rivals, or put into them, in order. A changed line is removed as it was and added as it is.';
-comment on column own_domain_changes.id is 'Number of the change.';
-comment on column own_domain_changes.changed_at is 'When; equal for all lines of one command.';
-comment on column own_domain_changes.command is 'What was typed: load, set, end or undo.';
-comment on column own_domain_changes.change is 'removed or added.';
+comment on table own_domain_changes is 'Lines that commands removed from own_domains and rival_domains, or added to them, in order. A changed line is removed as it was and added as it is.';
+comment on column own_domain_changes.id is 'Identifier of the change.';
+comment on column own_domain_changes.changed_at is 'Time of the change; equal for all lines of one command.';
+comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
+comment on column own_domain_changes.change is 'Kind of change: removed or added.';
 comment on column own_domain_changes.domain is 'Domain of the line.';
-comment on column own_domain_changes.label is 'Its label.';
-comment on column own_domain_changes.since is 'Its first day; null: from the beginning.';
-comment on column own_domain_changes.until is 'Its last day; null: to this day.';
-comment on column own_domain_changes.brand is 'Its brand, where the line names one.';
+comment on column own_domain_changes.label is 'Label of the line.';
+comment on column own_domain_changes.since is 'First day of the line; null if from the beginning.';
+comment on column own_domain_changes.until is 'Last day of the line; null if it is still in force.';
+comment on column own_domain_changes.brand is 'Brand of the line; null if it names none.';
 comment on column own_domain_changes.rival is 'True for a domain of a rival.';
 
 create table ctr_curve (
@@ -87,10 +87,10 @@ create table ctr_curve (
   ctr double precision not null check (ctr between 0 and 1),
   primary key (curve, position)
 );
-comment on table ctr_curve is 'Share of clicks that each place gets. Add a curve of your own and name it in the setting querymill.ctr_curve.';
+comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. Add your own curve and name it in the setting querymill.ctr_curve.';
 comment on column ctr_curve.curve is 'Name of the curve; "default" is used unless the setting querymill.ctr_curve names another.';
-comment on column ctr_curve.position is 'Place.';
-comment on column ctr_curve.ctr is 'Share of clicks, 0 to 1; a place that the curve does not hold gets none.';
+comment on column ctr_curve.position is 'Position in the answer.';
+comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets none.';
 insert into ctr_curve
 select 'default', row_number() over (), share
 from unnest(array[
@@ -106,13 +106,13 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'What happened on a day, as analysts wrote it: drawn in every trend of the report. They write it with their own logins.';
-comment on column notes.annotations.id is 'Number of the note.';
-comment on column notes.annotations.date is 'The day that it is about.';
-comment on column notes.annotations.text is 'What happened, in few words.';
-comment on column notes.annotations.tag is 'The label that it concerns, as in device=mobile or brand; * is every query.';
-comment on column notes.annotations.author is 'The login that wrote it: nobody may write or change a note under another name.';
-comment on column notes.annotations.written_at is 'When it was written.';
+comment on table notes.annotations is 'Events of a day, as analysts wrote them with their own logins. Every trend of the report shows them.';
+comment on column notes.annotations.id is 'Identifier of the note.';
+comment on column notes.annotations.date is 'Day of the event.';
+comment on column notes.annotations.text is 'Description of the event in a few words.';
+comment on column notes.annotations.tag is 'Label that the event concerns, such as device=mobile or brand; * for all queries.';
+comment on column notes.annotations.author is 'Login that wrote the note. No login can write or change a note under another name.';
+comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
 create policy add_own on notes.annotations for insert with check (author = session_user);
@@ -126,12 +126,12 @@ create table finished_days (
   begun_at timestamptz not null default clock_timestamp(),
   made_at timestamptz
 );
-comment on table finished_days is 'Days whose runs have ended and whose sums are kept. Whatever changes an answer, a run or a task of a day removes its row, and those of later days.';
-comment on column finished_days.id is 'Number of this keeping: rows of an earlier one are never mixed with it.';
-comment on column finished_days.run_date is 'The day.';
-comment on column finished_days.basis is 'What the sums rest on besides the answers, as analysis.basis() told it: kinds of answers, curve of clicks, lines of folders and hosts.';
-comment on column finished_days.begun_at is 'When somebody began to add the day up.';
-comment on column finished_days.made_at is 'When its sums were there; null: not yet, and nobody reads them.';
+comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change of an answer, a run or a task of a day removes its row and those of later days.';
+comment on column finished_days.id is 'Identifier of the stored sums. Rows of an earlier storing are never mixed with them.';
+comment on column finished_days.run_date is 'Run date of the finished day.';
+comment on column finished_days.basis is 'Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.';
+comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
+comment on column finished_days.made_at is 'Time at which the sums were complete; null if they are not, in which case they are not read.';
 
 create table finished_labels (
   finish_id bigint not null,
@@ -143,14 +143,14 @@ create table finished_labels (
   planned_weight double precision not null,
   primary key (finish_id, set_id)
 );
-comment on table finished_labels is 'How many queries of each set of labels were asked and answered on a finished day. Queries with the same labels are one set, so that the sums answer every slice by labels.';
-comment on column finished_labels.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_labels.set_id is 'The set of labels, as analysis.set_id numbers it.';
-comment on column finished_labels.labels is 'All labels of these queries, those for device, country, language, place and list included.';
-comment on column finished_labels.queries is 'Queries of the set with an observation that day.';
-comment on column finished_labels.weight is 'Sum of their weights.';
-comment on column finished_labels.planned is 'Queries of the set that were to be asked.';
-comment on column finished_labels.planned_weight is 'Sum of their weights.';
+comment on table finished_labels is 'Numbers of queries asked and answered on a finished day, for each set of labels. Queries with the same labels are one set, so that the sums serve every slice by labels.';
+comment on column finished_labels.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_labels.set_id is 'Set of labels, as numbered by analysis.set_id.';
+comment on column finished_labels.labels is 'Labels of the queries of the set, including those for device, country, language, place and list.';
+comment on column finished_labels.queries is 'Number of queries of the set with an observation on that day.';
+comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
+comment on column finished_labels.planned is 'Number of queries of the set that were to be asked.';
+comment on column finished_labels.planned_weight is 'Sum of the weights of the queries that were to be asked.';
 
 create table finished_shares (
   finish_id bigint not null,
@@ -164,16 +164,16 @@ create table finished_shares (
   clicks double precision,
   primary key (finish_id, domain, set_id)
 );
-comment on table finished_shares is 'What each domain held of each set of labels on a finished day.';
-comment on column finished_shares.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_shares.domain is 'The domain, as the views count it.';
-comment on column finished_shares.set_id is 'The set of labels in finished_labels.';
-comment on column finished_shares.ranked is 'Queries that the domain ranks for, at any place.';
-comment on column finished_shares.top_3 is 'Queries with the domain at 1 to 3.';
-comment on column finished_shares.top_10 is 'Queries with the domain at 1 to 10.';
-comment on column finished_shares.top_20 is 'Queries with the domain at 1 to 20.';
-comment on column finished_shares.positions is 'Sum of its best places.';
-comment on column finished_shares.clicks is 'Sum of weight times share of clicks at its best places; null where the curve ends before all of them.';
+comment on table finished_shares is 'Ranked queries and clicks of each domain on a finished day, for each set of labels.';
+comment on column finished_shares.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_shares.domain is 'Domain, as the views count it.';
+comment on column finished_shares.set_id is 'Set of labels in finished_labels.';
+comment on column finished_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
+comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
+comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
+comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
+comment on column finished_shares.positions is 'Sum of the best positions of the domain.';
+comment on column finished_shares.clicks is 'Sum of weight times share of clicks at the best positions of the domain; null if the click curve ends before all of them.';
 
 create table finished_queries (
   finish_id bigint not null,
@@ -181,10 +181,10 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Which set of labels each query of a finished day belongs to: a slice is looked up here instead of in lists and their history.';
-comment on column finished_queries.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_queries.query_id is 'The query.';
-comment on column finished_queries.set_id is 'The set of labels in finished_labels.';
+comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are looked up here instead of in lists and their history.';
+comment on column finished_queries.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_queries.query_id is 'Query of the finished day.';
+comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
 
 create table finished_steps (
   finish_id bigint not null,
@@ -205,23 +205,23 @@ create table finished_steps (
   went bigint[],
   primary key (finish_id, query_id)
 );
-comment on table finished_steps is 'Each new answer of a finished day beside the answer before it.';
-comment on column finished_steps.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_steps.query_id is 'The query.';
-comment on column finished_steps.search_id is 'The answer.';
-comment on column finished_steps.fetched_at is 'When the answer was received.';
-comment on column finished_steps.previous_search_id is 'The answer before; null for the first.';
-comment on column finished_steps.volatility is 'How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column finished_steps.depth is 'Greatest position in the answer.';
-comment on column finished_steps.previous_depth is 'Greatest position in the answer before; null for the first.';
-comment on column finished_steps.previous_run_date is 'Day of the answer before; null for the first.';
-comment on column finished_steps.compared_depth is 'Places that both show; null where they cannot be compared.';
-comment on column finished_steps.entered is 'Pages that came into the first ten.';
-comment on column finished_steps.left_top_10 is 'Pages that left the first ten.';
-comment on column finished_steps.stayed is 'Pages in the first ten of both.';
-comment on column finished_steps.came is 'Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.';
-comment on column finished_steps.went is 'Pages that left places 1 to 10, as in came.';
-comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page is another one than before; null: none.';
+comment on table finished_steps is 'Comparison of each new answer of a finished day with the previous answer to its query.';
+comment on column finished_steps.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_steps.query_id is 'Query that was answered.';
+comment on column finished_steps.search_id is 'New answer of the finished day.';
+comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
+comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
+comment on column finished_steps.volatility is 'Difference between both answers, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
+comment on column finished_steps.depth is 'Depth of the new answer: its greatest position.';
+comment on column finished_steps.previous_depth is 'Depth of the previous answer: its greatest position; null for the first answer.';
+comment on column finished_steps.previous_run_date is 'Run date of the previous answer; null for the first answer.';
+comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
+comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
+comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
+comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form of came.';
+comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page has changed; null if there are none.';
 
 create table finished_keywords (
   finish_id bigint not null,
@@ -238,18 +238,18 @@ create table finished_keywords (
   rivals text[] not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Every keyword as of a finished day, with the best place of our domains in its last known answer: what tables of keywords are sorted and filtered by. Kept for the newest hundred days.';
-comment on column finished_keywords.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_keywords.query_id is 'The query.';
-comment on column finished_keywords.run_date is 'Day of its last known answer; null without an answer in the month before.';
-comment on column finished_keywords.search_id is 'That answer.';
-comment on column finished_keywords.depth is 'Greatest position in the answer.';
-comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 where none names one.';
+comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. Tables of keywords are sorted and filtered by these rows. Stored for the newest hundred days.';
+comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_keywords.query_id is 'Query of the keyword.';
+comment on column finished_keywords.run_date is 'Run date of the last known answer; null if there is no answer in the month before.';
+comment on column finished_keywords.search_id is 'Last known answer to the query.';
+comment on column finished_keywords.depth is 'Depth of the last known answer: its greatest position.';
+comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if none sets one.';
 comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
-comment on column finished_keywords.features is 'Kinds of blocks in the answer.';
-comment on column finished_keywords.domain is 'Our domain at the best place; null: none of ours is in the answer.';
-comment on column finished_keywords.position is 'The best place of our domains.';
-comment on column finished_keywords.page_id is 'The page at that place.';
+comment on column finished_keywords.features is 'Kinds of SERP features in the answer.';
+comment on column finished_keywords.domain is 'Our domain at the best position; null if none of ours is in the answer.';
+comment on column finished_keywords.position is 'Best position of our domains.';
+comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
 comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
 
 create table finished_keyword_days (
@@ -257,10 +257,10 @@ create table finished_keyword_days (
   id bigint generated always as identity,
   basis text not null
 );
-comment on table finished_keyword_days is 'Finished days of which finished_keywords has every keyword.';
-comment on column finished_keyword_days.finish_id is 'The keeping in finished_days.';
-comment on column finished_keyword_days.id is 'Number of this storing: what was read of it stays true as long as it is there.';
-comment on column finished_keyword_days.basis is 'The lines of our domains and of rivals that it rests on, as analysis.keyword_basis() told them.';
+comment on table finished_keyword_days is 'Finished days for which finished_keywords has every keyword.';
+comment on column finished_keyword_days.finish_id is 'Finished day (finished_days.id).';
+comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from them stays valid as long as this row exists.';
+comment on column finished_keyword_days.basis is 'Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().';
 
 -- What a question about one page begins with. An index on pages of results would be written for each result of each answer;
 -- this has a row for each page of a query, the first time it is seen.
@@ -269,9 +269,9 @@ create table seen_pages (
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages that answers of finished days showed, with the queries that they answered: all of them, and perhaps some that a later reading took back. Where a page stood and when is asked of the answers to these queries.';
-comment on column seen_pages.page_id is 'The page.';
-comment on column seen_pages.query_id is 'The query.';
+comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. It may contain pages that a later reading removed. The positions and days of a page are read from the answers to these queries.';
+comment on column seen_pages.page_id is 'Page that an answer showed.';
+comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
   -- What an answer says of the one before it changes with that one: later days go as well.

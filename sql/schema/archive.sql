@@ -11,24 +11,24 @@ create table archived_days (
   archived_at timestamptz not null default clock_timestamp(),
   primary key (run_date, part)
 );
-comment on table archived_days is 'Days whose answers are in the archive. A row is written in the transaction that removes the rows of the day, and goes in the one that brings them back.';
-comment on column archived_days.run_date is 'The day.';
-comment on column archived_days.part is '1; a later one holds what a younger day still used when the first was written, or what came after it.';
-comment on column archived_days.folder is 'Folder of the archive when it was written.';
-comment on column archived_days.manifest_sha256 is 'Hex sha256 of the manifest, which holds that of each file.';
-comment on column archived_days.answers is 'Answers of the day that left with it.';
-comment on column archived_days.moved_rows is 'Rows that were removed from the tables.';
-comment on column archived_days.bytes is 'Bytes of its files.';
-comment on column archived_days.archived_at is 'When it was written.';
+comment on table archived_days is 'Days whose answers are in the archive. A row is inserted in the transaction that removes the rows of the day, and deleted in the one that restores them.';
+comment on column archived_days.run_date is 'Run date of the archived answers.';
+comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a younger day still used when the first was written, or that were added afterwards.';
+comment on column archived_days.folder is 'Folder of the archive when the part was written.';
+comment on column archived_days.manifest_sha256 is 'Sha256 of the manifest in hexadecimal. The manifest holds the sha256 of each file.';
+comment on column archived_days.answers is 'Number of answers of the day that were moved with this part.';
+comment on column archived_days.moved_rows is 'Number of rows that were removed from the tables.';
+comment on column archived_days.bytes is 'Size of the files of the part in bytes.';
+comment on column archived_days.archived_at is 'Time at which the part was written.';
 
 create table loaded_days (
   run_date date primary key
 );
-comment on table loaded_days is 'Always empty: a question over the archive adds a temporary table of its own to it, with the archived days that it has read.';
-comment on column loaded_days.run_date is 'The day.';
+comment on table loaded_days is 'Always empty. A question over the archive adds a temporary child table with the archived days that it has read.';
+comment on column loaded_days.run_date is 'Run date that was read from the archive.';
 
 create table loaded_answers (
   search_id bigint primary key
 );
-comment on table loaded_answers is 'Always empty: a question over the archive adds a temporary table of its own to it, with the archived answers that it has read.';
-comment on column loaded_answers.search_id is 'The answer.';
+comment on table loaded_answers is 'Always empty. A question over the archive adds a temporary child table with the archived answers that it has read.';
+comment on column loaded_answers.search_id is 'Answer that was read from the archive.';

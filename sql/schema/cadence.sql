@@ -10,14 +10,14 @@ create table cadences (
   why text not null,
   primary key (list_id, query_id)
 );
-comment on table cadences is 'For each query of a list with an adaptive schedule, how often it is asked and when next: the newest decision.';
-comment on column cadences.list_id is 'The list.';
-comment on column cadences.query_id is 'The query.';
-comment on column cadences.decided_on is 'Run date of the night for which it was decided.';
-comment on column cadences.interval_days is 'Days from one asking to the next.';
+comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: how often it is asked, and when next.';
+comment on column cadences.list_id is 'List that contains the query.';
+comment on column cadences.query_id is 'Query to which the decision applies.';
+comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
+comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query is to be asked next.';
-comment on column cadences.by_chance is 'True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.';
-comment on column cadences.why is 'Why this interval, in a sentence.';
+comment on column cadences.by_chance is 'True if that night asks the query although it is not due. Such queries are drawn at random, to measure what skipped queries miss.';
+comment on column cadences.why is 'Reason for the interval in one sentence.';
 
 create table cadence_nights (
   list_id bigint not null,
@@ -31,16 +31,16 @@ create table cadence_nights (
   intervals integer[] not null,
   primary key (list_id, run_date)
 );
-comment on table cadence_nights is 'What was decided for each night of a list with an adaptive schedule.';
-comment on column cadence_nights.list_id is 'The list.';
-comment on column cadence_nights.run_date is 'The night.';
-comment on column cadence_nights.decided_at is 'When it was decided.';
-comment on column cadence_nights.longest_days is 'Longest interval that the schedule allowed.';
-comment on column cadence_nights.queries is 'Queries of the list as it was last read.';
-comment on column cadence_nights.due is 'Of these, queries whose turn it was.';
-comment on column cadence_nights.by_chance is 'Queries that could rest and were drawn by chance to be asked.';
-comment on column cadence_nights.rested is 'Queries that rested.';
-comment on column cadence_nights.intervals is 'How many queries had an interval of 1 day, of 2 days and so on.';
+comment on table cadence_nights is 'Summary of the cadence decisions for each night of a list with an adaptive schedule.';
+comment on column cadence_nights.list_id is 'List to which the night belongs.';
+comment on column cadence_nights.run_date is 'Run date of the night.';
+comment on column cadence_nights.decided_at is 'Time at which the night was decided.';
+comment on column cadence_nights.longest_days is 'Longest interval in days that the schedule allowed.';
+comment on column cadence_nights.queries is 'Number of queries on the list as it was last read.';
+comment on column cadence_nights.due is 'Number of queries that were due.';
+comment on column cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
+comment on column cadence_nights.rested is 'Number of queries that were not asked.';
+comment on column cadence_nights.intervals is 'Numbers of queries with an interval of 1 day, of 2 days, and so on.';
 
 create table cadence_draws (
   list_id bigint not null,
@@ -49,19 +49,19 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that could rest and were drawn by chance to be asked: what they hid is what those that rested hide.';
-comment on column cadence_draws.list_id is 'The list.';
-comment on column cadence_draws.run_date is 'The night.';
-comment on column cadence_draws.query_id is 'The query.';
-comment on column cadence_draws.moves is 'Pages that had entered or left the first ten since it was asked before; null: not compared yet, or it was not answered.';
+comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. The changes that they had hidden are an estimate for all queries that were not due.';
+comment on column cadence_draws.list_id is 'List that contains the query.';
+comment on column cadence_draws.run_date is 'Run date of the night.';
+comment on column cadence_draws.query_id is 'Query that was drawn.';
+comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if it is not compared yet, or was not answered.';
 
 create table first_tens (
   search_id bigint primary key,
   sight bytea not null
 );
-comment on table first_tens is 'The first ten of answers that were looked at to decide how often a query is asked; what is not here is read from the results.';
-comment on column first_tens.search_id is 'The answer.';
-comment on column first_tens.sight is 'Its depth (10 at most) and the number of pages in two bytes each, then four bytes for each page: the beginning of the MD5 of its url_key.';
+comment on table first_tens is 'Top tens of answers that were read to decide how often a query is asked. Those that are missing here are computed from the results.';
+comment on column first_tens.search_id is 'Answer with this top ten.';
+comment on column first_tens.sight is 'Encoded top ten: depth (10 at most) and number of pages in two bytes each, then four bytes for each page. These are the beginning of the MD5 of its url_key.';
 
 -- Storing answers sets off none of these triggers.
 create function forget_first_tens() returns trigger language plpgsql as $$

@@ -4,9 +4,9 @@ create table installation (
   id uuid primary key default gen_random_uuid(),
   created_at timestamptz not null default now()
 );
-comment on table installation is 'One row: tells this database from every other one, so that an answer kept in a file goes back to where it was paid for.';
-comment on column installation.id is 'Made once, when the tables were made.';
-comment on column installation.created_at is 'When the tables were made.';
+comment on table installation is 'One row that identifies this database, so that an answer kept in a file is stored only in the database that paid for it.';
+comment on column installation.id is 'Identifier of this database, created with the tables.';
+comment on column installation.created_at is 'Time at which the tables were created.';
 insert into installation default values;
 
 create table view_files (
@@ -14,7 +14,7 @@ create table view_files (
   checksum text not null,
   applied_at timestamptz not null default now()
 );
-comment on table view_files is 'Which definitions of views and functions are in place.';
-comment on column view_files.name is 'File under sql/views, without its ending.';
-comment on column view_files.checksum is 'Hex sha256 of the file.';
-comment on column view_files.applied_at is 'When it was put in place.';
+comment on table view_files is 'Definitions of views and functions that are in place.';
+comment on column view_files.name is 'Name of the file under sql/views, without its extension.';
+comment on column view_files.checksum is 'Sha256 of the file together with the shared column comments, in hexadecimal.';
+comment on column view_files.applied_at is 'Time at which the definition was applied.';

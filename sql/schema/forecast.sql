@@ -13,18 +13,18 @@ create table forecasts (
   day_credits bigint,
   floor_at timestamptz
 );
-comment on table forecasts is 'What is to come for each account, as a worker, a scheduler or a person last had it computed.';
-comment on column forecasts.account_id is 'The account.';
-comment on column forecasts.asked_at is 'When somebody last began to compute it: others leave it to them.';
-comment on column forecasts.took_ms is 'How long that took: the longer, the more seldom it is done.';
-comment on column forecasts.made_at is 'When the figures were computed; null: never yet.';
-comment on column forecasts.until is 'How far they look ahead.';
-comment on column forecasts.balance is 'Credits when calls on their way are paid; null: no answer told any.';
-comment on column forecasts.observed_at is 'When an answer told the balance.';
-comment on column forecasts.floor is 'Credits that must stay.';
-comment on column forecasts.missing is 'What nobody knows yet, so that there are no steps: balance or prices.';
-comment on column forecasts.day_credits is 'Credits that the 24 hours from then on will use; null where nobody knows.';
-comment on column forecasts.floor_at is 'When the floor will be met; null: not in the time looked at.';
+comment on table forecasts is 'Newest forecast for each account, as computed for a worker, a scheduler or a person.';
+comment on column forecasts.account_id is 'Account to which the forecast applies.';
+comment on column forecasts.asked_at is 'Time at which the newest computation began. Other processes do not compute the forecast meanwhile.';
+comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. A longer computation is done less often.';
+comment on column forecasts.made_at is 'Time at which the figures were computed; null if they never were.';
+comment on column forecasts.until is 'End of the period that the forecast covers.';
+comment on column forecasts.balance is 'Balance after the calls in flight are paid; null if no answer reported any.';
+comment on column forecasts.observed_at is 'Time at which an answer reported the balance.';
+comment on column forecasts.floor is 'Credit floor.';
+comment on column forecasts.missing is 'Unknown input, balance or prices, for lack of which there are no steps; null if both are known.';
+comment on column forecasts.day_credits is 'Number of credits expected to be used in the 24 hours after the forecast; null if unknown.';
+comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if not within the period.';
 
 create table forecast_steps (
   account_id bigint not null references forecasts on delete cascade,
@@ -44,19 +44,19 @@ create table forecast_steps (
   floor_at timestamptz,
   primary key (account_id, step)
 );
-comment on table forecast_steps is 'Open runs, nights and renewals of the last forecast, in the order of time.';
-comment on column forecast_steps.account_id is 'The account.';
-comment on column forecast_steps.step is 'Place in the order of time.';
-comment on column forecast_steps.kind is 'run (open now), night or renewal.';
+comment on table forecast_steps is 'Open runs, nights and renewals of the newest forecast, in order of time.';
+comment on column forecast_steps.account_id is 'Account to which the forecast applies.';
+comment on column forecast_steps.step is 'Number of the step in order of time.';
+comment on column forecast_steps.kind is 'Kind of step: run (open now), night or renewal.';
 comment on column forecast_steps.name is 'Number of the run, or name of the schedule.';
-comment on column forecast_steps.list is 'The list that it buys.';
-comment on column forecast_steps.at is 'When it begins.';
-comment on column forecast_steps.asked is 'Queries to be bought.';
-comment on column forecast_steps.fresh is 'Queries whose answers will be young enough.';
-comment on column forecast_steps.bought is 'Of the asked, those that budgets and floor let through.';
-comment on column forecast_steps.credits is 'What they cost at the prices paid lately.';
-comment on column forecast_steps.worst is 'What they cost at the dearest.';
-comment on column forecast_steps.after is 'Credits left after it.';
-comment on column forecast_steps.cut is 'What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.';
-comment on column forecast_steps.sure is 'True when it fits at the dearest price paid lately as well.';
-comment on column forecast_steps.floor_at is 'When the floor stops it.';
+comment on column forecast_steps.list is 'List that the step buys.';
+comment on column forecast_steps.at is 'Time at which the step begins.';
+comment on column forecast_steps.asked is 'Number of queries to be bought.';
+comment on column forecast_steps.fresh is 'Number of queries that are not bought, because they are not due or their answers are recent enough.';
+comment on column forecast_steps.bought is 'Number of queries to be bought that budgets and floor allow.';
+comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
+comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
+comment on column forecast_steps.after is 'Credits left after the step.';
+comment on column forecast_steps.cut is 'Limit that keeps the rest from being bought: budget (its own), list, day, month or floor; null if there is none.';
+comment on column forecast_steps.sure is 'True if the step also fits at the highest recent price.';
+comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if it does not.';

@@ -5,23 +5,23 @@ create table forgotten_tasks (
   run_id bigint not null
 );
 create index forgotten_tasks_of_run on forgotten_tasks (run_id);
-comment on table forgotten_tasks is 'Tasks of queries that were forgotten: their calls stay in the ledger and count for their runs, and have no answer any more.';
-comment on column forgotten_tasks.task_id is 'The task; its row is gone.';
-comment on column forgotten_tasks.run_id is 'The run that it belonged to.';
+comment on table forgotten_tasks is 'Tasks of forgotten queries. Their calls stay in the ledger and count for their runs, but no longer have an answer.';
+comment on column forgotten_tasks.task_id is 'Task whose row was deleted.';
+comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 
 create table forgotten_bodies (
   call_id bigint primary key
 );
-comment on table forgotten_bodies is 'Calls whose bodies were removed since they held texts that were forgotten; what else their answers say stays.';
-comment on column forgotten_bodies.call_id is 'The call that was answered.';
+comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The rest of their answers stays.';
+comment on column forgotten_bodies.call_id is 'Call that was answered.';
 
 create table forgetting_queries (
   query_id uuid primary key,
   list_id bigint
 );
-comment on table forgetting_queries is 'Queries that are being forgotten; empty unless that broke off, and the next time goes on with them.';
-comment on column forgetting_queries.query_id is 'The query.';
-comment on column forgetting_queries.list_id is 'The list that goes, and that alone holds it; null: it goes from all lists.';
+comment on table forgetting_queries is 'Queries that are being forgotten. Empty unless the command was interrupted; its next run continues with them.';
+comment on column forgetting_queries.query_id is 'Query to be removed.';
+comment on column forgetting_queries.list_id is 'List that is being forgotten and that alone contains the query; null if the query is removed from all lists.';
 
 create table forgetting_words (
   kind text not null,
@@ -29,7 +29,7 @@ create table forgetting_words (
   held jsonb,
   primary key (kind, id)
 );
-comment on table forgetting_words is 'Addresses, hosts, entities, topics and related queries that forgotten answers named, and that go unless others name them; empty unless that broke off, and the next time goes on with them.';
-comment on column forgetting_words.kind is 'The table that holds it.';
-comment on column forgetting_words.id is 'Its row there.';
-comment on column forgetting_words.held is 'The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.';
+comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. They are removed unless other answers name them. Empty unless the command was interrupted; its next run continues with them.';
+comment on column forgetting_words.kind is 'Table that contains the row.';
+comment on column forgetting_words.id is 'Identifier of the row in its table.';
+comment on column forgetting_words.held is 'Removed row, kept until no answer stored at the same time can refer to it; null if the row has not been removed yet.';

@@ -44,48 +44,48 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'One balance behind a key, as the ledger knows it; survives a change of key.';
-comment on column accounts.id is 'Number of the account.';
-comment on column accounts.name is 'MILL_ACCOUNT, or the host of the API.';
-comment on column accounts.kind is 'live, test (a test key: never stops for credit) or sandbox (the bundled service).';
-comment on column accounts.seq is 'Number of calls begun; orders them by their start.';
-comment on column accounts.used_total is 'Credits used by all settled calls, ever.';
-comment on column accounts.obs_seq is 'Start of the call whose answer told the balance: the newest started one wins.';
-comment on column accounts.obs_at is 'When that call began.';
-comment on column accounts.obs_remaining is 'Balance that its answer told.';
-comment on column accounts.spent_since is 'Credits used by calls that ended after that call began: not surely in the balance it told.';
-comment on column accounts.reserved is 'Credits set aside for calls in flight.';
-comment on column accounts.in_flight is 'Calls in flight.';
-comment on column accounts.uncertain is 'Credits held for calls whose outcome nobody could read, until an answer begun later tells.';
-comment on column accounts.drained_floor is 'Floor at which calls last stopped for want of credit; null while credit is enough.';
-comment on column accounts.blind_calls is 'Calls made, one at a time, before any balance was known.';
-comment on column accounts.probe_granted is 'True when one call may be made to see the balance: after resume, or after a renewal of the plan.';
-comment on column accounts.last_probe_at is 'When a single call was last let through to see the balance.';
-comment on column accounts.not_before is 'No call begins before this time: the API asked to slow down.';
-comment on column accounts.rate_next_at is 'When the next call may begin under the rate limit.';
-comment on column accounts.slowdowns is 'Times in a row that the API asked to slow down.';
-comment on column accounts.day is 'Day that day_spent counts, in the zone of the settings.';
-comment on column accounts.day_spent is 'Credits used on that day, with the bound of each call whose cost is not known.';
+comment on table accounts is 'Balances behind keys, as the ledger knows them. An account survives a change of its key.';
+comment on column accounts.id is 'Identifier of the account.';
+comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
+comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
+comment on column accounts.seq is 'Number of calls started so far. It gives each call its start number.';
+comment on column accounts.used_total is 'Total credits used by all settled calls.';
+comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance. The call that started last counts.';
+comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance.';
+comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
+comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. That balance may not include them.';
+comment on column accounts.reserved is 'Credits reserved for calls in flight.';
+comment on column accounts.in_flight is 'Number of calls in flight.';
+comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
+comment on column accounts.drained_floor is 'Floor at which calls last stopped for lack of credits; null while there are enough credits.';
+comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
+comment on column accounts.probe_granted is 'True if a single call may be made to learn the balance, after npm run resume or a renewal of the plan.';
+comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to learn the balance.';
+comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
+comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';
+comment on column accounts.slowdowns is 'Number of consecutive requests by the API to slow down; a burst counts once.';
+comment on column accounts.day is 'Day to which day_spent refers, in the time zone of the settings.';
+comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Calls that had begun when told_least began to be kept: fewer than when the call behind obs_remaining began.';
-comment on column accounts.told_least is 'Least balance told by answers since then; null while none told one.';
-comment on column accounts.told_untold is 'Credits used since then by answers that told no balance.';
-comment on column accounts.next_told_seq is 'The same from a later moment on, to take its place.';
-comment on column accounts.next_told_least is 'Least balance told by answers since that later moment; null while none told one.';
-comment on column accounts.next_told_untold is 'Credits used since that later moment by answers that told no balance.';
-comment on column accounts.month is 'Day on which the month began that month_spent counts: that of the last renewal (MILL_RENEWAL), or the first of the calendar month, in the zone of the settings.';
-comment on column accounts.month_spent is 'Credits used in that month, with the bound of each call whose cost is not known.';
-comment on column accounts.month_since is 'When that month began to be counted: later than it began where this release or MILL_RENEWAL is younger.';
-comment on column accounts.replay_ms is 'For how long the API gives the same answer to the same Idempotency-Key and charges it once, in milliseconds; null while it does not say so.';
-comment on column accounts.history is 'The history of the database in which calls began last; null before the first.';
-comment on column accounts.history_seq is 'Calls that had begun when the history became another one: a balance that one of them told is looked at anew, by one call alone, before it is believed.';
-comment on column accounts.keys is 'Fingerprints of the keys whose answers told this balance. Another key is believed after one call that goes out to see its balance.';
-comment on column accounts.foreign_keys is 'Fingerprints of keys whose balance cannot be that of this account; no call is made with them.';
-comment on column accounts.external_ended is 'Calls that had ended when the stretch of calls began that external spend is measured over.';
-comment on column accounts.external_base is 'Greatest balance and bills together that were told in that stretch: what is missing from it later was spent without a bill.';
-comment on column accounts.external_now is 'Credits that the balance fell for each call of the stretch beyond what bills say: by others, or by bills that are missing or too low.';
-comment on column accounts.external_last is 'The same of the stretch before; null before the first is whole.';
-comment on column accounts.wrong_answers is 'Answers that named another query than the one that was sent. After the first one, an answer repeated for an Idempotency-Key is not trusted.';
+comment on column accounts.told_seq is 'Number of calls that had started when the record in told_least began. It is lower than the start number of the call behind obs_remaining.';
+comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if none was reported.';
+comment on column accounts.told_untold is 'Credits used by answers that reported no balance, since the record began (told_seq).';
+comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
+comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if none was reported.';
+comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
+comment on column accounts.month is 'First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
+comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
+comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
+comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges it once. Null while the API does not announce it.';
+comment on column accounts.history is 'Database history in which the last calls started, as named by server_history(); null before the first call.';
+comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of them is checked by a single call before it is trusted.';
+comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted after a single call that checks its balance.';
+comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No call is made with them.';
+comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
+comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. A later shortfall was spent without a bill.';
+comment on column accounts.external_now is 'External spend in credits per call, in the current measurement: spent by others, or billed too low or not at all.';
+comment on column accounts.external_last is 'External spend in credits per call, in the previous measurement; null until the first measurement is complete.';
+comment on column accounts.wrong_answers is 'Number of answers that named another query than the one sent. After the first, an answer repeated for an Idempotency-Key is not trusted.';
 
 create table account_costs (
   account_id bigint not null references accounts,
@@ -102,19 +102,19 @@ create table account_costs (
   earlier_count integer not null default 0,
   primary key (account_id, class)
 );
-comment on table account_costs is 'What calls of each kind have cost so far: the bound for the next ones.';
-comment on column account_costs.account_id is 'The account.';
-comment on column account_costs.class is 'Number of results and device, the parameters that prices depend on.';
-comment on column account_costs.dearest is 'Greatest cost seen; null before the first.';
-comment on column account_costs.cheapest is 'Smallest cost seen; null before the first.';
-comment on column account_costs.seen is 'Prices seen; from thirty on the greatest of the last ones is trusted as a bound.';
-comment on column account_costs.trying is 'True while the one call of a kind never seen before is in flight.';
-comment on column account_costs.recent_first is 'Greatest of the prices heard last.';
-comment on column account_costs.recent_second is 'The next greatest of them; the same when the greatest came twice.';
-comment on column account_costs.recent_count is 'How many those are; at thirty they become the earlier ones.';
-comment on column account_costs.earlier_first is 'Greatest of the thirty or more prices before the recent ones.';
-comment on column account_costs.earlier_second is 'The next greatest of them; the same when the greatest came twice.';
-comment on column account_costs.earlier_count is 'How many those are.';
+comment on table account_costs is 'Prices of past calls by price class. They bound the price of the next calls.';
+comment on column account_costs.account_id is 'Account that paid the prices.';
+comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
+comment on column account_costs.dearest is 'Highest price so far; null before the first.';
+comment on column account_costs.cheapest is 'Lowest price so far; null before the first.';
+comment on column account_costs.seen is 'Number of known prices. From thirty on, the highest recent price is trusted as a bound.';
+comment on column account_costs.trying is 'True while the first call of a price class without a known price is in flight.';
+comment on column account_costs.recent_first is 'Highest recent price.';
+comment on column account_costs.recent_second is 'Second highest recent price; equals the highest if that occurred twice.';
+comment on column account_costs.recent_count is 'Number of recent prices. At thirty they become the earlier ones.';
+comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent ones.';
+comment on column account_costs.earlier_second is 'Second highest of the prices before the recent ones; equals the highest if that occurred twice.';
+comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
 create table workers (
   id bigint generated always as identity primary key,
@@ -129,17 +129,17 @@ create table workers (
   stopped_at timestamptz
 );
 create index workers_live on workers (account_id, lease_until) where stopped_at is null;
-comment on table workers is 'Processes that buy answers, each with a lease on the clock of the database.';
-comment on column workers.id is 'Number of the worker.';
-comment on column workers.account_id is 'The account it spends from.';
-comment on column workers.host is 'The machine it runs on.';
-comment on column workers.pid is 'Its process number there.';
-comment on column workers.key is 'Fingerprint of the key that it buys with.';
-comment on column workers.floor is 'Credits that must stay by its settings; in force is the highest among live workers.';
-comment on column workers.concurrency is 'Calls it may have in flight.';
-comment on column workers.started_at is 'When it began.';
-comment on column workers.lease_until is 'Until when its calls in flight are its own; past it, anybody may declare them lost.';
-comment on column workers.stopped_at is 'When it ended in good order; null while it lives, or when it died.';
+comment on table workers is 'Processes that buy answers, each with a lease by the clock of the database.';
+comment on column workers.id is 'Identifier of the worker.';
+comment on column workers.account_id is 'Account from which the worker spends.';
+comment on column workers.host is 'Host on which the worker runs.';
+comment on column workers.pid is 'Process number of the worker on its host.';
+comment on column workers.key is 'Fingerprint of the key with which the worker buys.';
+comment on column workers.floor is 'Credit floor in the settings of the worker. The highest floor among live workers is in force.';
+comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
+comment on column workers.started_at is 'Time at which the worker started.';
+comment on column workers.lease_until is 'End of the lease. After it, any other worker may declare the calls in flight of this worker lost.';
+comment on column workers.stopped_at is 'Time at which the worker ended normally; null while it runs, or if it died.';
 
 create table calls (
   id bigint generated always as identity primary key,
@@ -172,32 +172,32 @@ create unique index calls_task_in_flight on calls (task_id) where outcome is nul
 create unique index calls_query_in_flight on calls (account_id, query_id) where outcome is null;
 create index calls_unwashed on calls (account_id, unknown_at) where outcome = 'unknown' and washed_at is null;
 create index calls_of_task on calls (task_id);
-comment on table calls is 'The ledger: one row for each paid request that was sent, or reserved and released unsent.';
-comment on column calls.id is 'Number of the call.';
-comment on column calls.task_id is 'The task it served.';
-comment on column calls.query_id is 'The query it asked.';
-comment on column calls.account_id is 'The account it was paid from.';
-comment on column calls.worker is 'The worker that made it.';
-comment on column calls.sent_at is 'When it was reserved, a moment before it was sent.';
-comment on column calls.finished_at is 'When its outcome was written down.';
-comment on column calls.unknown_at is 'When it was given up as unreadable.';
-comment on column calls.washed_at is 'When an answer begun late enough showed the balance with its cost in it: nothing is held for it any more.';
-comment on column calls.start_seq is 'Its place among all calls of the account, by start.';
-comment on column calls.start_total is 'used_total of the account when it began.';
-comment on column calls.credits_remaining is 'Balance that its answer told.';
-comment on column calls.credits_reserved is 'Credits set aside for it; held while outcome is null, and while it is unknown and washed_at is null.';
-comment on column calls.credits_used is 'Credits that its answer says it used; null when nobody knows.';
-comment on column calls.http_status is 'Status of the response, when there was one.';
-comment on column calls.outcome is 'settled, unknown (perhaps charged), unsent (released without being sent); null while in flight.';
-comment on column calls.probe is 'True when it was let through alone to see the balance.';
-comment on column calls.class is 'Number of results and device, the parameters that prices depend on.';
-comment on column calls.error_code is 'What went wrong, as one word.';
-comment on column calls.error_message is 'What went wrong, in a sentence.';
-comment on column calls.mark is 'Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.';
-comment on column calls.max_age_ms is 'An answer younger than this many milliseconds would have been taken instead of this call; null for calls begun before this was written down.';
-comment on column calls.estimated is 'True when its answer named no price: credits_used is what the balance fell.';
-comment on column calls.asked_again is 'How often its answer was asked for again with its mark as the key, after it was lost.';
-comment on column calls.asked_again_at is 'When it was asked for again the last time.';
+comment on table calls is 'Ledger with one row for each paid request that was sent, or that was reserved and released unsent.';
+comment on column calls.id is 'Identifier of the call.';
+comment on column calls.task_id is 'Task for which the call was made.';
+comment on column calls.query_id is 'Query that was sent.';
+comment on column calls.account_id is 'Account that paid for the call.';
+comment on column calls.worker is 'Worker that made the call.';
+comment on column calls.sent_at is 'Time at which the call was reserved, just before it was sent.';
+comment on column calls.finished_at is 'Time at which the outcome was recorded.';
+comment on column calls.unknown_at is 'Time at which the call was given up as unreadable.';
+comment on column calls.washed_at is 'Time at which a reported balance first included the cost of a call of unknown outcome. From then on, no credits are held for it.';
+comment on column calls.start_seq is 'Start number of the call: its rank among all calls of the account, by start.';
+comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
+comment on column calls.credits_remaining is 'Balance reported by the answer.';
+comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while it is unknown and washed_at is null.';
+comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
+comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
+comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.';
+comment on column calls.probe is 'True if the call was admitted alone to learn the balance.';
+comment on column calls.class is 'Price class: number of results and device, the parameters that prices depend on.';
+comment on column calls.error_code is 'Code of the error.';
+comment on column calls.error_message is 'Description of the error in one sentence.';
+comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.';
+comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused in place of the call. Null for calls made before this was recorded.';
+comment on column calls.estimated is 'True if the answer reported no price, so that credits_used is the fall of the balance.';
+comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
+comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
 
 create table stops (
   id bigint generated always as identity primary key,
@@ -210,15 +210,15 @@ create table stops (
   cleared_by text
 );
 create unique index stops_standing on stops (account_id, reason) where cleared_at is null;
-comment on table stops is 'Why an account stands or stood still.';
-comment on column stops.id is 'Number of the stop.';
-comment on column stops.account_id is 'The account.';
-comment on column stops.reason is 'credit_floor, budget (of the day), auth (the key was refused), rate (told to slow down) or unreachable.';
-comment on column stops.since is 'When it began.';
-comment on column stops.until is 'When it ends by itself, if that is known.';
-comment on column stops.detail is 'What was seen, in a sentence.';
-comment on column stops.cleared_at is 'When it was lifted; null while it stands.';
-comment on column stops.cleared_by is 'What lifted it: observation, resume, renewal, key, day or time.';
+comment on table stops is 'Reasons for which the calls of an account are or were stopped.';
+comment on column stops.id is 'Identifier of the stop.';
+comment on column stops.account_id is 'Account that is stopped.';
+comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
+comment on column stops.since is 'Time at which the stop began.';
+comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
+comment on column stops.detail is 'Description of the cause in one sentence.';
+comment on column stops.cleared_at is 'Time at which the stop was lifted; null while it is in force.';
+comment on column stops.cleared_by is 'Event that lifted the stop: observation, resume, renewal, key, day or time.';
 
 create function ledger_changed() returns boolean
 language plpgsql as $$
@@ -226,7 +226,7 @@ begin
   raise exception 'the books changed meanwhile' using errcode = 'QM001';
 end
 $$;
-comment on function ledger_changed() is 'Ends a statement of the ledger whose decision rests on what is no longer so: it is made again from what is there.';
+comment on function ledger_changed() is 'Raises error QM001 in a statement of the ledger whose decision is out of date. The decision is then made again from current data.';
 
 -- A balance is believed on the history of the server on which it was told. A standby that takes over may lack the calls
 -- that began last: what it believes of the balance is greater than the truth, until a call of its own time tells another.
@@ -248,4 +248,4 @@ exception
     return null;
 end
 $$;
-comment on function server_history() is 'Names the history of this database: another one after a standby took over, after a recovery to a point in time, and where it was restored from a dump. Null where the server does not tell.';
+comment on function server_history() is 'Returns the name of the history of this database. It changes after a failover to a standby, a recovery to a point in time, or a restore from a dump. Null if the server does not reveal it.';

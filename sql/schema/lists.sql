@@ -10,13 +10,13 @@ create table lists (
   forgotten_at timestamptz
 );
 comment on table lists is 'Named sets of queries, usually one CSV file each.';
-comment on column lists.id is 'Number of the list.';
-comment on column lists.name is 'Name of the list: the file name without its ending, unless another was given.';
-comment on column lists.source is 'Path of the file that was read last.';
-comment on column lists.created_at is 'When the list was first read.';
-comment on column lists.reading is 'How a person said that the list is read (encoding, delimiter, columns), used again by the next reading that says nothing.';
-comment on column lists.budget is 'Most credits that the runs of the list dated in one calendar month may use together; null: no limit.';
-comment on column lists.forgotten_at is 'When everything about it was forgotten; its name is a made-up one since then. Null: it was not.';
+comment on column lists.id is 'Identifier of the list.';
+comment on column lists.name is 'Name of the list: the file name without its extension, unless another name was given.';
+comment on column lists.source is 'Path of the file that was last read.';
+comment on column lists.created_at is 'Time at which the list was first read.';
+comment on column lists.reading is 'Options with which a person had the list read (encoding, delimiter, columns). The next reading without options uses them again.';
+comment on column lists.budget is 'Maximum credits that the runs of the list dated in one calendar month may use together; null for no limit.';
+comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if it was not.';
 
 create table queries (
   id uuid primary key,
@@ -29,15 +29,15 @@ create table queries (
   num integer not null check (num between 1 and 100),
   device text check (device in ('desktop', 'mobile', 'tablet'))
 );
-comment on table queries is 'Distinct requests. An absent parameter is null, is not sent, and differs from an explicit one.';
-comment on column queries.id is 'Derived from the key.';
-comment on column queries.key is 'Hex sha256 of the canonical request: equal keys mean equal pages of results.';
+comment on table queries is 'Distinct requests. An absent parameter is null and is not sent; it differs from an explicit value.';
+comment on column queries.id is 'Identifier derived from the query key.';
+comment on column queries.key is 'Query key: the sha256 of the canonical request in hexadecimal. Equal keys mean the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
-comment on column queries.location is 'Place name as sent, or null when none is sent.';
-comment on column queries.hl is 'Language code as sent, or null when none is sent.';
-comment on column queries.gl is 'Country code as sent, or null when none is sent.';
-comment on column queries.num is 'Number of results asked for, 1 to 100; always sent.';
-comment on column queries.device is 'desktop, mobile or tablet as sent, or null when none is sent.';
+comment on column queries.location is 'Name of the place as sent; null if none is sent.';
+comment on column queries.hl is 'Language code as sent; null if none is sent.';
+comment on column queries.gl is 'Country code as sent; null if none is sent.';
+comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
+comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
 
 -- No key to lists is enforced: a check for each of a million lines costs more than the lines themselves, and the list is
 -- locked while its lines are written. Each reading of a list writes when it last held each query: the fill factor leaves room
@@ -58,20 +58,20 @@ create table list_queries (
   max_age_ms bigint check (max_age_ms >= 0),
   primary key (list_id, query_id)
 ) with (fillfactor = 45);
-comment on table list_queries is 'Which queries a list holds, with what its columns say about them.';
-comment on column list_queries.list_id is 'The list.';
-comment on column list_queries.query_id is 'The query.';
-comment on column list_queries.priority is '1 is bought first, 9 last; the most urgent of merged lines.';
-comment on column list_queries.weight is 'How much the query counts in weighted analyses; the greatest of merged lines.';
-comment on column list_queries.target_url is 'The page that ought to rank for the query, when the list names one.';
-comment on column list_queries.tags is 'Labels from the list; those of merged lines united.';
-comment on column list_queries.given is 'The text as the file gave it, when it differs from the canonical text.';
-comment on column list_queries.first_seen is 'When the list first held the query.';
-comment on column list_queries.last_seen is 'When the list last held the query; older than the last reading of the list: it was removed since.';
-comment on column list_queries.cpc is 'What a click costs, in the currency of the tool that made the list; the greatest of merged lines.';
-comment on column list_queries.difficulty is 'How hard it is to rank, as the tool that made the list says; the greatest of merged lines.';
-comment on column list_queries.every_days is 'Nights ask the query once in so many days; the least of merged lines. Null: the list says nothing.';
-comment on column list_queries.max_age_ms is 'Nights reuse an answer to the query that is younger than this, whatever the run says; the least of merged lines. Null: the list says nothing.';
+comment on table list_queries is 'Queries of lists, with the values that the columns of the list give them.';
+comment on column list_queries.list_id is 'List that contains the query.';
+comment on column list_queries.query_id is 'Query on the list.';
+comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last); the most urgent of merged lines.';
+comment on column list_queries.weight is 'Weight of the query in weighted analyses; the greatest of merged lines.';
+comment on column list_queries.target_url is 'Page that should rank for the query; null if the list names none.';
+comment on column list_queries.tags is 'Labels from the list; those of merged lines combined.';
+comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
+comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
+comment on column list_queries.last_seen is 'Time at which the list last contained the query. If it is older than the last reading of the list, the query has been removed.';
+comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list; the greatest of merged lines.';
+comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list; the greatest of merged lines.';
+comment on column list_queries.every_days is 'Interval in days at which nights buy the query; the shortest of merged lines. Null if the list sets none.';
+comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; the lowest of merged lines. Null if the list sets none.';
 
 create table list_query_history (
   list_id bigint not null,
@@ -82,13 +82,13 @@ create table list_query_history (
   tags text[] not null,
   primary key (list_id, query_id, until)
 );
-comment on table list_query_history is 'What lists said about queries before they changed it. What they say now stands in list_queries, so that a reading that changes nothing writes nothing here.';
-comment on column list_query_history.list_id is 'The list.';
-comment on column list_query_history.query_id is 'The query.';
-comment on column list_query_history.until is 'When the list began to say something else.';
-comment on column list_query_history.weight is 'Weight until then.';
-comment on column list_query_history.target_url is 'Target page until then.';
-comment on column list_query_history.tags is 'Labels until then.';
+comment on table list_query_history is 'Former values of queries on lists. The current values are in list_queries, so that reading an unchanged list writes nothing here.';
+comment on column list_query_history.list_id is 'List that contains the query.';
+comment on column list_query_history.query_id is 'Query on the list.';
+comment on column list_query_history.until is 'Time at which the list changed these values.';
+comment on column list_query_history.weight is 'Weight until the change.';
+comment on column list_query_history.target_url is 'Target page until the change.';
+comment on column list_query_history.tags is 'Labels until the change.';
 
 create function keep_list_query() returns trigger language plpgsql as $$
 begin
@@ -98,7 +98,7 @@ begin
   return null;
 end
 $$;
-comment on function keep_list_query() is 'Keeps what a list said about a query when that changes.';
+comment on function keep_list_query() is 'Stores the former values of a query on a list when the list changes them.';
 
 -- The condition is judged before anything is queued: a million rows that stay as they are cost next to nothing.
 create trigger list_queries_changed

@@ -27,25 +27,25 @@ create index runs_open on runs (id) where state in ('planning', 'open');
 create index runs_of_list on runs (list_id, run_date);
 -- The runs of a day without reading every run.
 create index runs_of_day on runs (run_date);
-comment on table runs is 'One pass over a list. At most one manual run of a list is open.';
-comment on column runs.id is 'Number of the run.';
-comment on column runs.list_id is 'The list that is worked.';
-comment on column runs.run_date is 'The day the run counts for, in its zone.';
-comment on column runs.kind is 'manual: started by hand; nightly: started by a schedule.';
-comment on column runs.state is 'planning, open, done or cancelled.';
-comment on column runs.budget is 'Most credits the run may use; null: no limit of its own.';
-comment on column runs.max_age_ms is 'An answer younger than this many milliseconds is reused instead of bought; 0 buys all.';
-comment on column runs.spent is 'Credits used by calls of the run, with the bound of each call whose cost is not known.';
-comment on column runs.reserved is 'Credits set aside for calls of the run that are in flight.';
-comment on column runs.rows is 'Lines of the file that hold anything, header not counted.';
-comment on column runs.accepted is 'Lines that gave a query.';
-comment on column runs.duplicates is 'Lines whose queries earlier lines already gave.';
-comment on column runs.rejected is 'Lines that could not be used; rejected_lines says why.';
-comment on column runs.created_at is 'When the run was planned.';
-comment on column runs.finished_at is 'When its last task ended, or when it was cancelled.';
-comment on column runs.suspect is 'True when its answers differ from those of earlier runs in a way that says more about the night than about the results; night_health says why.';
-comment on column runs.opened_at is 'When tasks of it were last opened again (npm run retry); null: never.';
-comment on column runs.fields_read_at is 'When its answers were looked through for new fields; null: not yet, or nobody wanted to be told.';
+comment on table runs is 'Passes over lists. Each list has at most one open manual run.';
+comment on column runs.id is 'Identifier of the run.';
+comment on column runs.list_id is 'List whose queries the run buys.';
+comment on column runs.run_date is 'Run date: the day that the run counts for, in its time zone.';
+comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
+comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
+comment on column runs.budget is 'Maximum credits that the run may use; null for no limit of its own.';
+comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused instead of bought; 0 buys all.';
+comment on column runs.spent is 'Credits used by calls of the run. A call of unknown cost counts with its reserved credits.';
+comment on column runs.reserved is 'Credits reserved for calls of the run that are in flight.';
+comment on column runs.rows is 'Number of lines of the file that are not blank, without the header.';
+comment on column runs.accepted is 'Number of lines that gave a query.';
+comment on column runs.duplicates is 'Number of lines whose queries were already given by earlier lines.';
+comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
+comment on column runs.created_at is 'Time at which the run was planned.';
+comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
+comment on column runs.suspect is 'True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.';
+comment on column runs.opened_at is 'Time at which tasks of the run were last opened again (npm run retry); null if never.';
+comment on column runs.fields_read_at is 'Time at which the answers of the run were searched for new fields; null if not yet, or if no notices of new fields are sent.';
 
 create table slices (
   run_id bigint not null references runs,
@@ -57,13 +57,13 @@ create table slices (
   primary key (run_id, slice)
 ) with (fillfactor = 70);
 create index slices_open on slices (run_id, slice) where done_at is null;
-comment on table slices is 'Up to 25 tasks of one run and one priority, carried by one job of the queue.';
-comment on column slices.run_id is 'The run.';
+comment on table slices is 'Slices of runs: up to 25 tasks of one run and one priority, carried by one job of the queue.';
+comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
-comment on column slices.priority is 'Priority of all its tasks.';
-comment on column slices.round is 'Rises each time the slice is queued again; part of the id of its job.';
-comment on column slices.done_at is 'When its last task ended; null while one is open.';
-comment on column slices.turn is 'Its place among slices of other runs of its priority: what its run is expected to cost up to its end, by the part of a night''s credits that its list is given; null: lists have no parts.';
+comment on column slices.priority is 'Priority of all tasks of the slice.';
+comment on column slices.round is 'Counter that increases each time the slice is queued again; part of the id of its job.';
+comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
+comment on column slices.turn is 'Order among slices of other runs of the same priority: the expected cost of the run up to the end of the slice, divided by the share of its list. Null if lists have no shares.';
 
 -- Every task is written once more when it ends. Where its page has room for that, no index is touched.
 create table tasks (
@@ -86,22 +86,22 @@ create table tasks (
   unique (run_id, query_id)
 ) with (fillfactor = 50);
 create index tasks_of_slice on tasks (run_id, slice);
-comment on table tasks is 'The duty to answer one query in one run. Ends in exactly one state.';
-comment on column tasks.id is 'Number of the task.';
-comment on column tasks.run_id is 'The run.';
-comment on column tasks.query_id is 'The query.';
-comment on column tasks.search_id is 'The answer: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null while there is none.';
-comment on column tasks.not_before is 'Not tried again before this time.';
-comment on column tasks.finished_at is 'When the task ended.';
-comment on column tasks.slice is 'The slice that carries it.';
-comment on column tasks.priority is '1 is bought first, 9 last.';
-comment on column tasks.attempts is 'Calls sent for it that count as a try; being told to slow down is none.';
-comment on column tasks.ambiguous is 'Calls that may have been charged although no answer could be read.';
-comment on column tasks.deaths is 'Workers that died with a call of this task in flight.';
-comment on column tasks.state is 'open, answered, reused, not_asked (the list or its cadence lets the query rest in this run, and its last answer stands in), failed (a verdict that will not change), unknown (perhaps charged, tries used up or held), unaffordable (the budget of its run was spent) or cancelled.';
-comment on column tasks.error_code is 'What went wrong last, as one word; null for a task without trouble.';
-comment on column tasks.error_message is 'What went wrong last, in a sentence.';
-comment on column tasks.answers_after is 'Answers received before this are not used again for it: it was opened to be bought once more, or the list takes none that is older. Null for all others.';
+comment on table tasks is 'Tasks: one query of one run. Each task ends in exactly one state.';
+comment on column tasks.id is 'Identifier of the task.';
+comment on column tasks.run_id is 'Run to which the task belongs.';
+comment on column tasks.query_id is 'Query to be answered.';
+comment on column tasks.search_id is 'Answer to the task: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null if there is none.';
+comment on column tasks.not_before is 'Time before which the task is not tried again.';
+comment on column tasks.finished_at is 'Time at which the task ended.';
+comment on column tasks.slice is 'Slice that contains the task.';
+comment on column tasks.priority is 'Priority of the task, from 1 (bought first) to 9 (last).';
+comment on column tasks.attempts is 'Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.';
+comment on column tasks.ambiguous is 'Number of calls that may have been charged although no answer could be read.';
+comment on column tasks.deaths is 'Number of workers that died with a call of the task in flight.';
+comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: possibly charged, and not bought again because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or its list was used up.';
+comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
+comment on column tasks.error_message is 'Description of the last error in one sentence.';
+comment on column tasks.answers_after is 'Time before which received answers are not reused for the task. It is set if the task was opened to be bought again, or if the list accepts no older answer. Null for all others.';
 
 create table rejected_lines (
   run_id bigint not null references runs,
@@ -110,8 +110,8 @@ create table rejected_lines (
   content text not null
 );
 create index rejected_lines_of_run on rejected_lines (run_id, line);
-comment on table rejected_lines is 'Lines of a list that could not be used.';
-comment on column rejected_lines.run_id is 'The run that read the list.';
+comment on table rejected_lines is 'Lines of lists that could not be used.';
+comment on column rejected_lines.run_id is 'Run that read the list.';
 comment on column rejected_lines.line is 'Number of the line in the file, from 1.';
-comment on column rejected_lines.reason is 'Why it could not be used.';
-comment on column rejected_lines.content is 'The beginning of the line.';
+comment on column rejected_lines.reason is 'Reason for which the line was rejected.';
+comment on column rejected_lines.content is 'Beginning of the line.';

@@ -5,10 +5,10 @@ from public.own_domains
 union all
 select coalesce(brand, label), domain, label, false, since, until
 from public.rival_domains;
-comment on view analysis.brands is 'Which domains make up each brand, ours and those of rivals, as the command domains was told. A domain without a brand makes one with all that are called the same.';
+comment on view analysis.brands is 'Domains of each brand, ours and those of rivals, as set by npm run domains. Domains without a brand form one brand with all others of their label.';
 comment on column analysis.brands.brand is 'Name of the brand.';
-comment on column analysis.brands.domain is 'Host in lower case without a leading www.; *. in front stands for every host below it and itself, a path behind it for the pages in that folder.';
-comment on column analysis.brands.label is 'What we call the domain.';
-comment on column analysis.brands.ours is 'True for a brand of ours.';
-comment on column analysis.brands.since is 'First day on which the domain belongs to it; null: from the beginning.';
-comment on column analysis.brands.until is 'Last day on which it does; null: to this day.';
+comment on column analysis.brands.domain is 'Host in lower case without a leading www. A leading *. stands for the host and every host below it; a path stands for the pages in that folder.';
+comment on column analysis.brands.label is 'Label of the domain, as set by npm run domains.';
+comment on column analysis.brands.ours is 'True for one of our brands, false for a brand of a rival.';
+comment on column analysis.brands.since is 'First day on which the domain belongs to the brand; null if from the beginning.';
+comment on column analysis.brands.until is 'Last day on which the domain belongs to the brand; null if it still does.';

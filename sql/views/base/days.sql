@@ -24,9 +24,9 @@ from (
   where runs.run_date not in (select away_days.run_date from analysis.away_days)
   group by runs.run_date
 ) as counted;
-comment on view analysis.days is 'What each day holds, over all lists: a day on which a small list ran, or on which much failed, is thin, and draws a saw where it stands between full ones.';
-comment on column analysis.days.planned is 'Queries that were to be asked, over all runs of the day.';
-comment on column analysis.days.answered is 'Of these, queries with a readable answer of the chosen origins.';
-comment on column analysis.days.most_planned is 'Most that any of the thirty days up to this one was to ask.';
-comment on column analysis.days.suspect is 'True when a run of the day is suspect: its answers are left out of shares and trends.';
-comment on column analysis.days.thin is 'True when fewer than half of that were answered: shares and averages of the day are of other queries than those around it.';
+comment on view analysis.days is 'Number of queries planned and answered on each day, over all lists. A thin day, on which only a small list ran or many queries failed, is not comparable with full days.';
+comment on column analysis.days.planned is 'Number of queries planned, over all runs of the day.';
+comment on column analysis.days.answered is 'Number of planned queries with a readable answer of the selected origins.';
+comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
+comment on column analysis.days.suspect is 'True if a run of the day is suspect. Its answers are excluded from shares and trends.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. Shares and averages of a thin day cover other queries than those of the days around it.';

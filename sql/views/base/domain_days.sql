@@ -41,12 +41,12 @@ from (
   group by run_date, tag, domain
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.domain_days is 'What each domain holds of each label on each day: counts and sums, to be divided by the reader. Our own domains have a row for every day.';
-comment on column analysis.domain_days.queries is 'Queries of the label with an observation that day.';
-comment on column analysis.domain_days.weight is 'Sum of their weights.';
-comment on column analysis.domain_days.ranked is 'Of these, queries that the domain ranks for, at any place.';
-comment on column analysis.domain_days.top_3 is 'Queries with the domain at 1 to 3.';
-comment on column analysis.domain_days.top_10 is 'Queries with the domain at 1 to 10.';
-comment on column analysis.domain_days.top_20 is 'Queries with the domain at 1 to 20.';
-comment on column analysis.domain_days.positions is 'Sum of its best places, over the queries it ranks for.';
-comment on column analysis.domain_days.clicks is 'Sum of weight times share of clicks at its best places.';
+comment on view analysis.domain_days is 'Counts and sums of each domain for each label and day, from which shares, averages and coverage are computed. Our domains have a row for every day.';
+comment on column analysis.domain_days.queries is 'Number of queries of the label with an observation that day.';
+comment on column analysis.domain_days.weight is 'Sum of the weights of these queries.';
+comment on column analysis.domain_days.ranked is 'Number of these queries for which the domain ranks, at any position.';
+comment on column analysis.domain_days.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
+comment on column analysis.domain_days.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
+comment on column analysis.domain_days.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
+comment on column analysis.domain_days.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column analysis.domain_days.clicks is 'Sum of query weight times share of clicks at the best position of the domain.';

@@ -24,10 +24,10 @@ union all
 select live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
 from analysis.live_labels as live
 where (select analysis.basis() is null);
-comment on view analysis.label_sets is 'How many queries of each set of labels were asked and answered on each day. A query is in one set: sums over sets count it once, whatever the slice.';
-comment on column analysis.label_sets.set_id is 'Number of the set of labels.';
-comment on column analysis.label_sets.labels is 'The labels, those for device, country, language, place and list included.';
-comment on column analysis.label_sets.queries is 'Queries of the set with an observation that day.';
-comment on column analysis.label_sets.weight is 'Sum of their weights.';
-comment on column analysis.label_sets.planned is 'Queries of the set that were to be asked.';
-comment on column analysis.label_sets.planned_weight is 'Sum of their weights.';
+comment on view analysis.label_sets is 'Number of queries of each set of labels that were planned and answered on each day. A query is in one set, so that sums over sets count it once in every slice.';
+comment on column analysis.label_sets.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
+comment on column analysis.label_sets.labels is 'Labels of the set, including those for device, country, language, place and list.';
+comment on column analysis.label_sets.queries is 'Number of queries of the set with an observation that day.';
+comment on column analysis.label_sets.weight is 'Sum of the weights of the queries with an observation.';
+comment on column analysis.label_sets.planned is 'Number of queries of the set that were planned.';
+comment on column analysis.label_sets.planned_weight is 'Sum of the weights of the planned queries.';

@@ -46,6 +46,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights and those in quarantine are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, by their labels now.';
+comment on view analysis.latest is 'Newest readable answer to each query, whatever its day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries that are outside the slice in use by their current labels are excluded.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

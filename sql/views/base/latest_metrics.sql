@@ -7,7 +7,7 @@ select
   max(list_queries.difficulty) as difficulty
 from list_queries
 group by list_queries.query_id;
-comment on view analysis.latest_metrics is 'What the lists said last about how much a query is asked, what a click costs and how hard it is: the greatest over all lists that hold it or held it, null where none says it.';
-comment on column analysis.latest_metrics.volume is 'Weight of the query, which is the volume of searches where the list has one; null where no list names a weight.';
-comment on column analysis.latest_metrics.cpc is 'What a click costs in advertising, in the currency of the list; null where no list says it.';
-comment on column analysis.latest_metrics.difficulty is 'How hard it is to rank, as the tool that made the list says; null where none says it.';
+comment on view analysis.latest_metrics is 'Latest volume, cost per click and difficulty of each query in the lists. Each is the highest value of all lists that hold or held the query; null if none has a value.';
+comment on column analysis.latest_metrics.volume is 'Highest weight of the query, which is its search volume if the list has one; null if no list gives a weight.';
+comment on column analysis.latest_metrics.cpc is 'Cost per click in advertising, in the currency of the list; null if no list gives one.';
+comment on column analysis.latest_metrics.difficulty is 'Difficulty of ranking, as given by the tool that made the list; null if no list gives one.';

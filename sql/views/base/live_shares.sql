@@ -23,12 +23,12 @@ from (
   left join analysis.ctr as curve on curve.position = best.position
   group by query_days.run_date, query_days.slices collate "C", best.domain
 ) as sets;
-comment on view analysis.live_shares is 'What each domain held of each set of labels on each day, worked out from the answers: analysis.set_shares says the same, and reads what is kept of finished days.';
-comment on column analysis.live_shares.set_id is 'Number of the set of labels.';
-comment on column analysis.live_shares.labels is 'The labels.';
-comment on column analysis.live_shares.ranked is 'Queries that the domain ranks for, at any place.';
-comment on column analysis.live_shares.top_3 is 'Queries with the domain at 1 to 3.';
-comment on column analysis.live_shares.top_10 is 'Queries with the domain at 1 to 10.';
-comment on column analysis.live_shares.top_20 is 'Queries with the domain at 1 to 20.';
-comment on column analysis.live_shares.positions is 'Sum of its best places.';
-comment on column analysis.live_shares.clicks is 'Sum of weight times share of clicks at its best places.';
+comment on view analysis.live_shares is 'Ranked queries, positions and clicks of each domain for each set of labels on each day, computed from the answers. analysis.set_shares returns the same, and reads the stored sums of finished days.';
+comment on column analysis.live_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
+comment on column analysis.live_shares.labels is 'Labels of the set.';
+comment on column analysis.live_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
+comment on column analysis.live_shares.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
+comment on column analysis.live_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
+comment on column analysis.live_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
+comment on column analysis.live_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column analysis.live_shares.clicks is 'Sum of query weight times share of clicks at the best position of the domain.';

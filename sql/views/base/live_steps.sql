@@ -39,9 +39,9 @@ left join (
   where places > 0
   group by query_id, run_date
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
-comment on view analysis.live_steps is 'Each new answer to a query with how it differs from the answer before, worked out from the answers: analysis.step_days says the same, and reads what is kept of finished days.';
-comment on column analysis.live_steps.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column analysis.live_steps.compared_depth is 'Places that both answers show; null where they cannot be compared.';
-comment on column analysis.live_steps.entered is 'Pages that came into the first ten.';
-comment on column analysis.live_steps.left_top_10 is 'Pages that left the first ten.';
-comment on column analysis.live_steps.stayed is 'Pages in the first ten of both.';
+comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same, and reads the stored steps of finished days.';
+comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
+comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column analysis.live_steps.entered is 'Number of pages that entered the first ten.';
+comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the first ten.';
+comment on column analysis.live_steps.stayed is 'Number of pages in the first ten of both answers.';

@@ -32,6 +32,6 @@ from (
   group by steps.query_id, steps.run_date, steps.search_id, pages.url_key
 ) as sides
 left join queries on queries.id = sides.query_id;
-comment on view analysis.page_steps is 'Each page of an answer or of the one before it, with its place in both.';
-comment on column analysis.page_steps.previous_position is 'Best place of the page before; null: it was not in the answer.';
-comment on column analysis.page_steps.position is 'Best place of the page now; null: it is not in the answer.';
+comment on view analysis.page_steps is 'Each page of an answer or of the previous one, with its position in both.';
+comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if it was not in it.';
+comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if it is not in it.';

@@ -34,6 +34,6 @@ left join queries on queries.id = days.query_id
 cross join lateral (
   select analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || days.lists as labels
 ) as kinds;
-comment on view analysis.query_days is 'The labels and the weight of each query on each day, over all lists that asked it: labels united, the greatest weight.';
-comment on column analysis.query_days.tags is 'Labels.';
-comment on column analysis.query_days.slices is 'Labels, and beside them device=, country=, language=, place= and list= for what the query is asked as and the lists that asked it.';
+comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists that asked it. The labels are combined, and the weight is the highest.';
+comment on column analysis.query_days.tags is 'Labels that the lists gave the query.';
+comment on column analysis.query_days.slices is 'Labels of the query, including device=, country=, language= and place= for its parameters and list= for the lists that asked it.';

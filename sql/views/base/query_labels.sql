@@ -24,5 +24,5 @@ left join (
   cross join unnest(list_queries.tags || ('list=' || lists.name)) as label
   group by list_queries.query_id
 ) as held on held.query_id = queries.id;
-comment on view analysis.query_labels is 'The labels of each query now: those of the lists as they were read last, list= for each of these, and device=, country=, language= and place= for what it is asked as.';
-comment on column analysis.query_labels.labels is 'Labels, in order.';
+comment on view analysis.query_labels is 'Current labels of each query: those of its lists as last read, list= for each list, and device=, country=, language= and place= for its parameters.';
+comment on column analysis.query_labels.labels is 'Labels of the query, in byte order.';

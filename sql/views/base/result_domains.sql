@@ -23,8 +23,8 @@ from organic_results
 left join pages on pages.id = organic_results.page_id
 -- Not every answer names a host for every result: the address tells it as well. One look-up for both.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
-comment on view public.result_domains is 'Organic results of all answers, of every origin, with the domain that each counts for. Analysts want analysis.results.';
-comment on column public.result_domains.ordinal is 'Place in the answer, from 1.';
-comment on column public.result_domains.position is 'Rank that the API reports; null when it reports none that can be read.';
-comment on column public.result_domains.page_id is 'The page; null when the result has no address.';
-comment on column public.result_domains.place is 'Position and ordinal as one number: position = place >> 20, ordinal = place & 1048575. The smallest one is the best place.';
+comment on view public.result_domains is 'Organic results of all answers of every origin, with the domain for which each counts. For analysis, use analysis.results.';
+comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';
+comment on column public.result_domains.position is 'Position that the API reports; null if it reports none that can be read.';
+comment on column public.result_domains.page_id is 'Id of the page; null if the result has no address.';
+comment on column public.result_domains.place is 'Position and ordinal in one number: position = place >> 20, ordinal = place & 1048575. The lowest number is the best position.';

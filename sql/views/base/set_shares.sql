@@ -31,12 +31,12 @@ select
   live.positions, live.clicks
 from analysis.live_shares as live
 where (select analysis.basis() is null);
-comment on view analysis.set_shares is 'What each domain held of each set of labels on each day: sums over sets answer every slice, and every pair of dimensions.';
-comment on column analysis.set_shares.set_id is 'Number of the set of labels.';
-comment on column analysis.set_shares.labels is 'The labels, those for device, country, language, place and list included.';
-comment on column analysis.set_shares.ranked is 'Queries that the domain ranks for, at any place.';
-comment on column analysis.set_shares.top_3 is 'Queries with the domain at 1 to 3.';
-comment on column analysis.set_shares.top_10 is 'Queries with the domain at 1 to 10.';
-comment on column analysis.set_shares.top_20 is 'Queries with the domain at 1 to 20.';
-comment on column analysis.set_shares.positions is 'Sum of its best places.';
-comment on column analysis.set_shares.clicks is 'Sum of weight times share of clicks at its best places; null where the curve ends before all of them.';
+comment on view analysis.set_shares is 'Ranked queries, positions and clicks of each domain for each set of labels on each day. Sums over sets answer every slice and every pair of dimensions.';
+comment on column analysis.set_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
+comment on column analysis.set_shares.labels is 'Labels of the set, including those for device, country, language, place and list.';
+comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
+comment on column analysis.set_shares.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
+comment on column analysis.set_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
+comment on column analysis.set_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
+comment on column analysis.set_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column analysis.set_shares.clicks is 'Sum of query weight times share of clicks at the best position of the domain; null if the click curve ends before all of these positions.';

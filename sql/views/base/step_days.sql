@@ -78,12 +78,12 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
       and live.run_date not in (select unfinished_days.run_date from analysis.unfinished_days)
     )::integer
   end <> 0;
-comment on view analysis.step_days is 'Each new answer to a query with how it differs from the answer before: what volatility and churn add up.';
-comment on column analysis.step_days.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column analysis.step_days.compared_depth is 'Places that both answers show; null where they cannot be compared.';
-comment on column analysis.step_days.entered is 'Pages that came into the first ten.';
-comment on column analysis.step_days.left_top_10 is 'Pages that left the first ten.';
-comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';
-comment on column analysis.step_days.switched is 'Domains whose best page is another one than before; null where nobody has looked yet.';
-comment on column analysis.step_days.came is 'Pages that came into places 1 to 10, each as a number made of its address; null where nobody has looked yet.';
-comment on column analysis.step_days.went is 'Pages that left places 1 to 10, as in came.';
+comment on view analysis.step_days is 'Difference between each new answer to a query and the previous one. Volatility and churn are computed from these rows.';
+comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
+comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column analysis.step_days.entered is 'Number of pages that entered the first ten.';
+comment on column analysis.step_days.left_top_10 is 'Number of pages that left the first ten.';
+comment on column analysis.step_days.stayed is 'Number of pages in the first ten of both answers.';
+comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
+comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
+comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -39,7 +39,7 @@ from (
   window series as (partition by query_id, origin, api order by run_date)
 ) as fresh
 left join queries on queries.id = fresh.query_id;
-comment on view analysis.steps is 'Each new readable answer to a query beside the one before it, of the same origin and API. Not yesterday''s: the one before, however old.';
-comment on column analysis.steps.run_date is 'First day that the answer serves.';
-comment on column analysis.steps.step is 'Number of the answer in its series, from 1.';
+comment on view analysis.steps is 'Each new readable answer to a query with the previous one of the same origin and API. The previous answer can be of any age, not only of the day before.';
+comment on column analysis.steps.run_date is 'First day for which the answer is used.';
+comment on column analysis.steps.step is 'Number of the answer in its series of the same query, origin and API, from 1.';
 comment on column analysis.steps.steps is 'Number of answers in the series.';

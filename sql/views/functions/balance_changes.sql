@@ -142,4 +142,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'The changes of one account''s balance, from its calls in the order of their start: number, start, end, credits used, balance told, credits set aside, and when what was held for them was given free. The first row is the balance found, each further one a change: together they are the balance left.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Changes of the balance of one account, computed from its calls in order of their start. The arguments are arrays: id, start, end, credits used, reported balance, reserved credits, and release time of the reservation of each call. The first row is the first known balance, and each further row is a change. All rows add up to the current balance.';

@@ -20,4 +20,4 @@ language sql stable parallel safe as $$
       ))
   end
 $$;
-comment on function analysis.basis() is 'What the sums of finished days rest on besides answers: kinds of answers, curve of clicks, lines of folders and hosts. Sums kept under another basis are not used. Null: suspect nights are shown as well, of which no sums are kept.';
+comment on function analysis.basis() is 'Hash of everything besides answers on which the sums of finished days depend: origins, click curve, and lines of folders and wildcards. Sums stored under another basis are not used. Null if suspect runs are shown, because no sums are stored for them.';

@@ -15,4 +15,4 @@ language sql immutable strict parallel safe as $$
     )), nfc)
   end
 $$;
-comment on function analysis.canonical(text) is 'A text as a query is written: composed characters, no format characters, single spaces.';
+comment on function analysis.canonical(text) is 'Text in the form in which queries are written: composed characters, no format characters, single spaces.';

@@ -106,4 +106,4 @@ begin
     left join moved on moved.query_id = steps.query_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'The rows of analysis.live_steps for one day, at the cost of that day, with the domains whose best page is another one than before, and the pages that came into places 1 to 10 or left them.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page changed, and the pages that entered or left positions 1 to 10.';

@@ -52,4 +52,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.components(text[], text[]) is 'The connected components of a graph: give the ends of its edges as two arrays of equal length; each component is named by its first node in byte order.';
+comment on function analysis.components(text[], text[]) is 'Connected components of a graph. The arguments are two arrays of equal length with the ends of each edge. Each component is named after its first node in byte order.';

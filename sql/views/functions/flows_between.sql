@@ -39,4 +39,4 @@ language sql stable parallel safe as $$
   where changes.clicks > 0
     and totals.gained > totals.lost
 $$;
-comment on function analysis.flows_between(date, date) is 'Weighted clicks that went from each losing domain to each gaining one, query by query, between the last known answers on two days. What a domain lost is divided among the gainers by what each gained; taker is null where nobody known took it, loser where it came from nobody known, so that rows and columns add up to losses and gains.';
+comment on function analysis.flows_between(date, date) is 'Weighted clicks that moved from each losing domain to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns thus add up to losses and gains.';

@@ -13,4 +13,4 @@ language sql stable parallel safe as $$
       and earlier.fetched_at >= is_step.fetched_at
   )
 $$;
-comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True when an observation counts in analysis.steps: bought for its day, or reused and younger than all before it.';
+comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps: it was bought for its day, or it was reused and is newer than all earlier ones of the same origin and API.';

@@ -34,4 +34,4 @@ language sql stable parallel safe as $$
   where moves.domain = any (domains)
     and moves.change <> 'same'
 $$;
-comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with the volatility of their query: how many of all moves of all domains in its last earlier answers (30 by default) were at least as great. chance is that fraction, this move included. The verdict is significant at 0.05 or less, noise above it, and unknown with fewer than sixty earlier moves.';
+comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The comparison covers the last earlier answers to the query, 30 by default. chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';

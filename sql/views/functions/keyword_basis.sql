@@ -8,4 +8,4 @@ language sql stable parallel safe as $$
     select false, domain, since, until from public.rival_domains
   ) as lines
 $$;
-comment on function analysis.keyword_basis() is 'The lines of our domains and of rivals in one word: finished_keywords of a day is used only while it is the same.';
+comment on function analysis.keyword_basis() is 'Hash of the lines of our domains and of rivals. finished_keywords of a day is used only while it stays the same.';

@@ -13,4 +13,4 @@ begin
     where live.run_date = day;
 end
 $$;
-comment on function analysis.labels_on(date) is 'The rows of analysis.live_labels for one day, at the cost of that day.';
+comment on function analysis.labels_on(date) is 'Rows of analysis.live_labels for one day, at the cost of reading that day only.';

@@ -17,4 +17,4 @@ language sql stable parallel safe as $$
     as moves
   left join public.queries on queries.id = steps.query_id
 $$;
-comment on function analysis.movers_between(date, date) is 'What changed for each domain between the last known answers to each query on two days, as analysis.movers says it for two answers in a row; run_date and previous_run_date tell of which days they are.';
+comment on function analysis.movers_between(date, date) is 'Changes of each domain between the last known answers to each query on two days, as in analysis.movers for consecutive answers. run_date and previous_run_date are the days of these answers.';

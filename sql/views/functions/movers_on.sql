@@ -18,4 +18,4 @@ language sql stable parallel safe as $$
   left join public.queries on queries.id = steps.query_id
   where steps.previous_search_id is not null
 $$;
-comment on function analysis.movers_on(date) is 'The rows of analysis.movers of one day, at the cost of that day.';
+comment on function analysis.movers_on(date) is 'Rows of analysis.movers for one day, at the cost of reading that day only.';

@@ -11,4 +11,4 @@ language sql immutable parallel safe rows 2 as $$
       else starts_with(label, dimension || '=')
     end
 $$;
-comment on function analysis.names_of(text[], text) is 'The values of labels such as those of analysis.label_sets in one dimension: device, country, language, place or list; label: those that lists give; all: one row, *.';
+comment on function analysis.names_of(text[], text) is 'Values of a set of labels, such as those of analysis.label_sets, in one dimension. The dimension is device, country, language, place, list, label (the labels that lists give) or all (one row, *).';

@@ -52,4 +52,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'The newest day of all lists, or of one, that holds at least half as many answers as any of the thirty days up to the newest one planned: a list of one query, a night that failed or one that still runs is not it. Where no day is: the newest with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, of all lists or of one, with at least half as many answers as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, it is the newest day with any answer.';

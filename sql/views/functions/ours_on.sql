@@ -6,4 +6,4 @@ language sql stable parallel safe rows 10 as $$
   where (since is null or since <= day)
     and (until is null or until >= day)
 $$;
-comment on function analysis.ours_on(date) is 'The lines of our domains that hold on a day, as the command domains was told them.';
+comment on function analysis.ours_on(date) is 'Rows of own_domains that are valid on a day, as set by npm run domains.';

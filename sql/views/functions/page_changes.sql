@@ -35,4 +35,4 @@ language sql stable parallel safe as $$
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date) is 'Each page in the last known answers to each query on two days, with its best places and its weighted clicks in both; the weight is what the lists say now, www. in front of the host is no other page.';
+comment on function analysis.page_changes(date, date) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one.';

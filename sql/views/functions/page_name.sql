@@ -4,4 +4,4 @@ create or replace function analysis.page_name(url_key text) returns text
 language sql immutable parallel safe as $$
   select case when url_key like 'www._%' then substr(url_key, 5) else url_key end
 $$;
-comment on function analysis.page_name(text) is 'A url_key without a leading www., to compare pages across a move from or to www.';
+comment on function analysis.page_name(text) is 'A url_key without a leading www., for comparing pages across a move to or from www.';

@@ -16,4 +16,4 @@ language sql stable parallel safe as $$
     -- One answer for both days says nothing of what lies between them.
     and before.search_id <> now.search_id
 $$;
-comment on function analysis.pairs_between(date, date) is 'Each query with its last known answers on two days, of one origin and API, where they are two answers.';
+comment on function analysis.pairs_between(date, date) is 'Last known answers to each query on two days, of the same origin and API. Queries with the same answer on both days are excluded.';

@@ -14,4 +14,4 @@ begin
     where live.run_date = day;
 end
 $$;
-comment on function analysis.shares_on(date) is 'The rows of analysis.live_shares for one day, at the cost of that day.';
+comment on function analysis.shares_on(date) is 'Rows of analysis.live_shares for one day, at the cost of reading that day only.';

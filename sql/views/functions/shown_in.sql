@@ -37,4 +37,4 @@ language sql stable parallel safe rows 10 as $$
   -- Kept apart: the planner expects more answers than a day has, and would read the results of them all.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'The rows of result_domains of one answer: beside the answers of a day, at the cost of that day.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. Joined to the answers of a day, it costs as much as reading that day only.';

@@ -30,4 +30,4 @@ language sql stable parallel safe as $$
     site_of.host
   ) collate "C"
 $$;
-comment on function analysis.site_of(text, text) is 'The domain that a page counts for: its host, given without a leading www., unless a line of ours or of rivals names its folder, or all hosts below one. Of several lines the narrowest counts; dates of lines do not matter here.';
+comment on function analysis.site_of(text, text) is 'Domain for which a page counts. It is the host, given without a leading www., unless a line of our domains or of rivals names the folder or a matching wildcard. If several lines match, the most specific one counts. The dates of lines are ignored.';

@@ -3,4 +3,4 @@ create or replace function analysis.slice() returns jsonb
 language sql stable parallel safe as $$
   select nullif(current_setting('querymill.slice', true), '')::jsonb
 $$;
-comment on function analysis.slice() is 'The slice in use, from the setting querymill.slice: an array of conditions that must all hold, each an array of labels with a + (has it) or a - (has it not) in front, of which one must hold, as in [["+device=mobile"],["+brand","-test"]]. Null: all queries. The flags of npm run sql and export set it.';
+comment on function analysis.slice() is 'Slice in use, from the setting querymill.slice; null for all queries. It is an array of conditions that must all be met. Each condition is an array of labels with + (has it) or - (does not have it) in front, of which at least one must match. Example: [["+device=mobile"],["+brand","-test"]]. The flags of npm run sql and npm run export set it.';

@@ -23,4 +23,4 @@ begin
     join fitting on fitting.slices = told.slices;
 end
 $$;
-comment on function analysis.sliced_days(boolean) is 'Each query with each day on which it belongs to analysis.slice(), of days that are not finished; true: of all days.';
+comment on function analysis.sliced_days(boolean) is 'Each query with each day on which it belongs to analysis.slice(). Finished days are included only if the argument is true.';

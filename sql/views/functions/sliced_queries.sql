@@ -9,4 +9,4 @@ language sql stable parallel safe as $$
   group by kept.query_id
   having bool_or(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
 $$;
-comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on a finished day; always: on every finished day that holds them.';
+comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on at least one finished day. always is true if they did on every finished day that holds them.';

@@ -51,4 +51,4 @@ language sql stable parallel safe as $$
   ) as before on true
   where analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
 $$;
-comment on function analysis.steps_on(date) is 'The rows of analysis.steps of one day, at the cost of that day.';
+comment on function analysis.steps_on(date) is 'Rows of analysis.steps for one day, at the cost of reading that day only.';

@@ -4,4 +4,4 @@ language sql stable parallel safe as $$
   -- A language and a country may have the same code: each says which it is. Ten results are what a list asks for unless told.
   select concat_ws(', ', device, location, 'hl ' || hl, 'gl ' || gl, 'num ' || nullif(num, 10))
 $$;
-comment on function analysis.variant(text, text, text, text, integer) is 'What a query asks for besides its text: device, place, language, country, and the number of results where it is not 10. Empty where nothing else was asked for.';
+comment on function analysis.variant(text, text, text, text, integer) is 'Parameters of a query besides its text: device, place, language, country, and the number of results if it is not 10. Empty if it has none.';

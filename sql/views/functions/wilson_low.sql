@@ -13,4 +13,4 @@ language sql immutable parallel safe as $$
     )
   end
 $$;
-comment on function analysis.wilson_low(double precision, double precision) is 'The least that a share may be of which moved of compared were seen by chance, with a confidence of 95 %: Wilson''s interval with correction for continuity. The most that it may be is 1 - analysis.wilson_low(compared - moved, compared).';
+comment on function analysis.wilson_low(double precision, double precision) is 'Lower bound of the 95 % confidence interval of a share of which moved out of compared were seen (Wilson, with continuity correction). The upper bound is 1 - analysis.wilson_low(compared - moved, compared).';

@@ -47,12 +47,12 @@ join entities on entities.id = pairs.entity_id
 join entities as other_entities on other_entities.id = pairs.other_entity_id
 cross join (select count(*) as answers from analysis.latest) as everything;
 comment on view analysis.entity_pairs is 'Pairs of entities that at least three of the newest answers name together.';
-comment on column analysis.entity_pairs.name is 'One entity.';
-comment on column analysis.entity_pairs.type is 'Its type.';
-comment on column analysis.entity_pairs.other_name is 'The other entity.';
-comment on column analysis.entity_pairs.other_type is 'Its type.';
-comment on column analysis.entity_pairs.together is 'Answers that name both.';
-comment on column analysis.entity_pairs.queries is 'Answers that name the one.';
-comment on column analysis.entity_pairs.other_queries is 'Answers that name the other.';
-comment on column analysis.entity_pairs.answers is 'Answers in all: the newest of each query.';
-comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 always together, 0 as often as chance would, below 0 seldom.';
+comment on column analysis.entity_pairs.name is 'Name of the first entity.';
+comment on column analysis.entity_pairs.type is 'Type of the first entity.';
+comment on column analysis.entity_pairs.other_name is 'Name of the second entity.';
+comment on column analysis.entity_pairs.other_type is 'Type of the second entity.';
+comment on column analysis.entity_pairs.together is 'Number of answers that name both entities.';
+comment on column analysis.entity_pairs.queries is 'Number of answers that name the first entity.';
+comment on column analysis.entity_pairs.other_queries is 'Number of answers that name the second entity.';
+comment on column analysis.entity_pairs.answers is 'Total number of answers: the newest of each query.';
+comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if always together, 0 if as often as by chance, below 0 if less often.';

@@ -28,10 +28,10 @@ from (
   group by kinds.run_date, query_tags.tag, kinds.kind
 ) as shown
 join asked using (run_date, tag);
-comment on view analysis.feature_days is 'How many queries of a label show each kind of block on each day, and in how many of these we are. A kind that no answer of a day shows has no row.';
-comment on column analysis.feature_days.kind is 'Name of the block.';
-comment on column analysis.feature_days.queries is 'Queries of the label with a readable answer.';
-comment on column analysis.feature_days.shown is 'Of these, queries whose answer shows such a block.';
-comment on column analysis.feature_days.share is 'Shown divided by queries, 0 to 1.';
-comment on column analysis.feature_days.ours is 'Queries in whose block a domain of ours is.';
-comment on column analysis.feature_days.things is 'Things in these blocks.';
+comment on view analysis.feature_days is 'Number of queries of each label that show each kind of SERP feature on each day, and number of those in which one of our domains appears. A kind that no answer of a day shows has no row.';
+comment on column analysis.feature_days.kind is 'Kind of SERP feature, as the answer spells it.';
+comment on column analysis.feature_days.queries is 'Number of queries of the label with a readable answer.';
+comment on column analysis.feature_days.shown is 'Number of these queries whose answer shows the SERP feature.';
+comment on column analysis.feature_days.share is 'Fraction of queries whose answer shows the SERP feature, 0 to 1.';
+comment on column analysis.feature_days.ours is 'Number of queries with one of our domains in the SERP feature.';
+comment on column analysis.feature_days.things is 'Number of items in these SERP features.';

@@ -33,10 +33,10 @@ cross join lateral (
     else coalesce(named.domain, addressed.domain)
   end as domain
 ) as counted;
-comment on view analysis.features is 'What each observation carries besides results, entities, topics and related queries: a row for each thing in a block that the interface does not name. Answers stored before this was kept have rows after npm run reparse -- --all.';
-comment on column analysis.features.kind is 'Name of the block, as the answer spells it.';
-comment on column analysis.features.place is 'Place within the block, from 1.';
-comment on column analysis.features.ours is 'True when the domain was ours on that day.';
-comment on column analysis.features.text is 'What it says first: its title, question, text or name.';
-comment on column analysis.features.extra is 'What else it says, under its own names.';
-comment on column analysis.features.ordinal is 'Place among all such things of the answer, from 1.';
+comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are blocks of an answer that the interface does not name; results, entities, clusters and related searches are not among them. Answers stored before SERP features were kept have rows after npm run reparse -- --all.';
+comment on column analysis.features.kind is 'Kind of SERP feature, as the answer spells it.';
+comment on column analysis.features.place is 'Index of the item within its SERP feature, from 1.';
+comment on column analysis.features.ours is 'True if the domain was ours on that day.';
+comment on column analysis.features.text is 'Main text of the item: its title, question, text or name.';
+comment on column analysis.features.extra is 'Other fields of the item, under their own names.';
+comment on column analysis.features.ordinal is 'Index of the item among all items of SERP features in the answer, from 1.';

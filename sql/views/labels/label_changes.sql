@@ -19,7 +19,7 @@ cross join lateral (
     ('sentiment', before.sentiment, searches.sentiment)
 ) as labels (kind, previous_label, label)
 where labels.label is distinct from labels.previous_label;
-comment on view analysis.label_changes is 'Answers whose intent or sentiment differs from that of the answer before.';
-comment on column analysis.label_changes.kind is 'intent or sentiment.';
-comment on column analysis.label_changes.previous_label is 'Label of the answer before.';
-comment on column analysis.label_changes.label is 'Label now.';
+comment on view analysis.label_changes is 'Answers whose intent or sentiment differs from that of the previous answer.';
+comment on column analysis.label_changes.kind is 'Kind of label: intent or sentiment.';
+comment on column analysis.label_changes.previous_label is 'Label of the previous answer.';
+comment on column analysis.label_changes.label is 'Label of the answer.';

@@ -19,9 +19,9 @@ from (
   ) as labels (kind, label)
   group by observations.run_date, query_tags.tag, labels.kind, labels.label
 ) as counted;
-comment on view analysis.label_mix is 'Intent and sentiment of the answers, each day: how many queries and which share of the weight carries each label.';
-comment on column analysis.label_mix.kind is 'intent or sentiment.';
-comment on column analysis.label_mix.label is 'Label of the API, whatever it says; null where an answer has none.';
-comment on column analysis.label_mix.queries is 'Queries with that label.';
-comment on column analysis.label_mix.weight is 'Sum of their weights.';
-comment on column analysis.label_mix.share is 'Their share of the weight, 0 to 1.';
+comment on view analysis.label_mix is 'Number of queries and share of the weight for each intent and sentiment, by day.';
+comment on column analysis.label_mix.kind is 'Kind of label: intent or sentiment.';
+comment on column analysis.label_mix.label is 'Label as given by the API; null if the answer has none.';
+comment on column analysis.label_mix.queries is 'Number of queries whose answer has this label.';
+comment on column analysis.label_mix.weight is 'Sum of the weights of these queries.';
+comment on column analysis.label_mix.share is 'Share of these queries in the weight, 0 to 1.';

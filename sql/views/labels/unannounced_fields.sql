@@ -24,10 +24,10 @@ where searches.parse_error is null
   and searches.origin = any ((select analysis.origins())::text[])
   and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
 group by fields.place, fields.field, searches.api;
-comment on view analysis.unannounced_fields is 'Fields that answers carry and that the interface does not name, with when they were first and last seen: what an API began to say, or ceased to.';
-comment on column analysis.unannounced_fields.place is 'answer, or result: where the field stands.';
-comment on column analysis.unannounced_fields.field is 'Its name.';
-comment on column analysis.unannounced_fields.api is 'Where the answers were bought.';
-comment on column analysis.unannounced_fields.first_seen is 'When the first answer with it was received.';
-comment on column analysis.unannounced_fields.last_seen is 'When the last one was.';
-comment on column analysis.unannounced_fields.answers is 'Readable answers with it.';
+comment on view analysis.unannounced_fields is 'Fields of answers that the interface does not name, with the times at which they were first and last seen. They show what an API added or removed.';
+comment on column analysis.unannounced_fields.place is 'Location of the field: answer or result.';
+comment on column analysis.unannounced_fields.field is 'Name of the field.';
+comment on column analysis.unannounced_fields.api is 'API from which the answers were bought.';
+comment on column analysis.unannounced_fields.first_seen is 'Time at which the first answer with the field was received.';
+comment on column analysis.unannounced_fields.last_seen is 'Time at which the last answer with the field was received.';
+comment on column analysis.unannounced_fields.answers is 'Number of readable answers with the field.';

@@ -19,16 +19,16 @@ select
   (array_agg(statement.balance order by statement.line desc))[1] as closing_balance
 from analysis.statement
 group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
-comment on view analysis.account_days is 'What each account''s balance lost and gained on each day (UTC), and what explains it: the opening balance, less credits_used, credits_unknown and credits_unexplained, with credits_added, is the closing balance.';
+comment on view analysis.account_days is 'Daily changes of the balance of each account (UTC), by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
 comment on column analysis.account_days.account is 'Name of the account.';
-comment on column analysis.account_days.origin is 'live, test or sandbox.';
+comment on column analysis.account_days.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.account_days.day is 'Day, in UTC.';
-comment on column analysis.account_days.calls is 'Calls that used credits and told how many.';
-comment on column analysis.account_days.credits_used is 'Credits that they used.';
-comment on column analysis.account_days.highest_balance is 'Highest balance of the day, before a change.';
-comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, after a change.';
-comment on column analysis.account_days.credits_unexplained is 'Falls of the balance that no call of ours explains: spent by others with the same account.';
-comment on column analysis.account_days.credits_unknown is 'Falls while a call was out whose end nobody could read: perhaps ours.';
-comment on column analysis.account_days.credits_added is 'Rises of the balance: top-ups, renewals, credits given back.';
+comment on column analysis.account_days.calls is 'Number of calls that used credits and reported how many.';
+comment on column analysis.account_days.credits_used is 'Credits used by calls that reported their cost.';
+comment on column analysis.account_days.highest_balance is 'Highest balance of the day, measured before each change.';
+comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, measured after each change.';
+comment on column analysis.account_days.credits_unexplained is 'External spend: credits by which the balance fell and that no call of this database explains.';
+comment on column analysis.account_days.credits_unknown is 'Credits by which the balance fell during calls with an unknown outcome, which possibly used them.';
+comment on column analysis.account_days.credits_added is 'Credits by which the balance rose: top-ups, renewals and refunds.';
 comment on column analysis.account_days.opening_balance is 'Balance before the first change of the day.';
 comment on column analysis.account_days.closing_balance is 'Balance after the last change of the day.';

@@ -26,13 +26,13 @@ left join lateral (
   order by searches.fetched_at desc, searches.id desc
   limit 1
 ) as newest on true;
-comment on view analysis.cadence is 'How often each query of a list with an adaptive schedule is asked, why, and when next: the newest decision. A query that is not here is asked every night. A wish of the list (every) goes before it.';
+comment on view analysis.cadence is 'Newest decision on how often each query of a list with an adaptive schedule is asked, with the reason and the next date. A query without a row is asked every night. An interval set by the list (every) takes precedence.';
 comment on column analysis.cadence.list is 'Name of the list.';
-comment on column analysis.cadence.interval_days is 'Days from one asking to the next.';
-comment on column analysis.cadence.due_on is 'Run date from which on it is asked next.';
-comment on column analysis.cadence.by_chance is 'True when it was drawn by chance to be asked in the night that was decided, although it could rest.';
-comment on column analysis.cadence.why is 'Why, in a sentence.';
-comment on column analysis.cadence.decided_on is 'The night that was decided.';
-comment on column analysis.cadence.last_run_date is 'Day of its newest answer; null: there is none.';
-comment on column analysis.cadence.fetched_at is 'When its newest answer was received.';
-comment on column analysis.cadence.search_id is 'Its newest answer.';
+comment on column analysis.cadence.interval_days is 'Days between two purchases of the query.';
+comment on column analysis.cadence.due_on is 'First run date on which the query is to be asked again.';
+comment on column analysis.cadence.by_chance is 'True if the query was drawn at random to be asked on decided_on, although it was not due.';
+comment on column analysis.cadence.why is 'Reason for the interval, in one sentence.';
+comment on column analysis.cadence.decided_on is 'Run date of the night for which the decision was made.';
+comment on column analysis.cadence.last_run_date is 'Run date of the newest answer to the query; null if there is none.';
+comment on column analysis.cadence.fetched_at is 'Time at which the newest answer to the query was received.';
+comment on column analysis.cadence.search_id is 'Id of the newest answer to the query.';

@@ -74,13 +74,13 @@ from (
   end <> 0
   group by members.run_date, members.list, tag
 ) as summed;
-comment on view analysis.costs is 'What the calls for the queries of each list and label used on each day, and how many readable and changed answers that bought. A query with several labels counts under each.';
-comment on column analysis.costs.calls is 'Calls that were sent.';
-comment on column analysis.costs.credits_used is 'Credits that answers say they used, of every origin.';
-comment on column analysis.costs.answers is 'Readable answers of the chosen origins.';
-comment on column analysis.costs.changed is 'Of these, answers that differ from the one before; null where some are in the archive.';
-comment on column analysis.costs.credits_per_answer is 'Credits for each readable answer.';
-comment on column analysis.costs.credits_per_change is 'Credits for each changed answer.';
-comment on column analysis.costs.unknown_calls is 'Calls whose outcome nobody could read.';
-comment on column analysis.costs.credits_unknown is 'Credits set aside for these: what they may have cost.';
+comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable and of changed answers. A query with several labels counts once under each.';
+comment on column analysis.costs.calls is 'Number of calls sent.';
+comment on column analysis.costs.credits_used is 'Credits used, as reported by answers of every origin.';
+comment on column analysis.costs.answers is 'Number of readable answers of the selected origins.';
+comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some are in the archive.';
+comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
+comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
+comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';
+comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome, which may have cost this much.';
 comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

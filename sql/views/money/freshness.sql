@@ -21,12 +21,12 @@ left join analysis.latest on latest.query_id = list_queries.query_id
 where not (select analysis.slice() is not null)
   or list_queries.query_id in (select query_id from analysis.query_labels where analysis.holds(labels))
 group by lists.name;
-comment on view analysis.freshness is 'How old the newest readable answers to the queries of each list are at this moment.';
-comment on column analysis.freshness.queries is 'Queries that the list holds, as it was read last.';
-comment on column analysis.freshness.answered is 'Of these, queries with a readable answer, of the chosen origins.';
-comment on column analysis.freshness.never_answered is 'Queries without one.';
-comment on column analysis.freshness.newest is 'When the newest answer was received.';
-comment on column analysis.freshness.oldest is 'When the oldest of the newest answers was received.';
+comment on view analysis.freshness is 'Current age of the newest readable answers to the queries of each list.';
+comment on column analysis.freshness.queries is 'Number of queries in the list when it was last read.';
+comment on column analysis.freshness.answered is 'Number of queries in the list with a readable answer of the selected origins.';
+comment on column analysis.freshness.never_answered is 'Number of queries in the list without a readable answer of the selected origins.';
+comment on column analysis.freshness.newest is 'Time at which the newest answer was received.';
+comment on column analysis.freshness.oldest is 'Time at which the oldest of the newest answers was received.';
 comment on column analysis.freshness.youngest_age is 'Age of the newest answer.';
-comment on column analysis.freshness.median_age is 'Half of the answers are younger than this.';
+comment on column analysis.freshness.median_age is 'Median age of the newest answers.';
 comment on column analysis.freshness.oldest_age is 'Age of the oldest of the newest answers.';

@@ -31,9 +31,9 @@ left join (
   ) as asked using (run_date, query_id)
   group by asked.run_date, asked.list
 ) as confirmed using (run_date, list);
-comment on view analysis.insight_costs is 'What the answers of each list cost on each day, beside the losses in the first ten that they confirmed (analysis.confirmed_losses): what a confirmed insight cost. Over a longer time, divide the sums.';
-comment on column analysis.insight_costs.credits_used is 'Credits that answers say they used, of every origin.';
-comment on column analysis.insight_costs.losses is 'Losses that an answer of the day confirmed, of all domains.';
-comment on column analysis.insight_costs.own_losses is 'Of these, losses of domains that were ours that day.';
-comment on column analysis.insight_costs.credits_per_loss is 'Credits for each; null where none was confirmed.';
-comment on column analysis.insight_costs.credits_per_own_loss is 'Credits for each of ours; null where none was confirmed.';
+comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the first ten that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
+comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by answers of every origin.';
+comment on column analysis.insight_costs.losses is 'Number of losses of all domains that an answer of the day confirmed.';
+comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses of domains that were ours on that day.';
+comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if there was none.';
+comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss of our domains; null if there was none.';

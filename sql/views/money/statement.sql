@@ -39,15 +39,15 @@ left join (
 ) as tasks on tasks.id = calls.task_id
 left join public.runs on runs.id = tasks.run_id
 left join public.lists on lists.id = runs.list_id;
-comment on view analysis.statement is 'Every change of each account''s balance, in the order in which the API charged, and what explains it. The first line of an account is the balance that its first answer found; that and all changes together are the balance left. Of calls at the same time, the order is the one in which their balances fit together; what rose and fell between two answers shows as its difference.';
+comment on view analysis.statement is 'Every change of the balance of each account, in the order in which the API charged, with its explanation. The first line of an account is the balance in its first answer. This line and all changes add up to the current balance. Concurrent calls are put in the order in which their balances are consistent. A rise and a fall between two answers appear as their net change.';
 comment on column analysis.statement.account is 'Name of the account.';
-comment on column analysis.statement.origin is 'live, test or sandbox.';
-comment on column analysis.statement.at is 'When the change had been seen.';
-comment on column analysis.statement.after is 'When the balance had been seen before it; null in the first line.';
-comment on column analysis.statement.kind is 'opening: the balance found; ours: a call that told its cost; perhaps_ours: a fall while a call was out whose end nobody could read, at most what was set aside for it; others: a fall that no call of ours explains; top_up: a rise, by a top-up, a renewal, or credits given back.';
-comment on column analysis.statement.credits is 'The change: below 0 where the balance fell; in the first line the balance.';
-comment on column analysis.statement.balance is 'Balance after it.';
-comment on column analysis.statement.call_id is 'The call that it belongs to; of others and top_up the call that saw it.';
-comment on column analysis.statement.run_id is 'The run of that call, where the change is ours or perhaps ours.';
-comment on column analysis.statement.list is 'The list of that run.';
-comment on column analysis.statement.line is 'Its place in the account''s statement.';
+comment on column analysis.statement.origin is 'Origin of the account: live, test or sandbox.';
+comment on column analysis.statement.at is 'Time at which the change was observed.';
+comment on column analysis.statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
+comment on column analysis.statement.kind is 'Kind of change. opening: the first known balance. ours: the cost that a call reported. perhaps_ours: a fall during a call with an unknown outcome, up to its reservation. others: external spend, a fall that no call of this database explains. top_up: a rise by a top-up, a renewal or a refund.';
+comment on column analysis.statement.credits is 'Change of the balance, negative for a fall; in the first line, the balance.';
+comment on column analysis.statement.balance is 'Balance after the change.';
+comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for others and top_up, of the call that observed it.';
+comment on column analysis.statement.run_id is 'Id of the run of this call, for changes of kind ours or perhaps_ours.';
+comment on column analysis.statement.list is 'Name of the list of this run.';
+comment on column analysis.statement.line is 'Number of the line in the statement of the account.';

@@ -41,10 +41,10 @@ from (select array_agg(q) as a, array_agg(related) as b from edges) as ends
 cross join lateral analysis.components(ends.a, ends.b) as found
 join degrees on degrees.node = found.node
 left join mutual on mutual.node = found.node;
-comment on view analysis.related_nodes is 'Every text of the graph of related searches: how many name it, how many it names, and what it hangs together with.';
-comment on column analysis.related_nodes.q is 'The text, ours or not.';
-comment on column analysis.related_nodes.in_degree is 'Queries of ours, by text, whose answers call it related.';
-comment on column analysis.related_nodes.out_degree is 'Texts that its own answers call related; 0 when we never asked it.';
-comment on column analysis.related_nodes.reciprocal is 'Texts that it names and that name it.';
-comment on column analysis.related_nodes.component is 'First text, in byte order, of all that it hangs together with.';
-comment on column analysis.related_nodes.component_size is 'Texts in that component.';
+comment on view analysis.related_nodes is 'Texts in the graph of related searches, with the number of texts that suggest each, the number that it suggests, and its connected component.';
+comment on column analysis.related_nodes.q is 'Text of a query or related search.';
+comment on column analysis.related_nodes.in_degree is 'Number of our queries, by text, whose answers suggest this text.';
+comment on column analysis.related_nodes.out_degree is 'Number of texts that the answers to this text suggest; 0 if it was never asked.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts that this text suggests and that suggest it.';
+comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
+comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

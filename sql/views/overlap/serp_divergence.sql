@@ -36,9 +36,9 @@ cross join lateral (
   from unnest(one.pages) as page
   where page = any (other.pages)
 ) as common;
-comment on view analysis.serp_divergence is 'How much the first ten results of one text differ between two devices, places, languages or countries, on the same day.';
-comment on column analysis.serp_divergence.other_query_id is 'The other query, of the same text.';
-comment on column analysis.serp_divergence.variant is 'Device, place, language and country of the one, as analysis.variant says it.';
-comment on column analysis.serp_divergence.other_variant is 'The same of the other.';
-comment on column analysis.serp_divergence.shared is 'Pages that both show.';
-comment on column analysis.serp_divergence.divergence is '0: the same pages; 1: none in common.';
+comment on view analysis.serp_divergence is 'Difference between the first ten results of one text for two devices, places, languages or countries, on the same day.';
+comment on column analysis.serp_divergence.other_query_id is 'Id of the other query with the same text.';
+comment on column analysis.serp_divergence.variant is 'Parameters of the query, as returned by analysis.variant.';
+comment on column analysis.serp_divergence.other_variant is 'Parameters of the other query, as returned by analysis.variant.';
+comment on column analysis.serp_divergence.shared is 'Number of pages that both answers show.';
+comment on column analysis.serp_divergence.divergence is 'Difference between the two answers, from 0 (the same pages) to 1 (no common page).';

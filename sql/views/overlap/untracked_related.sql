@@ -24,8 +24,8 @@ from (
 ) as named
 join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;
-comment on view analysis.untracked_related is 'Texts that the newest answers to queries of the lists as they are now call related and that no query of ours has.';
-comment on column analysis.untracked_related.q is 'The text, as a query would be written.';
-comment on column analysis.untracked_related.sources is 'Queries whose newest answer names it.';
-comment on column analysis.untracked_related.weight is 'Sum of the weights of these queries, as the lists have them now.';
-comment on column analysis.untracked_related.example is 'One of these queries.';
+comment on view analysis.untracked_related is 'Related searches in the newest answers to the queries of the current lists that are not a query yet.';
+comment on column analysis.untracked_related.q is 'Text of the related search, as a query would be written.';
+comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
+comment on column analysis.untracked_related.weight is 'Sum of the weights of these queries in the current lists.';
+comment on column analysis.untracked_related.example is 'Text of one of these queries.';

@@ -9,8 +9,8 @@ select
 from analysis.step_days
 where volatility is not null
 group by run_date;
-comment on view analysis.churn is 'How many pages entered and left the first ten results, over all queries of a night; of answers less than ten deep, as many places as both have.';
-comment on column analysis.churn.queries is 'Queries that could be compared with their answer before.';
-comment on column analysis.churn.entered is 'Pages that entered.';
-comment on column analysis.churn.left_top_10 is 'Pages that left.';
-comment on column analysis.churn.stayed is 'Pages that are in both.';
+comment on view analysis.churn is 'Number of pages that entered and left the first ten results, over all queries of a night. For answers with a depth below ten, only the positions that both answers have are compared.';
+comment on column analysis.churn.queries is 'Number of queries that could be compared with their previous answer.';
+comment on column analysis.churn.entered is 'Number of pages that entered the first ten.';
+comment on column analysis.churn.left_top_10 is 'Number of pages that left the first ten.';
+comment on column analysis.churn.stayed is 'Number of pages in the first ten of both answers.';

@@ -19,12 +19,12 @@ select
 from analysis.ranks
 join analysis.latest_metrics as metrics on metrics.query_id = ranks.query_id and metrics.volume is not null
 left join analysis.ctr as curve on curve.position = ranks.position;
-comment on view analysis.estimated_traffic is 'Estimates: the clicks that the best place of each domain would bring in the time that the volume is of (a month, for most tools), and what they would cost in advertising. Volume and price are what the lists said last, for earlier days too; analysis.ctr is the curve of clicks that was used. Queries without a volume in any list are left out.';
-comment on column analysis.estimated_traffic.position is 'Best place of the domain.';
-comment on column analysis.estimated_traffic.url_key is 'The page at that place, without scheme, fragment, tracking parameters and closing slash.';
-comment on column analysis.estimated_traffic.volume is 'Weight of the query in the lists, taken for its volume of searches.';
-comment on column analysis.estimated_traffic.ctr is 'Share of clicks of that place, by the curve in use.';
-comment on column analysis.estimated_traffic.estimated_clicks is 'Estimate: volume times ctr.';
-comment on column analysis.estimated_traffic.cpc is 'What a click costs in advertising; null where no list says it.';
-comment on column analysis.estimated_traffic.estimated_value is 'Estimate: estimated_clicks times cpc; null where no list names a price.';
-comment on column analysis.estimated_traffic.curve is 'Name of the curve in use, which the setting querymill.ctr_curve chooses.';
+comment on view analysis.estimated_traffic is 'Estimated clicks at the best position of each domain, and their cost in advertising. Clicks are per period of the search volume, which is a month for most tools. Volume and price are the latest ones of the lists, for earlier days too. The click curve is that of analysis.ctr. Queries without a volume in any list are excluded.';
+comment on column analysis.estimated_traffic.position is 'Best position of the domain.';
+comment on column analysis.estimated_traffic.url_key is 'Page at that position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.estimated_traffic.volume is 'Weight of the query in the lists, used as its search volume.';
+comment on column analysis.estimated_traffic.ctr is 'Share of clicks at that position, by the click curve in use.';
+comment on column analysis.estimated_traffic.estimated_clicks is 'Estimated clicks: volume times ctr.';
+comment on column analysis.estimated_traffic.cpc is 'Cost per click in advertising; null if no list gives one.';
+comment on column analysis.estimated_traffic.estimated_value is 'Estimated cost of these clicks in advertising: estimated_clicks times cpc; null if no list gives a price.';
+comment on column analysis.estimated_traffic.curve is 'Name of the click curve in use, as selected by the setting querymill.ctr_curve.';

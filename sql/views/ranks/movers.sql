@@ -58,12 +58,12 @@ left join queries on queries.id = sides.query_id
 -- Entered or left is known only when the other answer was deep enough to have shown the place.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
-comment on view analysis.movers is 'What changed for each domain between an answer and the one before it. A pair is left out where the shallower answer cannot tell; the first answer to a query has nothing to be compared with.';
-comment on column analysis.movers.previous_position is 'Best place before; null: it was not in the answer.';
-comment on column analysis.movers.position is 'Best place now; null: it is not in the answer any more.';
-comment on column analysis.movers.delta is 'Places gained: 3 is three places up, -3 three down; null for entered and left.';
-comment on column analysis.movers.change is 'up, down, same, entered or left.';
-comment on column analysis.movers.url_key is 'Page of the domain now at its best place.';
-comment on column analysis.movers.previous_url_key is 'Page of the domain at its best place before.';
-comment on column analysis.movers.several_pages is 'True when the two answers together show more than one page of the domain; spellings of one address are one page.';
-comment on column analysis.movers.places is 'Places moved, whichever way; for entered and left the least that it can have been: from or to one below the last place of the other answer.';
+comment on view analysis.movers is 'Change of each domain between an answer and the previous one. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';
+comment on column analysis.movers.previous_position is 'Best position in the previous answer; null if the domain was not in it.';
+comment on column analysis.movers.position is 'Best position in the answer; null if the domain is no longer in it.';
+comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 three down; null for entered and left.';
+comment on column analysis.movers.change is 'Kind of change: up, down, same, entered or left.';
+comment on column analysis.movers.url_key is 'Page of the domain at its best position in the answer.';
+comment on column analysis.movers.previous_url_key is 'Page of the domain at its best position in the previous answer.';
+comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of one address count as one page.';
+comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, it is the lowest possible number: from or to one below the last position of the other answer.';

@@ -40,9 +40,9 @@ where run_date > (select analysis.newest_day())
     - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer
 group by query_id, domain
 having count(*) >= 2;
-comment on view analysis.page_switches is 'Queries for which a domain''s best page switched at least twice between answers that follow each other, in the last 30 days, or as many as the setting querymill.window_days says.';
-comment on column analysis.page_switches.switches is 'How often the best page differed from that of the answer before.';
-comment on column analysis.page_switches.pages is 'Different pages that took part.';
-comment on column analysis.page_switches.url_keys is 'The page that each switch led to, oldest first.';
+comment on view analysis.page_switches is 'Queries for which the best page of a domain changed at least twice between consecutive answers. The period is the last 30 days, or the number of days in the setting querymill.window_days.';
+comment on column analysis.page_switches.switches is 'Number of times that the best page differed from that of the previous answer.';
+comment on column analysis.page_switches.pages is 'Number of different pages involved.';
+comment on column analysis.page_switches.url_keys is 'Best page after each switch, oldest first.';
 comment on column analysis.page_switches.first_run_date is 'Day of the first switch.';
 comment on column analysis.page_switches.run_date is 'Day of the last switch.';

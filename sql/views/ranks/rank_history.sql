@@ -46,8 +46,8 @@ cross join lateral (
   left join best on best.run_date = served.run_date and best.domain = pairs.domain
 ) as held
 left join pages on pages.id = held.page_id;
-comment on view analysis.rank_history is 'Where a domain stood for a query: one row for each observation of the query, for every domain that any answer to the query ever showed, and for our own domains.';
-comment on column analysis.rank_history.position is 'Best place of the domain; null: not in the answer, which was depth deep. Never 0, never 100.';
-comment on column analysis.rank_history.url_key is 'The page at that place, without scheme, fragment, tracking parameters and closing slash.';
-comment on column analysis.rank_history.url is 'The page at that place.';
-comment on column analysis.rank_history.evidence is 'bought for that day; reused: an older answer that was still young enough; or not asked: the query rested that day, and its last answer stands in. fetched_at tells its age.';
+comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". There is one row per observation for every domain that any answer to the query ever showed, and for our domains.';
+comment on column analysis.rank_history.position is 'Best position of the domain; null if it is not ranked within depth. Neither 0 nor 100 stands for "not ranked".';
+comment on column analysis.rank_history.url_key is 'Page at that position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.rank_history.url is 'Address of the page at that position.';
+comment on column analysis.rank_history.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the query was skipped that day, and its last answer is used. fetched_at shows the age of the answer.';

@@ -46,7 +46,7 @@ select stays.lasts, stays.answers, stays.query_id
 from analysis.top_ten_stays as stays
 where not (select kept from chosen)
   and stays.began;
-comment on view analysis.stay_lengths is 'How long pages stayed in the first ten, without stays that were there at the oldest answer: analysis.top_ten_stays has their pages.';
-comment on column analysis.stay_lengths.lasts is 'True when the newest answer still shows it there.';
-comment on column analysis.stay_lengths.answers is 'Answers in a row.';
-comment on column analysis.stay_lengths.query_id is 'The query.';
+comment on view analysis.stay_lengths is 'Length of stays of pages in the first ten, without stays that had begun by the oldest answer. analysis.top_ten_stays has the pages.';
+comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the first ten.';
+comment on column analysis.stay_lengths.answers is 'Number of consecutive answers in the stay.';
+comment on column analysis.stay_lengths.query_id is 'Id of the query.';

@@ -25,7 +25,7 @@ join lateral (
 left join analysis.ctr as curve on curve.position = held.position
 -- What left all lists is not worth a step any more.
 join analysis.latest_weights as weights on weights.query_id = latest.query_id;
-comment on view analysis.striking_distance is 'Domains whose best place in the newest answer to a query is 4 to 20, with what the third place would add, for queries of the lists as they are now. Order by gain, downwards.';
-comment on column analysis.striking_distance.position is 'Best place of the domain.';
-comment on column analysis.striking_distance.weight is 'Greatest weight of the query over all lists now; 1 where none names one.';
-comment on column analysis.striking_distance.gain is 'Weight times the share of clicks that the third place has more.';
+comment on view analysis.striking_distance is 'Domains whose best position in the newest answer to a query is 4 to 20, with the gain from position 3. It covers the queries of the current lists. Sort by gain, highest first.';
+comment on column analysis.striking_distance.position is 'Best position of the domain.';
+comment on column analysis.striking_distance.weight is 'Highest weight of the query over all current lists. A list that gives none counts as 1.';
+comment on column analysis.striking_distance.gain is 'Weight times the additional share of clicks at position 3.';

@@ -36,9 +36,9 @@ where before.title is distinct from result_domains.title
       and first.page_id = before.page_id
       and first.ordinal < before.ordinal
   );
-comment on view analysis.title_changes is 'Pages that an answer and the one before it show under the same address with different titles. Where one shows the address twice, its first title counts.';
-comment on column analysis.title_changes.position is 'Place now.';
-comment on column analysis.title_changes.previous_title is 'Title before.';
-comment on column analysis.title_changes.title is 'Title now.';
-comment on column analysis.title_changes.previous_snippet is 'Snippet before.';
-comment on column analysis.title_changes.snippet is 'Snippet now.';
+comment on view analysis.title_changes is 'Pages that an answer and the previous one show under the same address with different titles. If an answer shows the address twice, its first title counts.';
+comment on column analysis.title_changes.position is 'Position in the answer.';
+comment on column analysis.title_changes.previous_title is 'Title in the previous answer.';
+comment on column analysis.title_changes.title is 'Title in the answer.';
+comment on column analysis.title_changes.previous_snippet is 'Snippet in the previous answer.';
+comment on column analysis.title_changes.snippet is 'Snippet in the answer.';

@@ -29,11 +29,11 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Which part of the stays of pages in the first ten outlasts so many answers in a row: an estimate by Kaplan and Meier, in which stays that still last count as such, and those that were there at the oldest answer are left out, since nobody knows when they began.';
-comment on column analysis.top_ten_survival.answers is 'Answers in a row.';
-comment on column analysis.top_ten_survival.at_risk is 'Stays that were seen for at least as many.';
-comment on column analysis.top_ten_survival.ended is 'Of these, stays that ended after just as many.';
-comment on column analysis.top_ten_survival.lasting is 'Of these, stays that were seen for just as many and still last: how long, nobody knows yet.';
-comment on column analysis.top_ten_survival.survival is 'Estimated part of stays that last longer, 0 to 1.';
-comment on column analysis.top_ten_survival.low is 'Lower end of what 95 of 100 such estimates would hold (Greenwood), never below 0.';
-comment on column analysis.top_ten_survival.high is 'Upper end, never above 1.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of stays of pages in the first ten that outlast a number of consecutive answers (Kaplan-Meier). A stay that still lasts counts for as long as it was seen. Stays in the oldest answer are excluded, because their beginning is unknown.';
+comment on column analysis.top_ten_survival.answers is 'Number of consecutive answers.';
+comment on column analysis.top_ten_survival.at_risk is 'Number of stays seen for at least this many answers.';
+comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';
+comment on column analysis.top_ten_survival.lasting is 'Number of stays seen for exactly this many answers that still last. Their final length is unknown.';
+comment on column analysis.top_ten_survival.survival is 'Estimated fraction of stays that last longer than this many answers, 0 to 1.';
+comment on column analysis.top_ten_survival.low is 'Lower bound of the 95 % confidence interval of survival (Greenwood), never below 0.';
+comment on column analysis.top_ten_survival.high is 'Upper bound of the 95 % confidence interval of survival (Greenwood), never above 1.';

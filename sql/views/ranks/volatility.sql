@@ -13,6 +13,6 @@ select
 from analysis.step_days as compared
 left join queries on queries.id = compared.query_id
 where compared.volatility is not null;
-comment on view analysis.volatility is 'How much each answer differs from the one before it: the distances that pages moved, added up, a missing page counting as one place below the last; divided by what a full exchange gives.';
-comment on column analysis.volatility.volatility is '0: the same pages at the same places; 1: no page stayed.';
-comment on column analysis.volatility.compared_depth is 'Places that are compared: the depth of the shallower answer.';
+comment on view analysis.volatility is 'Difference between each answer and the previous one. It is the sum of the distances that pages moved, divided by the sum for a complete exchange of pages. A missing page counts as one position below the last.';
+comment on column analysis.volatility.volatility is 'Difference from the previous answer, from 0 (the same pages at the same positions) to 1 (no page stayed).';
+comment on column analysis.volatility.compared_depth is 'Number of positions compared: the depth of the shallower answer.';

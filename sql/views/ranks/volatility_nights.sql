@@ -17,9 +17,9 @@ from (
 ) as nightly
 -- The night itself stays outside, or a great change would hide behind its own size.
 window before as (order by run_date rows between 30 preceding and 1 preceding);
-comment on view analysis.volatility_nights is 'Mean volatility of each night, and how far it lies from the thirty nights before it.';
-comment on column analysis.volatility_nights.queries is 'Queries that could be compared with their answer before.';
-comment on column analysis.volatility_nights.volatility is 'Mean over these queries, 0 to 1.';
-comment on column analysis.volatility_nights.usual is 'Mean of the up to thirty nights before.';
-comment on column analysis.volatility_nights.z is 'Distance from that mean in standard deviations of those nights; 2 and more is a spike; null where fewer than fourteen nights lie before it.';
-comment on column analysis.volatility_nights.nights is 'Nights that the comparison rests on.';
+comment on view analysis.volatility_nights is 'Mean volatility of each night, and its difference from that of the thirty nights before it.';
+comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';
+comment on column analysis.volatility_nights.volatility is 'Mean volatility of these queries, 0 to 1.';
+comment on column analysis.volatility_nights.usual is 'Mean volatility of up to thirty earlier nights.';
+comment on column analysis.volatility_nights.z is 'Difference from the usual volatility, in standard deviations of those earlier nights; 2 or more is a spike. Null with fewer than fourteen earlier nights.';
+comment on column analysis.volatility_nights.nights is 'Number of earlier nights used for the comparison.';

@@ -33,11 +33,11 @@ from (
     group by 1
   ) as grouped
 ) as compared;
-comment on view analysis.volatility_weekdays is 'Mean volatility of the nights of each day of the week, against all other nights. Take a difference for real when it is at least twice its standard error; of seven weekdays chance alone shows one such in more than one table of four.';
-comment on column analysis.volatility_weekdays.weekday is '1 Monday to 7 Sunday.';
-comment on column analysis.volatility_weekdays.name is 'Its name.';
-comment on column analysis.volatility_weekdays.nights is 'Nights of that weekday that could be compared with the answers before.';
-comment on column analysis.volatility_weekdays.volatility is 'Mean of their volatility, 0 to 1.';
-comment on column analysis.volatility_weekdays.elsewhere is 'Mean of all other nights.';
-comment on column analysis.volatility_weekdays.difference is 'Volatility less elsewhere.';
-comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null where either side has fewer than four nights.';
+comment on view analysis.volatility_weekdays is 'Mean volatility of the nights of each day of the week, compared with all other nights. Treat a difference as real only if it is at least twice its standard error. With seven weekdays, chance alone produces such a difference in more than one of four tables.';
+comment on column analysis.volatility_weekdays.weekday is 'Day of the week, from 1 (Monday) to 7 (Sunday).';
+comment on column analysis.volatility_weekdays.name is 'Name of the day of the week.';
+comment on column analysis.volatility_weekdays.nights is 'Number of nights of this weekday that could be compared with earlier answers.';
+comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of these nights, 0 to 1.';
+comment on column analysis.volatility_weekdays.elsewhere is 'Mean volatility of all other nights.';
+comment on column analysis.volatility_weekdays.difference is 'Value of volatility minus elsewhere.';
+comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null if either side has fewer than four nights.';

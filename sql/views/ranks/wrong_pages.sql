@@ -60,8 +60,8 @@ left join lateral (
 ) as target on true
 where analysis.page_name(pages.url_key) <> analysis.page_name(best.target_key);
 comment on view analysis.wrong_pages is 'Observations in which the best page of the target''s domain is not the target page that the list named for that run.';
-comment on column analysis.wrong_pages.position is 'Best place of the domain.';
-comment on column analysis.wrong_pages.url_key is 'Page at that place.';
-comment on column analysis.wrong_pages.target_key is 'The page that was wanted.';
-comment on column analysis.wrong_pages.target_url is 'Its address as the list gave it, written as browsers write it.';
-comment on column analysis.wrong_pages.target_position is 'Place of the wanted page in the same answer; null: not in it.';
+comment on column analysis.wrong_pages.position is 'Best position of the domain.';
+comment on column analysis.wrong_pages.url_key is 'Page at that position.';
+comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the form of url_key.';
+comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, as browsers write it.';
+comment on column analysis.wrong_pages.target_position is 'Position of the target page in the same answer; null if it is not in it.';

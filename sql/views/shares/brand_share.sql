@@ -99,13 +99,13 @@ from (
   group by run_date, tag, brand, ours
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals: the best place of any of its domains counts once for each query, by the domains that belong to it on that day.';
+comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
-comment on column analysis.brand_share.ours is 'True for a brand of ours.';
+comment on column analysis.brand_share.ours is 'True for one of our brands, false for a brand of a rival.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
-comment on column analysis.brand_share.visibility is 'Share of voice as a part of what rank 1 everywhere would give: 1 is the first place for every query.';
-comment on column analysis.brand_share.queries is 'Queries of the label with an observation that day.';
-comment on column analysis.brand_share.ranked is 'Of these, queries that the brand ranks for, at any place.';
-comment on column analysis.brand_share.top_3 is 'Queries with the brand at 1 to 3.';
-comment on column analysis.brand_share.top_10 is 'Queries with the brand at 1 to 10.';
-comment on column analysis.brand_share.weight is 'Sum of the weights of these queries.';
+comment on column analysis.brand_share.visibility is 'Share of voice divided by its value for position 1 on every query. 1 means first for every query.';
+comment on column analysis.brand_share.queries is 'Number of queries of the label with an observation that day.';
+comment on column analysis.brand_share.ranked is 'Number of these queries for which the brand ranks, at any position.';
+comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';
+comment on column analysis.brand_share.top_10 is 'Number of queries for which the brand ranks in positions 1 to 10.';
+comment on column analysis.brand_share.weight is 'Sum of the weights of the queries with an observation.';

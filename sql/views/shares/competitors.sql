@@ -40,11 +40,11 @@ join spread as own_spread on own_spread.domain = ours.domain
 join spread on spread.domain = rivals.domain
 cross join everything
 group by ours.domain, rivals.domain, own_spread.queries, spread.queries, everything.queries;
-comment on view analysis.competitors is 'Domains of others in the newest answers that show ours, over the queries of the lists as they are now.';
-comment on column analysis.competitors.own_domain is 'Domain of ours.';
-comment on column analysis.competitors.domain is 'The other domain.';
-comment on column analysis.competitors.shared is 'Queries whose newest answer shows both.';
-comment on column analysis.competitors.own_queries is 'Queries whose newest answer shows ours.';
-comment on column analysis.competitors.queries is 'Queries whose newest answer shows the other one.';
-comment on column analysis.competitors.lift is 'How many times more often both stand together than chance would have it.';
-comment on column analysis.competitors.everywhere is 'True for a domain in more than 40 % of all answers: a rival for every query, or a place like an encyclopaedia that competes with nobody in particular.';
+comment on view analysis.competitors is 'Domains of others in the newest answers that show one of our domains, over the queries of the current lists.';
+comment on column analysis.competitors.own_domain is 'One of our domains.';
+comment on column analysis.competitors.domain is 'Domain of others.';
+comment on column analysis.competitors.shared is 'Number of queries whose newest answer shows both domains.';
+comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
+comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
+comment on column analysis.competitors.lift is 'Factor by which both domains appear together more often than by chance.';
+comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. It is a rival for every query, or a site such as an encyclopaedia that competes with no one in particular.';

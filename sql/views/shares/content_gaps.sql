@@ -34,8 +34,8 @@ join analysis.latest_weights as weights on weights.query_id = latest.query_id
 where latest.depth >= 10
   and rivals.position <= 10
   and array_position(near.domains, ours.domain) is null;
-comment on view analysis.content_gaps is 'Queries of the lists as they are now whose newest answer, at least ten deep, shows a domain that is not ours in the first ten and ours nowhere in the first twenty, or in all of a shallower answer: depth tells how far it was looked.';
-comment on column analysis.content_gaps.own_domain is 'Domain of ours that is missing.';
-comment on column analysis.content_gaps.domain is 'Domain that is there.';
-comment on column analysis.content_gaps.position is 'Its best place.';
-comment on column analysis.content_gaps.weight is 'Greatest weight of the query over all lists now; 1 where none names one.';
+comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the first ten and ours is not in the first twenty. It covers newest answers with a depth of at least ten. If an answer is shallower than twenty, ours is missing from all of it; depth shows how far it reaches.';
+comment on column analysis.content_gaps.own_domain is 'Our domain that is missing.';
+comment on column analysis.content_gaps.domain is 'Other domain that ranks in the first ten.';
+comment on column analysis.content_gaps.position is 'Best position of the other domain.';
+comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list that gives none counts as 1.';
