@@ -65,7 +65,7 @@ create table alerts (
   withdrawn_at timestamptz,
   withdrawn_because text
 );
--- Quiet until recovered: whoever looks, one alert of a rule stands for each subject.
+-- A subject that did not recover stays quiet: one alert of a rule stands for each subject.
 create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
 -- A night that is looked at again raises nothing again.
 create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;

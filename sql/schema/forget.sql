@@ -1,4 +1,4 @@
--- What stays of lists, queries and texts that were forgotten: numbers that the books need, and nothing that can be read.
+-- Remains of forgotten lists, queries and texts: the numbers that the ledger needs, and no text.
 
 create table forgotten_tasks (
   task_id bigint primary key,

@@ -113,7 +113,7 @@ describe('an answer whose rows the tables refused', () => {
     const { code, said, stderr } = await command(scene, 'reparse')
     expect(code).toBe(1)
     expect(said).toEqual({ read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 })
-    expect(stderr).toContain('1 answer cannot be stored, only kept')
+    expect(stderr).toContain('1 answer cannot be stored yet')
     expect(stderr).toMatch(/ {2}\d: refused/)
     expect(stderr).not.toContain('    at ')
     expect(await mill.states()).toEqual({ answered: 4, failed: 1 })

@@ -34,58 +34,58 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCosts {
   /**
-   * The account.
+   * Account that paid the prices.
    */
   account_id: number;
   /**
-   * Smallest cost seen; null before the first.
+   * Lowest price so far; null before the first.
    */
   cheapest: number | null;
   /**
-   * Number of results and device, the parameters that prices depend on.
+   * Price class: number of results and device, the parameters that prices depend on.
    */
   class: string;
   /**
-   * Greatest cost seen; null before the first.
+   * Highest price so far; null before the first.
    */
   dearest: number | null;
   /**
-   * How many those are.
+   * Number of prices summarised in earlier_first and earlier_second.
    */
   earlier_count: Generated<number>;
   /**
-   * Greatest of the thirty or more prices before the recent ones.
+   * Highest of the thirty or more prices before the recent ones.
    */
   earlier_first: Generated<number>;
   /**
-   * The next greatest of them; the same when the greatest came twice.
+   * Second highest of the prices before the recent ones; equals the highest if that occurred twice.
    */
   earlier_second: Generated<number>;
   /**
-   * How many those are; at thirty they become the earlier ones.
+   * Number of recent prices. At thirty they become the earlier ones.
    */
   recent_count: Generated<number>;
   /**
-   * Greatest of the prices heard last.
+   * Highest recent price.
    */
   recent_first: Generated<number>;
   /**
-   * The next greatest of them; the same when the greatest came twice.
+   * Second highest recent price; equals the highest if that occurred twice.
    */
   recent_second: Generated<number>;
   /**
-   * Prices seen; from thirty on the greatest of the last ones is trusted as a bound.
+   * Number of known prices. From thirty on, the highest recent price is trusted as a bound.
    */
   seen: Generated<number>;
   /**
-   * True while the one call of a kind never seen before is in flight.
+   * True while the first call of a price class without a known price is in flight.
    */
   trying: Generated<boolean>;
 }
 
 export interface Accounts {
   /**
-   * Calls made, one at a time, before any balance was known.
+   * Number of calls made one at a time to learn the balance, since a balance was last reported.
    */
   blind_calls: Generated<number>;
   /**
@@ -93,301 +93,301 @@ export interface Accounts {
    */
   blocked_keys: Generated<string[]>;
   /**
-   * Day that day_spent counts, in the zone of the settings.
+   * Day to which day_spent refers, in the time zone of the settings.
    */
   day: string | null;
   /**
-   * Credits used on that day, with the bound of each call whose cost is not known.
+   * Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.
    */
   day_spent: Generated<number>;
   /**
-   * Floor at which calls last stopped for want of credit; null while credit is enough.
+   * Floor at which calls last stopped for lack of credits; null while there are enough credits.
    */
   drained_floor: number | null;
   /**
-   * Greatest balance and bills together that were told in that stretch: what is missing from it later was spent without a bill.
+   * Highest sum of balance and billed credits in the current measurement of external spend. A later shortfall was spent without a bill.
    */
   external_base: Generated<number>;
   /**
-   * Calls that had ended when the stretch of calls began that external spend is measured over.
+   * Number of calls that had ended when the current measurement of external spend began.
    */
   external_ended: number | null;
   /**
-   * The same of the stretch before; null before the first is whole.
+   * External spend in credits per call, in the previous measurement; null until the first measurement is complete.
    */
   external_last: number | null;
   /**
-   * Credits that the balance fell for each call of the stretch beyond what bills say: by others, or by bills that are missing or too low.
+   * External spend in credits per call, in the current measurement: spent by others, or billed too low or not at all.
    */
   external_now: Generated<number>;
   /**
-   * Fingerprints of keys whose balance cannot be that of this account; no call is made with them.
+   * Fingerprints of the keys whose balance cannot be that of this account. No call is made with them.
    */
   foreign_keys: Generated<string[]>;
   /**
-   * The history of the database in which calls began last; null before the first.
+   * Database history in which the last calls started, as named by server_history(); null before the first call.
    */
   history: string | null;
   /**
-   * Calls that had begun when the history became another one: a balance that one of them told is looked at anew, by one call alone, before it is believed.
+   * Number of calls that had started when the database history changed. A balance reported by one of them is checked by a single call before it is trusted.
    */
   history_seq: Generated<number>;
   /**
-   * Number of the account.
+   * Identifier of the account.
    */
   id: Generated<number>;
   /**
-   * Calls in flight.
+   * Number of calls in flight.
    */
   in_flight: Generated<number>;
   /**
-   * Fingerprints of the keys whose answers told this balance. Another key is believed after one call that goes out to see its balance.
+   * Fingerprints of the keys whose answers reported this balance. Another key is trusted after a single call that checks its balance.
    */
   keys: Generated<string[]>;
   /**
-   * live, test (a test key: never stops for credit) or sandbox (the bundled service).
+   * Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).
    */
   kind: string;
   /**
-   * When a single call was last let through to see the balance.
+   * Time at which a single call was last admitted to learn the balance.
    */
   last_probe_at: Timestamp | null;
   /**
-   * Day on which the month began that month_spent counts: that of the last renewal (MILL_RENEWAL), or the first of the calendar month, in the zone of the settings.
+   * First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.
    */
   month: string | null;
   /**
-   * When that month began to be counted: later than it began where this release or MILL_RENEWAL is younger.
+   * Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
    */
   month_since: Timestamp | null;
   /**
-   * Credits used in that month, with the bound of each call whose cost is not known.
+   * Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.
    */
   month_spent: Generated<number>;
   /**
-   * MILL_ACCOUNT, or the host of the API.
+   * Name of the account: MILL_ACCOUNT, or the host of the API.
    */
   name: string;
   /**
-   * Least balance told by answers since that later moment; null while none told one.
+   * Next value of told_least: the lowest balance reported since the next record began; null if none was reported.
    */
   next_told_least: number | null;
   /**
-   * The same from a later moment on, to take its place.
+   * Next value of told_seq: the number of calls that had started when the next record began.
    */
   next_told_seq: number | null;
   /**
-   * Credits used since that later moment by answers that told no balance.
+   * Next value of told_untold: credits used by answers that reported no balance, since the next record began.
    */
   next_told_untold: Generated<number>;
   /**
-   * No call begins before this time: the API asked to slow down.
+   * Time before which no call may start, because the API requested a slowdown.
    */
   not_before: Timestamp | null;
   /**
-   * When that call began.
+   * Start time of the call whose answer reported the balance.
    */
   obs_at: Timestamp | null;
   /**
-   * Balance that its answer told.
+   * Balance reported by the answer whose call started last.
    */
   obs_remaining: number | null;
   /**
-   * Start of the call whose answer told the balance: the newest started one wins.
+   * Start number of the call whose answer reported the balance. The call that started last counts.
    */
   obs_seq: number | null;
   /**
-   * True when one call may be made to see the balance: after resume, or after a renewal of the plan.
+   * True if a single call may be made to learn the balance, after npm run resume or a renewal of the plan.
    */
   probe_granted: Generated<boolean>;
   /**
-   * When the next call may begin under the rate limit.
+   * Time at which the rate limit allows the next call.
    */
   rate_next_at: Timestamp | null;
   /**
-   * For how long the API gives the same answer to the same Idempotency-Key and charges it once, in milliseconds; null while it does not say so.
+   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges it once. Null while the API does not announce it.
    */
   replay_ms: number | null;
   /**
-   * Credits set aside for calls in flight.
+   * Credits reserved for calls in flight.
    */
   reserved: Generated<number>;
   /**
-   * Number of calls begun; orders them by their start.
+   * Number of calls started so far. It gives each call its start number.
    */
   seq: Generated<number>;
   /**
-   * Times in a row that the API asked to slow down.
+   * Number of consecutive requests by the API to slow down; a burst counts once.
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after that call began: not surely in the balance it told.
+   * Credits used by calls that ended after the call behind obs_remaining started. That balance may not include them.
    */
   spent_since: Generated<number>;
   /**
-   * Least balance told by answers since then; null while none told one.
+   * Lowest balance reported since the record began (told_seq); null if none was reported.
    */
   told_least: number | null;
   /**
-   * Calls that had begun when told_least began to be kept: fewer than when the call behind obs_remaining began.
+   * Number of calls that had started when the record in told_least began. It is lower than the start number of the call behind obs_remaining.
    */
   told_seq: number | null;
   /**
-   * Credits used since then by answers that told no balance.
+   * Credits used by answers that reported no balance, since the record began (told_seq).
    */
   told_untold: Generated<number>;
   /**
-   * Credits held for calls whose outcome nobody could read, until an answer begun later tells.
+   * Credits held for calls of unknown outcome, until a later balance includes their cost.
    */
   uncertain: Generated<number>;
   /**
-   * Credits used by all settled calls, ever.
+   * Total credits used by all settled calls.
    */
   used_total: Generated<number>;
   /**
-   * Answers that named another query than the one that was sent. After the first one, an answer repeated for an Idempotency-Key is not trusted.
+   * Number of answers that named another query than the one sent. After the first, an answer repeated for an Idempotency-Key is not trusted.
    */
   wrong_answers: Generated<number>;
 }
 
 export interface AlertRules {
   /**
-   * Answers running that have to show the change.
+   * Number of consecutive answers that must show the change.
    */
   confirm: Generated<number>;
   /**
-   * up or down: only moves that way; null: both.
+   * Direction of the changes to report: up or down; null for both.
    */
   direction: string | null;
   /**
-   * Domain; * is any, null is ours (for wrong_page: that of the page that the list names).
+   * Domain that the rule covers: * for any, null for our own domains. For wrong_page, null means the domain of the page that the list names.
    */
   domain: string | null;
   /**
-   * Part of an answer that is to be told; null: any.
+   * SERP feature to report; null for any.
    */
   feature: string | null;
   /**
-   * Its line in the file.
+   * Line of the rule in its file.
    */
   line: number;
   /**
-   * Name of the list whose queries it is for; null: all.
+   * Name of the list whose queries the rule covers; null for all.
    */
   list: string | null;
   /**
-   * Its name.
+   * Name of the rule.
    */
   name: string;
   /**
-   * Domain that passes ours; * is any.
+   * Domain that passes ours; * for any.
    */
   rival: string | null;
   /**
-   * When it came into force: runs judged before are not looked at.
+   * Time at which the rule came into force. Runs judged before it are not checked.
    */
   since: Generated<Timestamp>;
   /**
-   * Label of the queries it is for; null: all.
+   * Label of the queries that the rule covers; null for all.
    */
   tag: string | null;
   /**
-   * Places for moved, the last place of the top for crossed, percent for share_fell; else null.
+   * Threshold of the change: number of positions for moved, last position of the top for crossed, percent for share_fell. Null for other kinds.
    */
   threshold: number | null;
   /**
-   * entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.
+   * Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.
    */
   what: string;
 }
 
 export interface Alerts {
   /**
-   * Day of the answer before.
+   * Run date of the answer before the change.
    */
   base_run_date: string;
   /**
-   * Run of the answer before; null for a share.
+   * Run of the answer before the change; null for a share of voice.
    */
   base_run_id: number | null;
   /**
-   * The answer before; null for a share.
+   * Answer before the change; null for a share of voice.
    */
   base_search_id: number | null;
   /**
-   * up or down, for moved and crossed.
+   * Direction of the change, up or down, for moved and crossed.
    */
   direction: string | null;
   /**
-   * The domain; null for a feature.
+   * Domain to which the alert applies; null for a SERP feature.
    */
   domain: string | null;
   /**
-   * Part of the answer that is new.
+   * SERP feature that is new in the answer.
    */
   feature: string | null;
   /**
-   * The alert.
+   * Identifier of the alert.
    */
   id: Generated<number>;
   /**
-   * List of the run after which it was raised.
+   * List of the run after which the alert was raised.
    */
   list: string | null;
   /**
-   * live, test or sandbox: where the answers come from.
+   * Origin of the answers: live, test or sandbox.
    */
   origin: string;
   /**
-   * Who took the place or gained most; for a gain whose place it was; the rival that passed.
+   * Other domain: the one that took the position, lost it or gained most share, or the rival that passed.
    */
   other_domain: string | null;
   /**
-   * Place in it; null: not in that answer.
+   * Position in the answer that confirmed the change; null if the domain is not in it.
    */
   position: number | null;
   /**
-   * Place before; null: not in that answer.
+   * Position in the answer before the change; null if the domain was not in it.
    */
   previous_position: number | null;
   /**
-   * Share of voice before.
+   * Share of voice before the change.
    */
   previous_share: number | null;
   /**
-   * The query; null for a share.
+   * Query to which the alert applies; null for a share of voice.
    */
   query_id: string | null;
   /**
-   * The question of the library that shows it, as one would type it.
+   * Command that shows the change, a question of the library.
    */
   question: string;
   /**
-   * When it was raised; equal for all that were found together.
+   * Time at which the alert was raised; equal for all alerts that were found together.
    */
   raised_at: Generated<Timestamp>;
   /**
-   * When it was found that it is no longer so; null while it stands.
+   * Time at which the recovery was found; null while there is none.
    */
   recovered_at: Timestamp | null;
   /**
-   * Place in that answer; null: not in it.
+   * Position in the answer that shows the recovery; null if the domain is not in it.
    */
   recovered_position: number | null;
   /**
-   * Its day.
+   * Run date of the answer that shows the recovery.
    */
   recovered_run_date: string | null;
   /**
-   * Run of the answer that shows it.
+   * Run of the answer that shows the recovery.
    */
   recovered_run_id: number | null;
   /**
-   * The answer that shows it; null for a share.
+   * Answer that shows the recovery; null for a share of voice.
    */
   recovered_search_id: number | null;
   /**
-   * Share of voice on that day.
+   * Share of voice on the run date that shows the recovery.
    */
   recovered_share: number | null;
   /**
@@ -395,170 +395,170 @@ export interface Alerts {
    */
   rule: string;
   /**
-   * Its day.
+   * Run date of the answer that confirmed the change.
    */
   run_date: string;
   /**
-   * Run of the answer that confirmed it.
+   * Run of the answer that confirmed the change.
    */
   run_id: number;
   /**
-   * The line for people.
+   * Text of the alert in one line.
    */
   said: string;
   /**
-   * The answer that confirmed it; null for a share.
+   * Answer that confirmed the change; null for a share of voice.
    */
   search_id: number | null;
   /**
-   * Share of voice on that day.
+   * Share of voice on the run date that confirmed the change.
    */
   share: number | null;
   /**
-   * What it is about: a rule is quiet about it until the alert has recovered.
+   * Subject of the alert. The rule raises no other alert about it until this one has recovered.
    */
   subject: string;
   /**
-   * Label whose share fell; null for other rules.
+   * Label whose share of voice fell; null for other kinds of change.
    */
   tag: string | null;
   /**
-   * What the rule looks for.
+   * Kind of change that the rule looks for.
    */
   what: string;
   /**
-   * When it was taken back, because its night turned out suspect or its rule was changed.
+   * Time at which the alert was withdrawn, because its run is suspect, one of its answers is quarantined, or its rule was changed.
    */
   withdrawn_at: Timestamp | null;
   /**
-   * Why it was taken back.
+   * Reason for the withdrawal.
    */
   withdrawn_because: string | null;
 }
 
 export interface AnswerFields {
   /**
-   * Where the answers were bought.
+   * API that answered.
    */
   api: string;
   /**
-   * Its name.
+   * Name of the field.
    */
   field: string;
   /**
-   * When the run was looked through.
+   * Time at which the run was searched.
    */
   found_at: Generated<Timestamp>;
   /**
-   * answer, or result: where the field stands.
+   * Location of the field: answer or result.
    */
   place: string;
   /**
-   * The run in whose answers it was found first.
+   * Run in whose answers the field was found first.
    */
   run_id: number;
 }
 
 export interface ArchivedDays {
   /**
-   * Answers of the day that left with it.
+   * Number of answers of the day that were moved with this part.
    */
   answers: number;
   /**
-   * When it was written.
+   * Time at which the part was written.
    */
   archived_at: Generated<Timestamp>;
   /**
-   * Bytes of its files.
+   * Size of the files of the part in bytes.
    */
   bytes: number;
   /**
-   * Folder of the archive when it was written.
+   * Folder of the archive when the part was written.
    */
   folder: string;
   /**
-   * Hex sha256 of the manifest, which holds that of each file.
+   * Sha256 of the manifest in hexadecimal. The manifest holds the sha256 of each file.
    */
   manifest_sha256: string;
   /**
-   * Rows that were removed from the tables.
+   * Number of rows that were removed from the tables.
    */
   moved_rows: number;
   /**
-   * 1; a later one holds what a younger day still used when the first was written, or what came after it.
+   * Number of the part, from 1. A later part holds rows that a younger day still used when the first was written, or that were added afterwards.
    */
   part: number;
   /**
-   * The day.
+   * Run date of the archived answers.
    */
   run_date: string;
 }
 
 export interface CadenceDraws {
   /**
-   * The list.
+   * List that contains the query.
    */
   list_id: number;
   /**
-   * Pages that had entered or left the first ten since it was asked before; null: not compared yet, or it was not answered.
+   * Number of pages that had entered or left the top ten since the query was last asked. Null if it is not compared yet, or was not answered.
    */
   moves: number | null;
   /**
-   * The query.
+   * Query that was drawn.
    */
   query_id: string;
   /**
-   * The night.
+   * Run date of the night.
    */
   run_date: string;
 }
 
 export interface CadenceNights {
   /**
-   * Queries that could rest and were drawn by chance to be asked.
+   * Number of queries that were not due and were drawn at random to be asked.
    */
   by_chance: number;
   /**
-   * When it was decided.
+   * Time at which the night was decided.
    */
   decided_at: Generated<Timestamp>;
   /**
-   * Of these, queries whose turn it was.
+   * Number of queries that were due.
    */
   due: number;
   /**
-   * How many queries had an interval of 1 day, of 2 days and so on.
+   * Numbers of queries with an interval of 1 day, of 2 days, and so on.
    */
   intervals: number[];
   /**
-   * The list.
+   * List to which the night belongs.
    */
   list_id: number;
   /**
-   * Longest interval that the schedule allowed.
+   * Longest interval in days that the schedule allowed.
    */
   longest_days: number;
   /**
-   * Queries of the list as it was last read.
+   * Number of queries on the list as it was last read.
    */
   queries: number;
   /**
-   * Queries that rested.
+   * Number of queries that were not asked.
    */
   rested: number;
   /**
-   * The night.
+   * Run date of the night.
    */
   run_date: string;
 }
 
 export interface Cadences {
   /**
-   * True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.
+   * True if that night asks the query although it is not due. Such queries are drawn at random, to measure what skipped queries miss.
    */
   by_chance: boolean;
   /**
-   * Run date of the night for which it was decided.
+   * Run date of the night for which the decision was made.
    */
   decided_on: string;
   /**
@@ -566,140 +566,140 @@ export interface Cadences {
    */
   due_on: string;
   /**
-   * Days from one asking to the next.
+   * Interval: the number of days between two purchases of the query.
    */
   interval_days: number;
   /**
-   * The list.
+   * List that contains the query.
    */
   list_id: number;
   /**
-   * The query.
+   * Query to which the decision applies.
    */
   query_id: string;
   /**
-   * Why this interval, in a sentence.
+   * Reason for the interval in one sentence.
    */
   why: string;
 }
 
 export interface Calls {
   /**
-   * The account it was paid from.
+   * Account that paid for the call.
    */
   account_id: number;
   /**
-   * How often its answer was asked for again with its mark as the key, after it was lost.
+   * Number of times that the lost answer was requested again, with the mark as Idempotency-Key.
    */
   asked_again: Generated<number>;
   /**
-   * When it was asked for again the last time.
+   * Time at which the lost answer was last requested again.
    */
   asked_again_at: Timestamp | null;
   /**
-   * Number of results and device, the parameters that prices depend on.
+   * Price class: number of results and device, the parameters that prices depend on.
    */
   class: string;
   /**
-   * Balance that its answer told.
+   * Balance reported by the answer.
    */
   credits_remaining: number | null;
   /**
-   * Credits set aside for it; held while outcome is null, and while it is unknown and washed_at is null.
+   * Credits reserved for the call. They are held while outcome is null, or while it is unknown and washed_at is null.
    */
   credits_reserved: number;
   /**
-   * Credits that its answer says it used; null when nobody knows.
+   * Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.
    */
   credits_used: number | null;
   /**
-   * What went wrong, as one word.
+   * Code of the error.
    */
   error_code: string | null;
   /**
-   * What went wrong, in a sentence.
+   * Description of the error in one sentence.
    */
   error_message: string | null;
   /**
-   * True when its answer named no price: credits_used is what the balance fell.
+   * True if the answer reported no price, so that credits_used is the fall of the balance.
    */
   estimated: Generated<boolean>;
   /**
-   * When its outcome was written down.
+   * Time at which the outcome was recorded.
    */
   finished_at: Timestamp | null;
   /**
-   * Status of the response, when there was one.
+   * HTTP status of the response; null if there was none.
    */
   http_status: number | null;
   /**
-   * Number of the call.
+   * Identifier of the call.
    */
   id: Generated<number>;
   /**
-   * Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.
+   * Random value that the worker created before the reservation. An answer is matched to its call by number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.
    */
   mark: string | null;
   /**
-   * An answer younger than this many milliseconds would have been taken instead of this call; null for calls begun before this was written down.
+   * Age in milliseconds below which an existing answer would have been reused in place of the call. Null for calls made before this was recorded.
    */
   max_age_ms: number | null;
   /**
-   * settled, unknown (perhaps charged), unsent (released without being sent); null while in flight.
+   * Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.
    */
   outcome: string | null;
   /**
-   * True when it was let through alone to see the balance.
+   * True if the call was admitted alone to learn the balance.
    */
   probe: Generated<boolean>;
   /**
-   * The query it asked.
+   * Query that was sent.
    */
   query_id: string;
   /**
-   * When it was reserved, a moment before it was sent.
+   * Time at which the call was reserved, just before it was sent.
    */
   sent_at: Timestamp;
   /**
-   * Its place among all calls of the account, by start.
+   * Start number of the call: its rank among all calls of the account, by start.
    */
   start_seq: number;
   /**
-   * used_total of the account when it began.
+   * Value of accounts.used_total at the start of the call.
    */
   start_total: number;
   /**
-   * The task it served.
+   * Task for which the call was made.
    */
   task_id: number;
   /**
-   * When it was given up as unreadable.
+   * Time at which the call was given up as unreadable.
    */
   unknown_at: Timestamp | null;
   /**
-   * When an answer begun late enough showed the balance with its cost in it: nothing is held for it any more.
+   * Time at which a reported balance first included the cost of a call of unknown outcome. From then on, no credits are held for it.
    */
   washed_at: Timestamp | null;
   /**
-   * The worker that made it.
+   * Worker that made the call.
    */
   worker: number;
 }
 
 export interface Clusters {
   /**
-   * Derived from the label.
+   * Identifier derived from the label.
    */
   id: string;
   /**
-   * Label.
+   * Label of the cluster.
    */
   label: string;
 }
 
 export interface CtrCurve {
   /**
-   * Share of clicks, 0 to 1; a place that the curve does not hold gets none.
+   * Share of clicks, from 0 to 1. A position that is not in the curve gets none.
    */
   ctr: number;
   /**
@@ -707,141 +707,141 @@ export interface CtrCurve {
    */
   curve: string;
   /**
-   * Place.
+   * Position in the answer.
    */
   position: number;
 }
 
 export interface Domains {
   /**
-   * The host in lower case without a leading www.: what analysts call a domain.
+   * Domain in analysis: the host in lower case without a leading www.
    */
   domain: Generated<string>;
   /**
-   * Host name as the answers give it.
+   * Host name as given in answers.
    */
   host: string;
   /**
-   * Derived from the host.
+   * Identifier derived from the host.
    */
   id: string;
   /**
-   * Registrable domain of the host; null for addresses and names without one.
+   * Registrable domain of the host; null for IP addresses and for names without one.
    */
   site: string | null;
 }
 
 export interface Entities {
   /**
-   * Derived from name and type.
+   * Identifier derived from name and type.
    */
   id: string;
   /**
-   * Name.
+   * Name of the entity.
    */
   name: string;
   /**
-   * Type that the API gives it.
+   * Type assigned by the API.
    */
   type: string | null;
 }
 
 export interface Expansions {
   /**
-   * When it was taken.
+   * Time at which the related search was added.
    */
   decided_at: Generated<Timestamp>;
   /**
-   * The query whose answer named it: of several in the round before, the heaviest.
+   * Query whose answer named the related search. Of several in the round before, it is the one with the greatest weight.
    */
   from_query: string;
   /**
-   * The list that it was taken into.
+   * List to which the related search was added.
    */
   list_id: number;
   /**
-   * live, test or sandbox: the answers that named it, and those that are bought for it.
+   * Origin of the answers that name the related search, and of those bought for it: live, test or sandbox.
    */
   origin: string;
   /**
-   * The query that was made of the related search.
+   * Query that was made from the related search.
    */
   query_id: string;
   /**
-   * 1: named by answers to queries of the expanded list; 2: by answers to queries of round 1; and so on.
+   * Round of the expansion: 1 if named by answers to queries of the expanded list, 2 if named by answers to queries of round 1, and so on.
    */
   round: number;
   /**
-   * The run that buys it; null between the taking and the planning.
+   * Run that buys the query; null until that run is planned.
    */
   run_id: number | null;
   /**
-   * The list that was expanded.
+   * List that was expanded.
    */
   source_list_id: number;
   /**
-   * Queries whose newest answers named it when it was taken.
+   * Number of queries whose newest answers named the related search when it was added.
    */
   sources: number;
   /**
-   * Sum of the weights of these queries: the greatest were taken first.
+   * Sum of the weights of the queries whose answers named the related search. The greatest sums were added first.
    */
   weight: number;
 }
 
 export interface FinishedDays {
   /**
-   * What the sums rest on besides the answers, as analysis.basis() told it: kinds of answers, curve of clicks, lines of folders and hosts.
+   * Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.
    */
   basis: string;
   /**
-   * When somebody began to add the day up.
+   * Time at which the computation of the sums began.
    */
   begun_at: Generated<Timestamp>;
   /**
-   * Number of this keeping: rows of an earlier one are never mixed with it.
+   * Identifier of the stored sums. Rows of an earlier storing are never mixed with them.
    */
   id: Generated<number>;
   /**
-   * When its sums were there; null: not yet, and nobody reads them.
+   * Time at which the sums were complete; null if they are not, in which case they are not read.
    */
   made_at: Timestamp | null;
   /**
-   * The day.
+   * Run date of the finished day.
    */
   run_date: string;
 }
 
 export interface FinishedKeywordDays {
   /**
-   * The lines of our domains and of rivals that it rests on, as analysis.keyword_basis() told them.
+   * Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().
    */
   basis: string;
   /**
-   * The keeping in finished_days.
+   * Finished day (finished_days.id).
    */
   finish_id: number;
   /**
-   * Number of this storing: what was read of it stays true as long as it is there.
+   * Identifier of the stored keywords. Data read from them stays valid as long as this row exists.
    */
   id: Generated<number>;
 }
 
 export interface FinishedKeywords {
   /**
-   * Greatest position in the answer.
+   * Depth of the last known answer: its greatest position.
    */
   depth: number | null;
   /**
-   * Our domain at the best place; null: none of ours is in the answer.
+   * Our domain at the best position; null if none of ours is in the answer.
    */
   domain: string | null;
   /**
-   * Kinds of blocks in the answer.
+   * Kinds of SERP features in the answer.
    */
   features: string[];
   /**
-   * The keeping in finished_days; rows without one are thrown away.
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
   /**
@@ -849,15 +849,15 @@ export interface FinishedKeywords {
    */
   labels: string[];
   /**
-   * The page at that place.
+   * Page at the best position of our domains.
    */
   page_id: string | null;
   /**
-   * The best place of our domains.
+   * Best position of our domains.
    */
   position: number | null;
   /**
-   * The query.
+   * Query of the keyword.
    */
   query_id: string;
   /**
@@ -865,272 +865,272 @@ export interface FinishedKeywords {
    */
   rivals: string[];
   /**
-   * Day of its last known answer; null without an answer in the month before.
+   * Run date of the last known answer; null if there is no answer in the month before.
    */
   run_date: string | null;
   /**
-   * That answer.
+   * Last known answer to the query.
    */
   search_id: number | null;
   /**
-   * Weight of the query in its lists; 1 where none names one.
+   * Weight of the query in its lists; 1 if none sets one.
    */
   weight: number;
 }
 
 export interface FinishedLabels {
   /**
-   * The keeping in finished_days; rows without one are thrown away.
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
   /**
-   * All labels of these queries, those for device, country, language, place and list included.
+   * Labels of the queries of the set, including those for device, country, language, place and list.
    */
   labels: string[];
   /**
-   * Queries of the set that were to be asked.
+   * Number of queries of the set that were to be asked.
    */
   planned: number;
   /**
-   * Sum of their weights.
+   * Sum of the weights of the queries that were to be asked.
    */
   planned_weight: number;
   /**
-   * Queries of the set with an observation that day.
+   * Number of queries of the set with an observation on that day.
    */
   queries: number;
   /**
-   * The set of labels, as analysis.set_id numbers it.
+   * Set of labels, as numbered by analysis.set_id.
    */
   set_id: number;
   /**
-   * Sum of their weights.
+   * Sum of the weights of the queries with an observation on that day.
    */
   weight: number;
 }
 
 export interface FinishedQueries {
   /**
-   * The keeping in finished_days; rows without one are thrown away.
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
   /**
-   * The query.
+   * Query of the finished day.
    */
   query_id: string;
   /**
-   * The set of labels in finished_labels.
+   * Set of labels in finished_labels.
    */
   set_id: number;
 }
 
 export interface FinishedShares {
   /**
-   * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
+   * Sum of weight times share of clicks at the best positions of the domain; null if the click curve ends before all of them.
    */
   clicks: number | null;
   /**
-   * The domain, as the views count it.
+   * Domain, as the views count it.
    */
   domain: string;
   /**
-   * The keeping in finished_days; rows without one are thrown away.
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
   /**
-   * Sum of its best places.
+   * Sum of the best positions of the domain.
    */
   positions: number;
   /**
-   * Queries that the domain ranks for, at any place.
+   * Number of queries for which the domain ranks, at any position.
    */
   ranked: number;
   /**
-   * The set of labels in finished_labels.
+   * Set of labels in finished_labels.
    */
   set_id: number;
   /**
-   * Queries with the domain at 1 to 10.
+   * Number of queries with the domain at positions 1 to 10.
    */
   top_10: number;
   /**
-   * Queries with the domain at 1 to 20.
+   * Number of queries with the domain at positions 1 to 20.
    */
   top_20: number;
   /**
-   * Queries with the domain at 1 to 3.
+   * Number of queries with the domain at positions 1 to 3.
    */
   top_3: number;
 }
 
 export interface FinishedSteps {
   /**
-   * Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.
+   * Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.
    */
   came: ArrayType<number> | null;
   /**
-   * Places that both show; null where they cannot be compared.
+   * Number of positions that both answers show; null if they cannot be compared.
    */
   compared_depth: number | null;
   /**
-   * Greatest position in the answer.
+   * Depth of the new answer: its greatest position.
    */
   depth: number;
   /**
-   * Pages that came into the first ten.
+   * Number of pages that entered the top ten.
    */
   entered: number | null;
   /**
-   * When the answer was received.
+   * Time at which the new answer was received.
    */
   fetched_at: Timestamp;
   /**
-   * The keeping in finished_days; rows without one are thrown away.
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
   /**
-   * Pages that left the first ten.
+   * Number of pages that left the top ten.
    */
   left_top_10: number | null;
   /**
-   * Greatest position in the answer before; null for the first.
+   * Depth of the previous answer: its greatest position; null for the first answer.
    */
   previous_depth: number | null;
   /**
-   * Day of the answer before; null for the first.
+   * Run date of the previous answer; null for the first answer.
    */
   previous_run_date: string | null;
   /**
-   * The answer before; null for the first.
+   * Previous answer; null for the first answer.
    */
   previous_search_id: number | null;
   /**
-   * The query.
+   * Query that was answered.
    */
   query_id: string;
   /**
-   * The answer.
+   * New answer of the finished day.
    */
   search_id: number;
   /**
-   * Pages in the first ten of both.
+   * Number of pages in the top ten of both answers.
    */
   stayed: number | null;
   /**
-   * Domains with several pages in the two answers whose best page is another one than before; null: none.
+   * Domains with several pages in the two answers whose best page has changed; null if there are none.
    */
   switched: string[] | null;
   /**
-   * How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
+   * Difference between both answers, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.
    */
   volatility: number | null;
   /**
-   * Pages that left places 1 to 10, as in came.
+   * Pages that left positions 1 to 10, in the form of came.
    */
   went: ArrayType<number> | null;
 }
 
 export interface FirstTens {
   /**
-   * The answer.
+   * Answer with this top ten.
    */
   search_id: number;
   /**
-   * Its depth (10 at most) and the number of pages in two bytes each, then four bytes for each page: the beginning of the MD5 of its url_key.
+   * Encoded top ten: depth (10 at most) and number of pages in two bytes each, then four bytes for each page. These are the beginning of the MD5 of its url_key.
    */
   sight: Buffer;
 }
 
 export interface Forecasts {
   /**
-   * The account.
+   * Account to which the forecast applies.
    */
   account_id: number;
   /**
-   * When somebody last began to compute it: others leave it to them.
+   * Time at which the newest computation began. Other processes do not compute the forecast meanwhile.
    */
   asked_at: Timestamp;
   /**
-   * Credits when calls on their way are paid; null: no answer told any.
+   * Balance after the calls in flight are paid; null if no answer reported any.
    */
   balance: number | null;
   /**
-   * Credits that the 24 hours from then on will use; null where nobody knows.
+   * Number of credits expected to be used in the 24 hours after the forecast; null if unknown.
    */
   day_credits: number | null;
   /**
-   * Credits that must stay.
+   * Credit floor.
    */
   floor: Generated<number>;
   /**
-   * When the floor will be met; null: not in the time looked at.
+   * Time at which the credit floor is expected to be reached; null if not within the period.
    */
   floor_at: Timestamp | null;
   /**
-   * When the figures were computed; null: never yet.
+   * Time at which the figures were computed; null if they never were.
    */
   made_at: Timestamp | null;
   /**
-   * What nobody knows yet, so that there are no steps: balance or prices.
+   * Unknown input, balance or prices, for lack of which there are no steps; null if both are known.
    */
   missing: string | null;
   /**
-   * When an answer told the balance.
+   * Time at which an answer reported the balance.
    */
   observed_at: Timestamp | null;
   /**
-   * How long that took: the longer, the more seldom it is done.
+   * Duration of the computation in milliseconds. A longer computation is done less often.
    */
   took_ms: Generated<number>;
   /**
-   * How far they look ahead.
+   * End of the period that the forecast covers.
    */
   until: Timestamp | null;
 }
 
 export interface ForecastSteps {
   /**
-   * The account.
+   * Account to which the forecast applies.
    */
   account_id: number;
   /**
-   * Credits left after it.
+   * Credits left after the step.
    */
   after: number;
   /**
-   * Queries to be bought.
+   * Number of queries to be bought.
    */
   asked: number;
   /**
-   * When it begins.
+   * Time at which the step begins.
    */
   at: Timestamp;
   /**
-   * Of the asked, those that budgets and floor let through.
+   * Number of queries to be bought that budgets and floor allow.
    */
   bought: number;
   /**
-   * What they cost at the prices paid lately.
+   * Cost of the step in credits at recent prices.
    */
   credits: number;
   /**
-   * What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.
+   * Limit that keeps the rest from being bought: budget (its own), list, day, month or floor; null if there is none.
    */
   cut: string | null;
   /**
-   * When the floor stops it.
+   * Time at which the credit floor stops the step; null if it does not.
    */
   floor_at: Timestamp | null;
   /**
-   * Queries whose answers will be young enough.
+   * Number of queries that are not bought, because they are not due or their answers are recent enough.
    */
   fresh: number;
   /**
-   * run (open now), night or renewal.
+   * Kind of step: run (open now), night or renewal.
    */
   kind: string;
   /**
-   * The list that it buys.
+   * List that the step buys.
    */
   list: string;
   /**
@@ -1138,346 +1138,346 @@ export interface ForecastSteps {
    */
   name: string;
   /**
-   * Place in the order of time.
+   * Number of the step in order of time.
    */
   step: number;
   /**
-   * True when it fits at the dearest price paid lately as well.
+   * True if the step also fits at the highest recent price.
    */
   sure: boolean;
   /**
-   * What they cost at the dearest.
+   * Cost of the step in credits at the highest recent price.
    */
   worst: number;
 }
 
 export interface ForgettingQueries {
   /**
-   * The list that goes, and that alone holds it; null: it goes from all lists.
+   * List that is being forgotten and that alone contains the query; null if the query is removed from all lists.
    */
   list_id: number | null;
   /**
-   * The query.
+   * Query to be removed.
    */
   query_id: string;
 }
 
 export interface ForgettingWords {
   /**
-   * The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.
+   * Removed row, kept until no answer stored at the same time can refer to it; null if the row has not been removed yet.
    */
   held: Json | null;
   /**
-   * Its row there.
+   * Identifier of the row in its table.
    */
   id: string;
   /**
-   * The table that holds it.
+   * Table that contains the row.
    */
   kind: string;
 }
 
 export interface ForgottenBodies {
   /**
-   * The call that was answered.
+   * Call that was answered.
    */
   call_id: number;
 }
 
 export interface ForgottenTasks {
   /**
-   * The run that it belonged to.
+   * Run to which the task belonged.
    */
   run_id: number;
   /**
-   * The task; its row is gone.
+   * Task whose row was deleted.
    */
   task_id: number;
 }
 
 export interface Installation {
   /**
-   * When the tables were made.
+   * Time at which the tables were created.
    */
   created_at: Generated<Timestamp>;
   /**
-   * Made once, when the tables were made.
+   * Identifier of this database, created with the tables.
    */
   id: Generated<string>;
 }
 
 export interface ListQueries {
   /**
-   * What a click costs, in the currency of the tool that made the list; the greatest of merged lines.
+   * Cost per click, in the currency of the tool that made the list; the greatest of merged lines.
    */
   cpc: number | null;
   /**
-   * How hard it is to rank, as the tool that made the list says; the greatest of merged lines.
+   * Difficulty of ranking, according to the tool that made the list; the greatest of merged lines.
    */
   difficulty: number | null;
   /**
-   * Nights ask the query once in so many days; the least of merged lines. Null: the list says nothing.
+   * Interval in days at which nights buy the query; the shortest of merged lines. Null if the list sets none.
    */
   every_days: number | null;
   /**
-   * When the list first held the query.
+   * Time at which the list first contained the query.
    */
   first_seen: Generated<Timestamp>;
   /**
-   * The text as the file gave it, when it differs from the canonical text.
+   * Text as given in the file, if it differs from the canonical text.
    */
   given: string | null;
   /**
-   * When the list last held the query; older than the last reading of the list: it was removed since.
+   * Time at which the list last contained the query. If it is older than the last reading of the list, the query has been removed.
    */
   last_seen: Generated<Timestamp>;
   /**
-   * The list.
+   * List that contains the query.
    */
   list_id: number;
   /**
-   * Nights reuse an answer to the query that is younger than this, whatever the run says; the least of merged lines. Null: the list says nothing.
+   * Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; the lowest of merged lines. Null if the list sets none.
    */
   max_age_ms: number | null;
   /**
-   * 1 is bought first, 9 last; the most urgent of merged lines.
+   * Priority of the query, from 1 (bought first) to 9 (last); the most urgent of merged lines.
    */
   priority: Generated<number>;
   /**
-   * The query.
+   * Query on the list.
    */
   query_id: string;
   /**
-   * Labels from the list; those of merged lines united.
+   * Labels from the list; those of merged lines combined.
    */
   tags: Generated<string[]>;
   /**
-   * The page that ought to rank for the query, when the list names one.
+   * Page that should rank for the query; null if the list names none.
    */
   target_url: string | null;
   /**
-   * How much the query counts in weighted analyses; the greatest of merged lines.
+   * Weight of the query in weighted analyses; the greatest of merged lines.
    */
   weight: number | null;
 }
 
 export interface ListQueryHistory {
   /**
-   * The list.
+   * List that contains the query.
    */
   list_id: number;
   /**
-   * The query.
+   * Query on the list.
    */
   query_id: string;
   /**
-   * Labels until then.
+   * Labels until the change.
    */
   tags: string[];
   /**
-   * Target page until then.
+   * Target page until the change.
    */
   target_url: string | null;
   /**
-   * When the list began to say something else.
+   * Time at which the list changed these values.
    */
   until: Timestamp;
   /**
-   * Weight until then.
+   * Weight until the change.
    */
   weight: number | null;
 }
 
 export interface Lists {
   /**
-   * Most credits that the runs of the list dated in one calendar month may use together; null: no limit.
+   * Maximum credits that the runs of the list dated in one calendar month may use together; null for no limit.
    */
   budget: number | null;
   /**
-   * When the list was first read.
+   * Time at which the list was first read.
    */
   created_at: Generated<Timestamp>;
   /**
-   * When everything about it was forgotten; its name is a made-up one since then. Null: it was not.
+   * Time at which everything about the list was forgotten and its name replaced; null if it was not.
    */
   forgotten_at: Timestamp | null;
   /**
-   * Number of the list.
+   * Identifier of the list.
    */
   id: Generated<number>;
   /**
-   * Name of the list: the file name without its ending, unless another was given.
+   * Name of the list: the file name without its extension, unless another name was given.
    */
   name: string;
   /**
-   * How a person said that the list is read (encoding, delimiter, columns), used again by the next reading that says nothing.
+   * Options with which a person had the list read (encoding, delimiter, columns). The next reading without options uses them again.
    */
   reading: Json | null;
   /**
-   * Path of the file that was read last.
+   * Path of the file that was last read.
    */
   source: string;
 }
 
 export interface LoadedAnswers {
   /**
-   * The answer.
+   * Answer that was read from the archive.
    */
   search_id: number;
 }
 
 export interface LoadedDays {
   /**
-   * The day.
+   * Run date that was read from the archive.
    */
   run_date: string;
 }
 
 export interface NightEvidence {
   /**
-   * Name of the rule.
+   * Name of the plausibility rule.
    */
   rule: string;
   /**
-   * The run.
+   * Run that was judged.
    */
   run_id: number;
   /**
-   * The figure of the run.
+   * Value of the figure for the run.
    */
   score: number;
   /**
-   * Median of the runs that show what is usual for the list; null: fewer than three.
+   * Median of the figure over the runs that show what is usual for the list; null for fewer than three such runs.
    */
   usual: number | null;
   /**
-   * fine, notice (odd, but it hides nothing), lasting (odd for the third time running, and usual from now on) or quarantine.
+   * Verdict of the rule: fine, notice (odd, but hides nothing), lasting (odd for the third time in a row, and usual from now on) or quarantine.
    */
   verdict: string;
 }
 
 export interface NightHealth {
   /**
-   * The judgement after which rank alerts were looked for; null: not yet, or there was no rule.
+   * Time of the judgement after which the run was checked for rank alerts; null if it was not checked yet, or if there was no rule.
    */
   alerts_at: Timestamp | null;
   /**
-   * Its rank alerts in one sentence.
+   * Summary of the rank alerts of the run in one sentence.
    */
   alerts_headline: string | null;
   /**
-   * How much its rank alerts matter together: high (a quarter of its queries dropped), medium (a twentieth, or a share of voice) or low. Null: it raised none.
+   * Combined severity of the rank alerts of the run: high, medium or low; null if it raised none. high: at least five queries, and a quarter of all, dropped. medium: a twentieth dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
-   * Of these, queries with a readable answer.
+   * Number of queries to be bought that have a readable answer.
    */
   answered: number;
   /**
-   * Queries that were to be bought: without those whose older answers were young enough.
+   * Number of queries to be bought. Queries that were reused or not asked do not count.
    */
   asked: number;
   /**
-   * Answers that could be compared with an older answer to their query.
+   * Number of answers that could be compared with an older answer to the same query.
    */
   compared: Generated<number>;
   /**
-   * Mean of the greatest positions of the answers that are not empty; null without any.
+   * Mean depth of the answers with results; null if there are none.
    */
   depth: number | null;
   /**
-   * Of these answers, those without any result.
+   * Number of readable answers without any result.
    */
   empty: number;
   /**
-   * Mean share of the first ten that are on country domains of another country than the one asked for; null where no country was asked for.
+   * Mean share of the top ten on country domains of another country than the one requested; null if no country was requested.
    */
   foreign_share: number | null;
   /**
-   * When it was judged; a run that goes on is judged again when it has ended again. Of a run that was cancelled or never began the figures are kept, without a judgement.
+   * Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.
    */
   judged_at: Generated<Timestamp>;
   /**
-   * From the making of the run to its end, pauses included.
+   * Minutes from the creation of the run to its end, including pauses.
    */
   minutes: number;
   /**
-   * Minutes of these in which nothing of it could be bought: its accounts stood still, or it had ended and was not yet opened again.
+   * Minutes in which nothing of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.
    */
   paused_minutes: Generated<number>;
   /**
-   * Mean of the credits that an answer used; null where none told.
+   * Mean number of credits that an answer used; null if none reported it.
    */
   price: number | null;
   /**
-   * Why it is suspect, a sentence each; none: it is not.
+   * Reasons for which the run is suspect, one sentence each; empty if it is not.
    */
   reasons: string[];
   /**
-   * What else is odd about it, a sentence each; its answers are shown all the same.
+   * Other anomalies of the run, one sentence each. They do not hide its answers.
    */
   remarks: Generated<string[]>;
   /**
-   * Mean share of the first ten places whose page stands higher in the same answer already.
+   * Mean share of the top-ten positions whose page already has a better position in the same answer.
    */
   repeats: number | null;
   /**
-   * The run.
+   * Run to which the figures belong.
    */
   run_id: number;
   /**
-   * Mean share of the other queries of the run that show a page of the first ten as well; null for fewer than five queries.
+   * Mean share of the other queries of the run that also show a page of the top ten; null for fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Of the answers that changed since an earlier day, the share that shows exactly the pages of that day again; the greatest of the days before. Null for fewer than eight.
+   * Share of the answers changed since an earlier day that show exactly the pages of that day again; the greatest over the earlier days. Null for fewer than eight such answers.
    */
   stale: number | null;
   /**
-   * How far the first ten moved since the last trusted answer of an earlier day: 0 for nothing, 1 when every page is new; the mean over these answers.
+   * Mean change of the top ten since the last trusted answer of an earlier day, from 0 (none) to 1 (every page is new).
    */
   turnover: number | null;
   /**
-   * The same against the last answer of an earlier day, trusted or not: small where a change lasts.
+   * Mean change of the top ten since the last answer of an earlier day, trusted or not. It is small if a change lasts.
    */
   turnover_newest: number | null;
   /**
-   * Queries whose answer cannot be used: its body cannot be read, the API refused the query and charged for it, or it answers another query.
+   * Number of queries whose answer cannot be used: an unreadable body, a refusal that was charged, or an answer to another query.
    */
   unreadable: number;
   /**
-   * The first of three runs alike, of which this one is the third: later runs are compared with these three and those after them. Null: nothing changed for good with this run.
+   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this one, or this run if a person marked it as usual. Null if this run changed nothing for good.
    */
   usual_from: number | null;
   /**
-   * Workers that made its calls.
+   * Number of workers that made calls of the run.
    */
   workers: number;
 }
 
 export interface Nights {
   /**
-   * When the outcome was written down.
+   * Time at which the outcome was recorded.
    */
   decided_at: Generated<Timestamp>;
   /**
-   * When it was due.
+   * Due time of the night.
    */
   due_at: Timestamp;
   /**
-   * Why, in a sentence.
+   * Reason for the outcome in one sentence.
    */
   note: string | null;
   /**
-   * ran, late, skipped (another run was going), missed (nobody was there) or failed.
+   * Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night waits to run.
    */
   outcome: string | null;
   /**
-   * The local date it counts for.
+   * Run date: the local date that the night counts for.
    */
   run_date: string;
   /**
-   * The run that it made, if it made one.
+   * Run of the night; null if there is none.
    */
   run_id: number | null;
   /**
@@ -1488,136 +1488,136 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * The login that wrote it: nobody may write or change a note under another name.
+   * Login that wrote the note. No login can write or change a note under another name.
    */
   author: Generated<string>;
   /**
-   * The day that it is about.
+   * Day of the event.
    */
   date: string;
   /**
-   * Number of the note.
+   * Identifier of the note.
    */
   id: Generated<number>;
   /**
-   * The label that it concerns, as in device=mobile or brand; * is every query.
+   * Label that the event concerns, such as device=mobile or brand; * for all queries.
    */
   tag: Generated<string>;
   /**
-   * What happened, in few words.
+   * Description of the event in a few words.
    */
   text: string;
   /**
-   * When it was written.
+   * Time at which the note was written.
    */
   written_at: Generated<Timestamp>;
 }
 
 export interface Notices {
   /**
-   * Not sent before: a pause after a failure, or the time that a process has that is sending it.
+   * Time before which the notice is not sent: the end of a pause after a failure, or of the time that the sending process has.
    */
   due_at: Generated<Timestamp>;
   /**
-   * Its figures, as they go out.
+   * Figures of the event, as they are sent.
    */
   fields: Generated<Json>;
   /**
-   * When nobody tried any more.
+   * Time at which sending was given up.
    */
   given_up_at: Timestamp | null;
   /**
-   * The same in each try, so that a receiver knows a notice that it already has.
+   * Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.
    */
   id: Generated<string>;
   /**
-   * What happened: run_finished, stop, night_overdue, work_unattended and the like.
+   * Kind of event, such as run_finished, stop, night_overdue or work_unattended.
    */
   kind: string;
   /**
-   * When it was noted.
+   * Time at which the event was recorded.
    */
   noted_at: Generated<Timestamp>;
   /**
-   * The notice that tells this one too: many nights of a schedule are one.
+   * Notice that covers this one. For example, many nights of a schedule make one notice.
    */
   part_of: string | null;
   /**
-   * Why the last try failed.
+   * Reason for which the last attempt failed.
    */
   problem: string | null;
   /**
-   * The line for people.
+   * Text of the notice in one line.
    */
   said: Generated<string>;
   /**
-   * The run, the stop, the schedule and its time, or since when nobody works.
+   * Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.
    */
   subject: string;
   /**
-   * When the receiver took it; null while it waits, when it was given up, or when another notice tells it.
+   * Time at which the receiver accepted the notice. Null while it waits, if it was given up, or if another notice covers it.
    */
   told_at: Timestamp | null;
   /**
-   * How often it was sent, or begun to be.
+   * Number of attempts to send the notice, including one in progress.
    */
   tries: Generated<number>;
 }
 
 export interface OrganicResults {
   /**
-   * Named fields as they came, where the columns cannot hold them exactly.
+   * Defined fields as received, where the columns cannot hold them exactly.
    */
   as_given: Json | null;
   /**
-   * The host that the result names; null when it has none.
+   * Host named by the result; null if it names none.
    */
   domain_id: string | null;
   /**
-   * Fields that the interface does not name, under their own names.
+   * Fields that the specification of the API does not define, under their own names.
    */
   extra: Json | null;
   /**
-   * Place in the answer, from 1.
+   * Index of the result in the answer, from 1.
    */
   ordinal: number;
   /**
-   * The address; null when the result has none.
+   * Page of the result; null if it has no address.
    */
   page_id: string | null;
   /**
-   * Rank that the API reports; null when it reports none that can be read.
+   * Position reported by the API; null if it reports none that can be read.
    */
   position: number | null;
   /**
-   * The answer.
+   * Answer that contains the result.
    */
   search_id: number;
   /**
-   * Snippet.
+   * Snippet of the result.
    */
   snippet: string | null;
   /**
-   * Title.
+   * Title of the result.
    */
   title: string | null;
 }
 
 export interface OwnDomainChanges {
   /**
-   * Its brand, where the line names one.
+   * Brand of the line; null if it names none.
    */
   brand: string | null;
   /**
-   * removed or added.
+   * Kind of change: removed or added.
    */
   change: string;
   /**
-   * When; equal for all lines of one command.
+   * Time of the change; equal for all lines of one command.
    */
   changed_at: Generated<Timestamp>;
   /**
-   * What was typed: load, set, end or undo.
+   * Command that made the change: load, set, end or undo.
    */
   command: string;
   /**
@@ -1625,11 +1625,11 @@ export interface OwnDomainChanges {
    */
   domain: string;
   /**
-   * Number of the change.
+   * Identifier of the change.
    */
   id: Generated<number>;
   /**
-   * Its label.
+   * Label of the line.
    */
   label: string;
   /**
@@ -1637,126 +1637,126 @@ export interface OwnDomainChanges {
    */
   rival: Generated<boolean>;
   /**
-   * Its first day; null: from the beginning.
+   * First day of the line; null if from the beginning.
    */
   since: string | null;
   /**
-   * Its last day; null: to this day.
+   * Last day of the line; null if it is still in force.
    */
   until: string | null;
 }
 
 export interface OwnDomains {
   /**
-   * When the line was first told.
+   * Time at which the line was added.
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand that it belongs to; null: what we call it.
+   * Brand of the domain; null if the label is the brand.
    */
   brand: string | null;
   /**
-   * Domain: a host in lower case without a leading www.; *. in front stands for every host below it and itself, a path behind it for the pages in that folder.
+   * Domain: a host in lower case without a leading www. A leading *. stands for the host itself and every host below it. A path stands for the pages in that folder.
    */
   domain: string;
   /**
-   * What we call it.
+   * Label of the domain: the name that we give it.
    */
   label: string;
   /**
-   * First day on which it is ours under this label; null: from the beginning.
+   * First day on which the domain is ours under this label; null if from the beginning.
    */
   since: string | null;
   /**
-   * Last day on which it is ours under this label; null: to this day.
+   * Last day on which the domain is ours under this label; null if it still is.
    */
   until: string | null;
 }
 
 export interface Pages {
   /**
-   * Host of the address; null when it has none.
+   * Host of the address; null if it has none.
    */
   domain_id: string | null;
   /**
-   * Derived from the address.
+   * Identifier derived from the address.
    */
   id: string;
   /**
-   * The address as the answers give it.
+   * Address as given in answers.
    */
   url: string;
   /**
-   * The address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   * Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.
    */
   url_key: string;
 }
 
 export interface Prunings {
   /**
-   * When it was begun.
+   * Time at which the pruning began.
    */
   begun_at: Generated<Timestamp>;
   /**
-   * How many went.
+   * Number of bodies removed.
    */
   bodies: Generated<number>;
   /**
-   * Number of the removal.
+   * Identifier of the pruning.
    */
   id: Generated<number>;
   /**
-   * Bodies received before this were removed, and no others.
+   * Limit of the pruning: bodies received before this time were removed, and no others.
    */
   received_before: Timestamp;
 }
 
 export interface Quarantine {
   /**
-   * Why it is not trusted, in a sentence.
+   * Reason for which the answer is not trusted, in one sentence.
    */
   reason: string;
   /**
-   * The run that bought it.
+   * Run that bought the answer.
    */
   run_id: number;
   /**
-   * Score of the rule that found it, 0 to 1; null: the whole run is not trusted, or a person decided.
+   * Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person decided.
    */
   score: number | null;
   /**
-   * The answer.
+   * Answer that is not trusted.
    */
   search_id: number;
 }
 
 export interface Queries {
   /**
-   * desktop, mobile or tablet as sent, or null when none is sent.
+   * Device as sent: desktop, mobile or tablet; null if none is sent.
    */
   device: string | null;
   /**
-   * Country code as sent, or null when none is sent.
+   * Country code as sent; null if none is sent.
    */
   gl: string | null;
   /**
-   * Language code as sent, or null when none is sent.
+   * Language code as sent; null if none is sent.
    */
   hl: string | null;
   /**
-   * Derived from the key.
+   * Identifier derived from the query key.
    */
   id: string;
   /**
-   * Hex sha256 of the canonical request: equal keys mean equal pages of results.
+   * Query key: the sha256 of the canonical request in hexadecimal. Equal keys mean the same query.
    */
   key: string;
   /**
-   * Place name as sent, or null when none is sent.
+   * Name of the place as sent; null if none is sent.
    */
   location: string | null;
   /**
-   * Number of results asked for, 1 to 100; always sent.
+   * Number of results requested, from 1 to 100; always sent.
    */
   num: number;
   /**
@@ -1767,30 +1767,30 @@ export interface Queries {
 
 export interface RawAnswers {
   /**
-   * The bytes as received, after content decoding.
+   * Bytes of the body as received, after content decoding.
    */
   body: Buffer;
   /**
-   * The call that was answered.
+   * Call that was answered.
    */
   call_id: number;
   /**
-   * When it was received.
+   * Time at which the response was received.
    */
   received_at: Generated<Timestamp>;
   /**
-   * Status of the response.
+   * HTTP status of the response.
    */
   status: number;
   /**
-   * True when the body was cut off, by the network or by the limit on its size.
+   * True if the body was cut off by the network or by the size limit.
    */
   truncated: Generated<boolean>;
 }
 
 export interface RejectedLines {
   /**
-   * The beginning of the line.
+   * Beginning of the line.
    */
   content: string;
   /**
@@ -1798,53 +1798,53 @@ export interface RejectedLines {
    */
   line: number;
   /**
-   * Why it could not be used.
+   * Reason for which the line was rejected.
    */
   reason: string;
   /**
-   * The run that read the list.
+   * Run that read the list.
    */
   run_id: number;
 }
 
 export interface RelatedSearches {
   /**
-   * Derived from the text.
+   * Identifier derived from the text.
    */
   id: string;
   /**
-   * The text as the answers give it.
+   * Text as given in answers.
    */
   q: string;
 }
 
 export interface ResultDomains {
   /**
-   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
+   * Domain: the host in lower case without a leading www. A line of ours or of rivals, such as *.example.com or example.com/folder, replaces the hosts or pages that it covers.
    */
   domain: string | null;
   /**
-   * Place in the answer, from 1.
+   * Index of the result in the answer, from 1.
    */
   ordinal: number | null;
   /**
-   * The page; null when the result has no address.
+   * Id of the page; null if the result has no address.
    */
   page_id: string | null;
   /**
-   * Position and ordinal as one number: position = place >> 20, ordinal = place & 1048575. The smallest one is the best place.
+   * Position and ordinal in one number: position = place >> 20, ordinal = place & 1048575. The lowest number is the best position.
    */
   place: number | null;
   /**
-   * Rank that the API reports; null when it reports none that can be read.
+   * Position that the API reports; null if it reports none that can be read.
    */
   position: number | null;
   /**
-   * The answer.
+   * Identifier of the answer.
    */
   search_id: number | null;
   /**
-   * Registrable domain: news.example.co.uk belongs to example.co.uk.
+   * Registrable domain, such as example.co.uk for news.example.co.uk.
    */
   site: string | null;
   /**
@@ -1856,144 +1856,144 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   * Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.
    */
   url_key: string | null;
 }
 
 export interface RivalDomains {
   /**
-   * When the line was first told.
+   * Time at which the line was added.
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand that it belongs to; null: what we call it.
+   * Brand of the domain; null if the label is the brand.
    */
   brand: string | null;
   /**
-   * Domain, spelled as in own_domains.
+   * Domain of a rival, spelled as in own_domains.
    */
   domain: string;
   /**
-   * What we call it.
+   * Label of the domain: the name that we give it.
    */
   label: string;
   /**
-   * First day on which the domain counts as the competitor's under this label; null: from the beginning.
+   * First day on which the domain is the rival's under this label; null if from the beginning.
    */
   since: string | null;
   /**
-   * Last day on which it is the rival's under this label; null: to this day.
+   * Last day on which the domain is the rival's under this label; null if it still is.
    */
   until: string | null;
 }
 
 export interface Runs {
   /**
-   * Lines that gave a query.
+   * Number of lines that gave a query.
    */
   accepted: Generated<number>;
   /**
-   * Most credits the run may use; null: no limit of its own.
+   * Maximum credits that the run may use; null for no limit of its own.
    */
   budget: number | null;
   /**
-   * When the run was planned.
+   * Time at which the run was planned.
    */
   created_at: Generated<Timestamp>;
   /**
-   * Lines whose queries earlier lines already gave.
+   * Number of lines whose queries were already given by earlier lines.
    */
   duplicates: Generated<number>;
   /**
-   * When its answers were looked through for new fields; null: not yet, or nobody wanted to be told.
+   * Time at which the answers of the run were searched for new fields; null if not yet, or if no notices of new fields are sent.
    */
   fields_read_at: Timestamp | null;
   /**
-   * When its last task ended, or when it was cancelled.
+   * Time at which the last task ended or the run was cancelled.
    */
   finished_at: Timestamp | null;
   /**
-   * Number of the run.
+   * Identifier of the run.
    */
   id: Generated<number>;
   /**
-   * manual: started by hand; nightly: started by a schedule.
+   * Kind of run: manual (started by hand) or nightly (started by a schedule).
    */
   kind: string;
   /**
-   * The list that is worked.
+   * List whose queries the run buys.
    */
   list_id: number;
   /**
-   * An answer younger than this many milliseconds is reused instead of bought; 0 buys all.
+   * Age in milliseconds below which an existing answer is reused instead of bought; 0 buys all.
    */
   max_age_ms: Generated<number>;
   /**
-   * When tasks of it were last opened again (npm run retry); null: never.
+   * Time at which tasks of the run were last opened again (npm run retry); null if never.
    */
   opened_at: Timestamp | null;
   /**
-   * Lines that could not be used; rejected_lines says why.
+   * Number of lines that could not be used. The reasons are in rejected_lines.
    */
   rejected: Generated<number>;
   /**
-   * Credits set aside for calls of the run that are in flight.
+   * Credits reserved for calls of the run that are in flight.
    */
   reserved: Generated<number>;
   /**
-   * Lines of the file that hold anything, header not counted.
+   * Number of lines of the file that are not blank, without the header.
    */
   rows: Generated<number>;
   /**
-   * The day the run counts for, in its zone.
+   * Run date: the day that the run counts for, in its time zone.
    */
   run_date: string;
   /**
-   * Credits used by calls of the run, with the bound of each call whose cost is not known.
+   * Credits used by calls of the run. A call of unknown cost counts with its reserved credits.
    */
   spent: Generated<number>;
   /**
-   * planning, open, done or cancelled.
+   * State of the run: planning, open, done or cancelled.
    */
   state: string;
   /**
-   * True when its answers differ from those of earlier runs in a way that says more about the night than about the results; night_health says why.
+   * True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
 }
 
 export interface Schedules {
   /**
-   * Longest interval in days that an adaptive schedule lets a query rest; null: it asks every query each night.
+   * Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.
    */
   adaptive_days: number | null;
   /**
-   * Most credits for one night; null: no limit of its own.
+   * Maximum credits for one night; null for no limit of its own.
    */
   budget: number | null;
   /**
-   * When, as five cron fields.
+   * Due times of the schedule, as five cron fields.
    */
   cron: string;
   /**
-   * False: off in the file, refused, or gone from it.
+   * False if the schedule is turned off, was refused, or is no longer in the file.
    */
   enabled: boolean;
   /**
-   * Every time up to here at which it was due has its row in nights.
+   * Time up to which every due time of the schedule has a row in nights.
    */
   known_until: Timestamp;
   /**
-   * Name of the list that it buys.
+   * Name of the list that the schedule buys.
    */
   list: string;
   /**
-   * An answer younger than this many milliseconds is reused; null: as the settings say.
+   * Age in milliseconds below which an existing answer is reused; null for the value in the settings.
    */
   max_age_ms: number | null;
   /**
-   * What becomes of nights at which nobody was there: the latest runs, all run, or they are left out.
+   * Rule for missed nights: latest (the newest one runs), all (each one runs) or skip (none runs).
    */
   missed: string;
   /**
@@ -2001,53 +2001,53 @@ export interface Schedules {
    */
   name: string;
   /**
-   * Handling of a night while an older run of the list is still open: skip it, wait, or join that run.
+   * Rule for a night while an older run of the list is open: skip it, queue (wait) or merge (join that run).
    */
   overlap: string;
   /**
-   * The part of a night's credits that its list is given when they are short; null: lists have no parts.
+   * Share of a night's credits that the list gets when credits are short; null if lists have no shares.
    */
   part: number | null;
   /**
-   * Priority of its queries that say none: 1 is bought first, 9 last; null: 5.
+   * Priority of queries that have none of their own, from 1 (bought first) to 9 (last); null for 5.
    */
   priority: number | null;
   /**
-   * When a scheduler last looked at it.
+   * Time at which a scheduler last checked the schedule.
    */
   seen_at: Timestamp;
   /**
-   * The time zone in which the fields are meant.
+   * Time zone of the cron fields.
    */
   zone: string;
 }
 
 export interface SearchClusters {
   /**
-   * The topic.
+   * Cluster named by the answer.
    */
   cluster_id: string;
   /**
-   * Place in the answer, from 1.
+   * Index of the cluster in the answer, from 1.
    */
   ordinal: number;
   /**
-   * The answer.
+   * Answer that names the cluster.
    */
   search_id: number;
 }
 
 export interface SearchEntities {
   /**
-   * The entity.
+   * Entity named by the answer.
    */
   entity_id: string;
   /**
-   * Place in the answer, from 1.
+   * Index of the entity in the answer, from 1.
    */
   ordinal: number;
   /**
-   * The answer.
+   * Answer that names the entity.
    */
   search_id: number;
 }
@@ -2058,147 +2058,147 @@ export interface Searches {
    */
   api: string;
   /**
-   * True while what the answer says lies in the archive: its results, entities, topics, related queries, blocks and body are in files, and not in the tables.
+   * True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.
    */
   archived: Generated<boolean>;
   /**
-   * Named fields as they came, where the columns cannot hold them exactly.
+   * Defined fields as received, where the columns cannot hold them exactly.
    */
   as_given: Json | null;
   /**
-   * The call that was answered.
+   * Call that was answered.
    */
   call_id: number;
   /**
-   * Balance after the call, as the answer says.
+   * Balance after the call, as reported by the answer.
    */
   credits_remaining: number | null;
   /**
-   * Cost of the call, as the answer says.
+   * Cost of the call in credits, as reported by the answer.
    */
   credits_used: number | null;
   /**
-   * Greatest position in the answer: what "not in the top k" is measured against.
+   * Depth: the greatest position in the answer. "Not ranked" means not within this depth.
    */
   depth: number | null;
   /**
-   * Fields that the interface does not name, under their own names.
+   * Fields that the specification of the API does not define, under their own names.
    */
   extra: Json | null;
   /**
-   * When the answer was received.
+   * Time at which the answer was received.
    */
   fetched_at: Timestamp;
   /**
-   * Number of the answer: that of its call.
+   * Identifier of the answer; equals that of its call.
    */
   id: number;
   /**
-   * Intent label of the API.
+   * Intent label assigned by the API.
    */
   intent: string | null;
   /**
-   * live, test (a test key) or sandbox (the bundled service).
+   * Origin of the answer: live, test (a test key) or sandbox (the bundled service).
    */
   origin: string;
   /**
-   * Why the answer has no rows: its body could not be read, the API refused the query and charged for it, it answers another query, or the tables refused its rows; null when none of this is so.
+   * Reason for which the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.
    */
   parse_error: string | null;
   /**
-   * The query that was asked.
+   * Query that was sent.
    */
   query_id: string;
   /**
-   * Characters that Postgres cannot hold (NUL, lone surrogates), replaced by U+FFFD.
+   * Number of characters that PostgreSQL cannot store (NUL, lone surrogates) and that were replaced by U+FFFD.
    */
   replaced: Generated<number>;
   /**
-   * Organic results in the answer.
+   * Number of organic results in the answer.
    */
   result_count: Generated<number>;
   /**
-   * Sentiment label of the API.
+   * Sentiment label assigned by the API.
    */
   sentiment: string | null;
   /**
-   * The task it was bought for.
+   * Task for which the answer was bought.
    */
   task_id: number;
 }
 
 export interface SearchFeatures {
   /**
-   * The host that it names, or that of its page; null: neither.
+   * Host named by the item, or the host of its page; null if there is neither.
    */
   domain_id: string | null;
   /**
-   * What else it says, under its own names; null: nothing.
+   * Other fields of the item, under their own names; null if there are none.
    */
   extra: Json | null;
   /**
-   * Name of the block, as the answer spells it.
+   * Name of the block, as spelled in the answer.
    */
   kind: string;
   /**
-   * Place among all such things of the answer, from 1.
+   * Index among all such items of the answer, from 1.
    */
   ordinal: number;
   /**
-   * The page that it leads to; null: it names none.
+   * Page to which the item leads; null if it names none.
    */
   page_id: string | null;
   /**
-   * The answer.
+   * Answer that contains the item.
    */
   search_id: number;
   /**
-   * What it says first: its title, question, text or name; null: nothing of these.
+   * First text of the item: its title, question, text or name; null if it has none of these.
    */
   text: string | null;
 }
 
 export interface SearchRelatedSearches {
   /**
-   * Place in the answer, from 1.
+   * Index of the related search in the answer, from 1.
    */
   ordinal: number;
   /**
-   * The related query.
+   * Related search suggested by the answer.
    */
   related_search_id: string;
   /**
-   * The answer.
+   * Answer that suggests the related search.
    */
   search_id: number;
 }
 
 export interface SeenPages {
   /**
-   * The page.
+   * Page that an answer showed.
    */
   page_id: string;
   /**
-   * The query.
+   * Query whose answer showed the page.
    */
   query_id: string;
 }
 
 export interface Slices {
   /**
-   * When its last task ended; null while one is open.
+   * Time at which the last task of the slice ended; null while a task is open.
    */
   done_at: Timestamp | null;
   /**
-   * Priority of all its tasks.
+   * Priority of all tasks of the slice.
    */
   priority: number;
   /**
-   * Rises each time the slice is queued again; part of the id of its job.
+   * Counter that increases each time the slice is queued again; part of the id of its job.
    */
   round: Generated<number>;
   /**
-   * The run.
+   * Run to which the slice belongs.
    */
   run_id: number;
   /**
@@ -2206,206 +2206,206 @@ export interface Slices {
    */
   slice: number;
   /**
-   * Its place among slices of other runs of its priority: what its run is expected to cost up to its end, by the part of a night's credits that its list is given; null: lists have no parts.
+   * Order among slices of other runs of the same priority: the expected cost of the run up to the end of the slice, divided by the share of its list. Null if lists have no shares.
    */
   turn: number | null;
 }
 
 export interface Stops {
   /**
-   * The account.
+   * Account that is stopped.
    */
   account_id: number;
   /**
-   * When it was lifted; null while it stands.
+   * Time at which the stop was lifted; null while it is in force.
    */
   cleared_at: Timestamp | null;
   /**
-   * What lifted it: observation, resume, renewal, key, day or time.
+   * Event that lifted the stop: observation, resume, renewal, key, day or time.
    */
   cleared_by: string | null;
   /**
-   * What was seen, in a sentence.
+   * Description of the cause in one sentence.
    */
   detail: string | null;
   /**
-   * Number of the stop.
+   * Identifier of the stop.
    */
   id: Generated<number>;
   /**
-   * credit_floor, budget (of the day), auth (the key was refused), rate (told to slow down) or unreachable.
+   * Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.
    */
   reason: string;
   /**
-   * When it began.
+   * Time at which the stop began.
    */
   since: Generated<Timestamp>;
   /**
-   * When it ends by itself, if that is known.
+   * Time at which the stop ends by itself; null if unknown.
    */
   until: Timestamp | null;
 }
 
 export interface Tasks {
   /**
-   * Calls that may have been charged although no answer could be read.
+   * Number of calls that may have been charged although no answer could be read.
    */
   ambiguous: Generated<number>;
   /**
-   * Answers received before this are not used again for it: it was opened to be bought once more, or the list takes none that is older. Null for all others.
+   * Time before which received answers are not reused for the task. It is set if the task was opened to be bought again, or if the list accepts no older answer. Null for all others.
    */
   answers_after: Timestamp | null;
   /**
-   * Calls sent for it that count as a try; being told to slow down is none.
+   * Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.
    */
   attempts: Generated<number>;
   /**
-   * Workers that died with a call of this task in flight.
+   * Number of workers that died with a call of the task in flight.
    */
   deaths: Generated<number>;
   /**
-   * What went wrong last, as one word; null for a task without trouble.
+   * Code of the last error; null for a task without errors.
    */
   error_code: string | null;
   /**
-   * What went wrong last, in a sentence.
+   * Description of the last error in one sentence.
    */
   error_message: string | null;
   /**
-   * When the task ended.
+   * Time at which the task ended.
    */
   finished_at: Timestamp | null;
   /**
-   * Number of the task.
+   * Identifier of the task.
    */
   id: Generated<number>;
   /**
-   * Not tried again before this time.
+   * Time before which the task is not tried again.
    */
   not_before: Timestamp | null;
   /**
-   * 1 is bought first, 9 last.
+   * Priority of the task, from 1 (bought first) to 9 (last).
    */
   priority: Generated<number>;
   /**
-   * The query.
+   * Query to be answered.
    */
   query_id: string;
   /**
-   * The run.
+   * Run to which the task belongs.
    */
   run_id: number;
   /**
-   * The answer: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null while there is none.
+   * Answer to the task: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null if there is none.
    */
   search_id: number | null;
   /**
-   * The slice that carries it.
+   * Slice that contains the task.
    */
   slice: number;
   /**
-   * open, answered, reused, not_asked (the list or its cadence lets the query rest in this run, and its last answer stands in), failed (a verdict that will not change), unknown (perhaps charged, tries used up or held), unaffordable (the budget of its run was spent) or cancelled.
+   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: possibly charged, and not bought again because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or its list was used up.
    */
   state: Generated<string>;
 }
 
 export interface TrustMarks {
   /**
-   * The decision.
+   * Identifier of the decision.
    */
   id: Generated<number>;
   /**
-   * When.
+   * Time of the decision.
    */
   made_at: Generated<Timestamp>;
   /**
-   * Who decided.
+   * Person who decided.
    */
   made_by: string;
   /**
-   * Why, as the person wrote it.
+   * Reason for the decision, as the person wrote it.
    */
   reason: string;
   /**
-   * The run.
+   * Run to which the decision applies.
    */
   run_id: number;
   /**
-   * The answer; null: the whole run.
+   * Answer to which the decision applies; null for the whole run.
    */
   search_id: number | null;
   /**
-   * True: its answers are trusted whatever the rules say. False: they are not.
+   * True if the answers are trusted whatever the rules say; false if they are not trusted.
    */
   trusted: boolean;
   /**
-   * When it was undone; null: it stands.
+   * Time at which the decision was undone; null while it is in force.
    */
   undone_at: Timestamp | null;
   /**
-   * Who undid it.
+   * Person who undid the decision.
    */
   undone_by: string | null;
   /**
-   * True: later runs of the list are compared with this one and those after it.
+   * True if later runs of the list are compared with this run and those after it.
    */
   usual: Generated<boolean>;
 }
 
 export interface ViewFiles {
   /**
-   * When it was put in place.
+   * Time at which the definition was applied.
    */
   applied_at: Generated<Timestamp>;
   /**
-   * Hex sha256 of the file.
+   * Sha256 of the file together with the shared column comments, in hexadecimal.
    */
   checksum: string;
   /**
-   * File under sql/views, without its ending.
+   * Name of the file under sql/views, without its extension.
    */
   name: string;
 }
 
 export interface Workers {
   /**
-   * The account it spends from.
+   * Account from which the worker spends.
    */
   account_id: number;
   /**
-   * Calls it may have in flight.
+   * Number of calls that the worker may have in flight.
    */
   concurrency: number;
   /**
-   * Credits that must stay by its settings; in force is the highest among live workers.
+   * Credit floor in the settings of the worker. The highest floor among live workers is in force.
    */
   floor: number;
   /**
-   * The machine it runs on.
+   * Host on which the worker runs.
    */
   host: string;
   /**
-   * Number of the worker.
+   * Identifier of the worker.
    */
   id: Generated<number>;
   /**
-   * Fingerprint of the key that it buys with.
+   * Fingerprint of the key with which the worker buys.
    */
   key: string | null;
   /**
-   * Until when its calls in flight are its own; past it, anybody may declare them lost.
+   * End of the lease. After it, any other worker may declare the calls in flight of this worker lost.
    */
   lease_until: Timestamp;
   /**
-   * Its process number there.
+   * Process number of the worker on its host.
    */
   pid: number;
   /**
-   * When it began.
+   * Time at which the worker started.
    */
   started_at: Generated<Timestamp>;
   /**
-   * When it ended in good order; null while it lives, or when it died.
+   * Time at which the worker ended normally; null while it runs, or if it died.
    */
   stopped_at: Timestamp | null;
 }

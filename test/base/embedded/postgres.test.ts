@@ -54,7 +54,7 @@ describe('the embedded PostgreSQL', () => {
     const lines: string[] = []
     const { url, started } = await ensure(newHome(), { say: (line) => lines.push(line) })
     expect(started).toBe(true)
-    expect(lines).toEqual([expect.stringContaining('first run')])
+    expect(lines).toEqual([expect.stringContaining('the first start')])
     const found = await ask(
       url,
       `select

@@ -52,7 +52,7 @@ describe('the command for nights', () => {
     const before = await run('nightly', ['--show', '--file', file], env)
     expect(before.code).toBe(1)
     expect(before.stderr).toMatch(
-      /^OVERDUE: often, due \d{4}-\d\d-\d\d \d\d:\d\d UTC: it was due and nobody decided/m,
+      /^OVERDUE: often, due \d{4}-\d\d-\d\d \d\d:\d\d UTC: no outcome was recorded/m,
     )
     expect(before.stdout).toContain('often: Every 10 minutes, Europe/Berlin')
     expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d0(, )?){3}\n/)

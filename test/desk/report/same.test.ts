@@ -67,7 +67,7 @@ describe('report and desk', () => {
     ],
     [
       '/lists/1',
-      ['Queries of main that were to be asked, and those answered, day by day'],
+      ['Queries of main to be asked, and those answered, day by day'],
       ['Coverage day by day'],
     ],
   ])(
