@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes of groups of queries (analysis.keyword_groups_on) between two days, for queries answered on both. There is one row for each group of either day and each group with which it shares queries. change is split (into several groups), merged (from several), split and merged, or kept. It is new or gone if none of the queries was in a group before, or is in one now. It is joined or left for queries that were in no group before, or are in none now.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes of groups of queries (analysis.keyword_groups_on) between two days, for queries answered on both. One row for each group of either day and each group with which it shares queries. change: split (into several), merged (from several), split and merged, or kept; new or gone: none of the queries was in a group before, or is now; joined or left: queries that were in no group before, or are in none now.';
