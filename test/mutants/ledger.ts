@@ -405,7 +405,7 @@ export const ledgerMutants: readonly Mutant[] = [
       },
       {
         name: 'calls that this process does not know are released',
-        find: "\n    .where(({ eb, fn, val }) => eb('mark', '=', fn.any(val(marks))))",
+        find: "\n    .where((eb) => eb('mark', '=', eb.fn.any(eb.val(marks))))",
         put: '',
       },
       {
@@ -437,7 +437,7 @@ export const ledgerMutants: readonly Mutant[] = [
     [
       {
         name: 'calls whose reply was lost do not draw on the credits of an expansion',
-        find: ".else(ref('calls.credits_reserved'))",
+        find: ".else(eb.ref('calls.credits_reserved'))",
         put: '.else(lit(0))',
       },
     ],
