@@ -16,7 +16,10 @@ await runCommand(
     define: (program) =>
       program
         .option('--ready', 'check readiness: database, queue and API are reachable')
-        .option('--tables', 'check the tables, even if a process could be asked')
+        .option(
+          '--tables',
+          'check the tables, even if a worker or scheduler on this host could answer',
+        )
         .option('--url <address>', 'request this address instead')
         .option('--json', 'one JSON object on stdout'),
   },

@@ -17,7 +17,7 @@ await runCommand(
       program
         .option('--all', 'parse every stored body again and replace its rows')
         .option('--run <n>', 'only answers of this run', runNumber)
-        .option('--json', 'print what was read as one JSON object'),
+        .option('--json', 'print the result as one JSON object'),
   },
   async () => (await import('../src/core/runs/reparse.ts')).runReparse,
 )

@@ -16,7 +16,10 @@ await runCommand(
     define: (program) =>
       program
         .option('--deep', 'parse every stored body again, not a sample of 500')
-        .option('--max-external <credits>', 'exit 1 when others spent more credits than that')
+        .option(
+          '--max-external <credits>',
+          'exit with 1 if external spend exceeds this many credits',
+        )
         .option('--json', 'print the checks as one JSON object'),
   },
   async () => (await import('../src/features/verify/command.ts')).verify,

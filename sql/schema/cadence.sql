@@ -49,7 +49,7 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. The changes that they had hidden are an estimate for all queries that were not due.';
+comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found among them give an estimate for all queries that were not due.';
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';

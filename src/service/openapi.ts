@@ -24,7 +24,7 @@ const keyedAnswer = {
   'X-RateLimit-Remaining': header('requests left in this second.', 'integer'),
   'X-RateLimit-Reset': header('seconds until the next window.', 'integer'),
   'X-Idempotency-Window': header(
-    'there when the same Idempotency-Key gives the same answer for so many seconds.',
+    'present with an Idempotency-Key: for how many seconds the same key gives the same answer.',
     'integer',
   ),
 }

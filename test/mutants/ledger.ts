@@ -438,7 +438,7 @@ export const ledgerMutants: readonly Mutant[] = [
       {
         name: 'calls whose reply was lost do not draw on the credits of an expansion',
         find: ".else(eb.ref('calls.credits_reserved'))",
-        put: '.else(lit(0))',
+        put: '.else(eb.lit(0))',
       },
     ],
   ),

@@ -9,6 +9,6 @@ comment on view analysis.brands is 'Domains of each brand, ours and those of riv
 comment on column analysis.brands.brand is 'Name of the brand.';
 comment on column analysis.brands.domain is 'Host in lower case without a leading www. A leading *. stands for the host and every host below it; a path stands for the pages in that folder.';
 comment on column analysis.brands.label is 'Label of the domain, as set by npm run domains.';
-comment on column analysis.brands.ours is 'True for one of our brands, false for a brand of a rival.';
+comment on column analysis.brands.ours is 'True for our own brands, false for those of competitors.';
 comment on column analysis.brands.since is 'First day on which the domain belongs to the brand; null if from the beginning.';
 comment on column analysis.brands.until is 'Last day on which the domain belongs to the brand; null if it still does.';

@@ -44,4 +44,4 @@ comment on column analysis.live_steps.volatility is 'Difference from the previou
 comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the first ten.';
 comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the first ten.';
-comment on column analysis.live_steps.stayed is 'Number of pages in the first ten of both answers.';
+comment on column analysis.live_steps.stayed is 'Number of pages that are in the top ten of both answers.';

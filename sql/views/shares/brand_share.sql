@@ -101,7 +101,7 @@ from (
 join asked using (run_date, tag);
 comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
-comment on column analysis.brand_share.ours is 'True for one of our brands, false for a brand of a rival.';
+comment on column analysis.brand_share.ours is 'True for our own brands, false for those of competitors.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.brand_share.visibility is 'Share of voice divided by its value for position 1 on every query. 1 means first for every query.';
 comment on column analysis.brand_share.queries is 'Number of queries of the label with an observation that day.';

@@ -81,7 +81,7 @@ export const constants = {
   firstBound: 10,
   /** Extra credits kept above the floor. */
   margin: 0,
-  /** A drained account resumes when this many times the highest cost is free above the floor. */
+  /** A drained account resumes once its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
   /**
    * Others may have spent from an older balance, so only one call at a time goes out until a new balance is reported.

@@ -70,7 +70,7 @@ export function stateOf(account: Account): Reservation['state'] {
   }
 }
 
-/** Costs by class, from their rows. */
+/** Costs of each price class, as stored in `account_costs`. */
 export function costsOf({ costs }: Books): Costs {
   return new Map(
     costs.map((row): [string, Cost] => [

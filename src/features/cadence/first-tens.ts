@@ -15,7 +15,7 @@ interface FirstTenOrder {
   readonly own: boolean
 }
 
-/** A query of a list with the top ten of its answers, one per night. */
+/** A query of a list, with the top ten of each night. */
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
@@ -97,7 +97,7 @@ function keptOf(keep: boolean) {
     : sql`select`
 }
 
-/** Top ten of an answer, computed from its results: a number for each page, identical on every server. */
+/** Top ten of an answer, computed from its results: one number per page, the same on every server. */
 const shown = sql`
   select
     -- An answer may be deeper than a small number holds; below the first ten its depth says nothing here.

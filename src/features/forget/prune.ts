@@ -35,7 +35,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
     say(
       dry
         ? `${unread} of them belong to answers that could not be parsed; npm run reparse tries again`
-        : `${unread} of them belonged to answers that could not be parsed, and now never will be`,
+        : `${unread} of them belonged to answers that could not be parsed, and can no longer be parsed`,
     )
   }
   return exits.done
