@@ -10,11 +10,14 @@ export function lockKey(name: Expression<string>) {
   return eb.fn<number>('hashtextextended', [name, eb.lit(0)])
 }
 
-/** Waits for a lock of the list, which the transaction holds until its end. */
-export async function lockList(trx: Database, list: string): Promise<void> {
+/** Waits for the lock with this name, which the transaction holds until its end. */
+export async function lockName(trx: Database, name: string): Promise<void> {
   await trx
-    .selectNoFrom((eb) =>
-      eb.fn('pg_advisory_xact_lock', [lockKey(eb.val(`querymill list ${list}`))]).as('locked'),
-    )
+    .selectNoFrom((eb) => eb.fn('pg_advisory_xact_lock', [lockKey(eb.val(name))]).as('locked'))
     .execute()
+}
+
+/** Waits for the lock of a list. */
+export function lockList(trx: Database, list: string): Promise<void> {
+  return lockName(trx, `querymill list ${list}`)
 }

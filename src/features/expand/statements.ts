@@ -1,6 +1,7 @@
 // Statements of expansions: their rounds, and the candidate related searches.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { lockName } from '../../base/database/lock.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
@@ -131,7 +132,8 @@ interface SelectionOrder {
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
-    await lockExpansions(trx, name)
+    // One expansion of a list at a time.
+    await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null
     await trx.executeQuery(
@@ -150,18 +152,6 @@ function rowOf(query: SelectionOrder['queries'][number]): object {
   const { from_q: _, ...row } = query
   const key = queryKey(query)
   return { ...row, id: queryId(key), key }
-}
-
-/** Serialises expansions into one list. */
-async function lockExpansions(trx: Transaction, name: string): Promise<void> {
-  const lock = `querymill expansions ${name}`
-  await trx
-    .selectNoFrom((eb) =>
-      eb
-        .fn('pg_advisory_xact_lock', [eb.fn('hashtextextended', [eb.val(lock), eb.lit(0)])])
-        .as('locked'),
-    )
-    .execute()
 }
 
 async function countTaken(trx: Transaction, { into, origin }: Expanding): Promise<number> {
