@@ -22,11 +22,14 @@ const files = new Map<string, StatementFile>()
 export function statement<Row = unknown>(
   name: string,
   parameters: Parameters,
-  tables: Readonly<Record<string, string>> = {},
+  tables?: Readonly<Record<string, string>>,
 ): CompiledQuery<Row> {
-  const { text, names } = readStatement(name)
-  const named = text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
-  return bindParameters(`sql/statements/${name}.sql`, { text: named, names }, parameters)
+  const file = readStatement(name)
+  const path = `sql/statements/${name}.sql`
+  // Statements of the hot path name no temporary table; their text is not searched on every call.
+  if (tables === undefined) return bindParameters(path, file, parameters)
+  const text = file.text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
+  return bindParameters(path, { ...file, text }, parameters)
 }
 
 type Parameters = Readonly<Record<string, unknown>>
