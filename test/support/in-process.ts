@@ -8,7 +8,8 @@ import { root } from '../../src/base/root.ts'
 import type { Environment } from '../../src/base/config.ts'
 
 export interface Result {
-  readonly code: number | null
+  /** The exit code, or the name of the signal that ended the process: a failed expectation shows it. */
+  readonly code: number | NodeJS.Signals | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string

@@ -77,7 +77,7 @@ export function start(
     child.once('close', (code, signal) => {
       over = true
       for (const look of waiting) look()
-      done({ code, signal, ...output })
+      done({ code: code ?? signal, signal, ...output })
     })
   })
   const line = (text: string) =>

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeKey } from '../../src/service/keys.ts'
 import { Secret } from '../../src/base/secret.ts'
-import { run, start } from '../support/run.ts'
+import { run, start, type Result } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
 test('a worker at the floor goes on by itself after a top-up, having looked with one call at a time', async () => {
@@ -94,7 +94,7 @@ test('each of nine refused keys, one after the other, ends its drain with exit c
       drain.kill('SIGKILL')
       await drain.ended
     })
-    let code: number | null | undefined
+    let code: Result['code'] | undefined
     void drain.ended.then((result) => (code = result.code))
     await expect.poll(() => code !== undefined || sent() > 40).toBe(true)
     expect(sent(), `requests with key ${index + 1}`).toBeLessThanOrEqual(8)
