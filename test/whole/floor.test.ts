@@ -56,5 +56,4 @@ test.each([16, 24])(
       await api.close()
     }
   },
-  180_000,
 )

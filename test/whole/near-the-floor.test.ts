@@ -104,6 +104,5 @@ describe('calls that overlap', () => {
       // A drained account goes on once two of the dearest calls are free above the floor.
       expect(api.balance() - 100).toBeLessThan(2 * cost)
     },
-    120_000,
   )
 })

@@ -35,6 +35,8 @@ test('a worker goes on after a database that let nobody in for a while, as while
   const server = Object.assign(new URL(mill.databaseUrl), { pathname: '/postgres' }).href
   const admin = openPool(server, { name: 'test', max: 1 })
   onTestFinished(() => admin.end())
+  // Connected before the worker buys: all would be bought while a busy machine lets somebody in.
+  await admin.query('select')
   await mill.plan(queries(80))
   const work = start('work', ['--drain', '--json'], { ...mill.env, MILL_CONCURRENCY: '4' })
   await expect.poll(() => api.charges().length).toBeGreaterThan(12)

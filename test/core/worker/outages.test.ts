@@ -104,7 +104,7 @@ test(
   { tags: ['slow'] },
   async () => {
     const server = await openServer()
-    const { api, mill } = await openScene({ database: server.database, api: { delayMs: 1_500 } })
+    const { api, mill } = await openScene({ database: server.database, api: { delayMs: 5_000 } })
     onTestFinished(server.close)
     await mill.plan(queries(4))
     // A process of its own: what it leaves open ends with it, as it does outside of tests.
@@ -117,6 +117,7 @@ test(
     const folder = join(mill.config.home, 'spool')
     expect(readdirSync(folder)).toHaveLength(1)
     await ensurePostgres(server.home)
+    api.set({ delayMs: 0 })
     const bought = api.charges().length
     expect((await mill.drain()).finish).toBe('completed')
     expect(readdirSync(folder)).toHaveLength(0)
