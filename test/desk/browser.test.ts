@@ -96,7 +96,6 @@ describe.skipIf(!has('chromium'))(
         expect(problems.filter((problem) => !/status of 404/.test(problem))).toEqual([])
         await close()
       },
-      180_000,
     )
 
     test('operations tells the same numbers as status', async () => {

@@ -231,7 +231,6 @@ describe('brands over random histories', () => {
       expect(await finishDays(database.db)).toBe(days.length)
       expect(await shares()).toEqual(lines(expected))
     },
-    60_000,
   )
 })
 

@@ -138,7 +138,6 @@ describe('blocks of answers over random histories', () => {
         counts.toSorted(),
       )
     },
-    60_000,
   )
 
   test('a field of a result is told apart from one of its answer, with its first and last day', async () => {

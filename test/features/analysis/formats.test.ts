@@ -42,19 +42,15 @@ describe('a file that is exported', () => {
     ['r.json', 'ndjson', 12_345],
     ['r.parquet', 'parquet', null],
     ['r.rows', 'csv', 12_345],
-  ])(
-    'called %s holds what its name promises, %s, and its rows are counted',
-    async (...given) => {
-      const [name, format, lines] = given
-      expect(await numbers('--to', name)).toMatchObject({
-        code: 0,
-        stdout: '',
-        stderr: `wrote 12,345 rows of the answer to ${join(home, name)} as ${format}\n`,
-      })
-      expect(contentOf(name)).toEqual([format, lines])
-    },
-    60_000,
-  )
+  ])('called %s holds what its name promises, %s, and its rows are counted', async (...given) => {
+    const [name, format, lines] = given
+    expect(await numbers('--to', name)).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: `wrote 12,345 rows of the answer to ${join(home, name)} as ${format}\n`,
+    })
+    expect(contentOf(name)).toEqual([format, lines])
+  })
 
   test.each([
     ['old.parquet', 'csv', 'parquet'],

@@ -108,7 +108,6 @@ describe('groups of queries', () => {
         ),
       ).toEqual(lines(expected))
     },
-    60_000,
   )
 })
 
@@ -149,6 +148,5 @@ describe('the cost of an insight', () => {
         lines(expected),
       )
     },
-    60_000,
   )
 })

@@ -123,52 +123,48 @@ function switchesOf(steps: ReturnType<typeof stepsOf>, shown: Results): string[]
 }
 
 describe('losses, wrong pages and pages side by side over random histories', () => {
-  test.each(histories)(
-    'are what the base tables say, history %i',
-    async (seed) => {
-      const story = new Story(database.pool)
-      await tellByChance(story, { seed, days: 26, restless: 4 })
-      const wanted = { shoes: 'd1.com/0', hats: 'www.d2.com/1', 'boots @m': 'd3.com/2' }
-      const targets = new Map<string, string>()
-      for (const [q, target] of Object.entries(wanted)) {
-        targets.set(story.idOf(q), target)
-        await database.pool.query('update list_queries set target_url = $2 where query_id = $1', [
-          ...[story.idOf(q), `https://${target}`],
-        ])
-      }
-      // What a list says from now on holds for its earlier nights where it said nothing else then.
-      await database.pool.query('delete from list_query_history')
-      const base = await readBase(database.pool)
-      const shown = await readShown()
-      const columns = 'query_id, run_date, domain, position, url_key, target_position'
-      const wrong = wrongOf(base.answers, shown, targets)
-      expect(wrong.length).toBeGreaterThan(0)
-      expect(await ask(`select ${columns} from analysis.wrong_pages`)).toEqual(wrong.toSorted())
-      const crowded = crowdedOf(base.answers, shown)
-      expect(crowded.length).toBeGreaterThan(0)
-      const lists = `array_to_string(positions, ','), array_to_string(url_keys, ',')`
-      expect(
-        await ask(
-          `select query_id, run_date, domain, pages, ${lists}, depth from analysis.cannibalised_serps`,
-        ),
-      ).toEqual(crowded.toSorted())
-      const switched = switchesOf(stepsOf(base), shown)
-      expect(switched.length).toBeGreaterThan(0)
-      const spread = `switches, pages, array_to_string(url_keys, ','), first_run_date, run_date`
-      expect(await ask(`select query_id, domain, ${spread} from analysis.page_switches`)).toEqual(
-        switched.toSorted(),
-      )
-      const steps = stepsOf(base).map(({ now }) => now)
-      const lost = [...new Set(steps.map(({ series }) => series))].flatMap((name) => {
-        const series = steps.filter((step) => step.series === name)
-        return series.flatMap((_, from) => lostFrom(series, from, shown))
-      })
-      expect(lost.length).toBeGreaterThan(0)
-      const said = 'query_id, domain, run_date, position, base_position, base_run_date'
-      expect(
-        await ask(`select ${said}, search_id, base_search_id from analysis.confirmed_losses`),
-      ).toEqual(lost.toSorted())
-    },
-    60_000,
-  )
+  test.each(histories)('are what the base tables say, history %i', async (seed) => {
+    const story = new Story(database.pool)
+    await tellByChance(story, { seed, days: 26, restless: 4 })
+    const wanted = { shoes: 'd1.com/0', hats: 'www.d2.com/1', 'boots @m': 'd3.com/2' }
+    const targets = new Map<string, string>()
+    for (const [q, target] of Object.entries(wanted)) {
+      targets.set(story.idOf(q), target)
+      await database.pool.query('update list_queries set target_url = $2 where query_id = $1', [
+        ...[story.idOf(q), `https://${target}`],
+      ])
+    }
+    // What a list says from now on holds for its earlier nights where it said nothing else then.
+    await database.pool.query('delete from list_query_history')
+    const base = await readBase(database.pool)
+    const shown = await readShown()
+    const columns = 'query_id, run_date, domain, position, url_key, target_position'
+    const wrong = wrongOf(base.answers, shown, targets)
+    expect(wrong.length).toBeGreaterThan(0)
+    expect(await ask(`select ${columns} from analysis.wrong_pages`)).toEqual(wrong.toSorted())
+    const crowded = crowdedOf(base.answers, shown)
+    expect(crowded.length).toBeGreaterThan(0)
+    const lists = `array_to_string(positions, ','), array_to_string(url_keys, ',')`
+    expect(
+      await ask(
+        `select query_id, run_date, domain, pages, ${lists}, depth from analysis.cannibalised_serps`,
+      ),
+    ).toEqual(crowded.toSorted())
+    const switched = switchesOf(stepsOf(base), shown)
+    expect(switched.length).toBeGreaterThan(0)
+    const spread = `switches, pages, array_to_string(url_keys, ','), first_run_date, run_date`
+    expect(await ask(`select query_id, domain, ${spread} from analysis.page_switches`)).toEqual(
+      switched.toSorted(),
+    )
+    const steps = stepsOf(base).map(({ now }) => now)
+    const lost = [...new Set(steps.map(({ series }) => series))].flatMap((name) => {
+      const series = steps.filter((step) => step.series === name)
+      return series.flatMap((_, from) => lostFrom(series, from, shown))
+    })
+    expect(lost.length).toBeGreaterThan(0)
+    const said = 'query_id, domain, run_date, position, base_position, base_run_date'
+    expect(
+      await ask(`select ${said}, search_id, base_search_id from analysis.confirmed_losses`),
+    ).toEqual(lost.toSorted())
+  })
 })

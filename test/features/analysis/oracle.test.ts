@@ -87,7 +87,6 @@ describe('over random histories', () => {
         ).toEqual(moversOf(pairsOf(base, since, until), base.places))
       }
     },
-    60_000,
   )
 
   test.each([31, 32, 34])(
@@ -135,7 +134,6 @@ describe('over random histories', () => {
       }
       for (const { key, gain } of gains) expect(sums.get(key) ?? 0).toBeCloseTo(gain, 9)
     },
-    60_000,
   )
 })
 

@@ -103,7 +103,6 @@ describe.skipIf(!has('pandas'))('pandas', () => {
       expect(read).toHaveLength(20_000)
       expect(read).toEqual(await kept())
     },
-    60_000,
   )
 
   test('reads from lines of JSON every value that was written, whole numbers with gaps as texts', async () => {

@@ -141,7 +141,6 @@ describe('slices over random histories', () => {
         ).toEqual(lines(sharesOf(sliced, weights, curve)))
       }
     },
-    60_000,
   )
 })
 

@@ -83,7 +83,6 @@ describe('a share of voice', () => {
         ),
       ).toEqual(lines(expected))
     },
-    60_000,
   )
 })
 
@@ -138,7 +137,6 @@ describe('volatility', () => {
         lines(weekdays),
       )
     },
-    60_000,
   )
 })
 

@@ -79,7 +79,6 @@ describe('stays in the first ten', () => {
         lines(expected),
       )
     },
-    60_000,
   )
 
   test('that still last keep the estimate up, where counting them as ended would bring it down', async () => {
@@ -145,7 +144,6 @@ describe('a move', () => {
         lines(expected),
       )
     },
-    60_000,
   )
 
   test('is significant where the query is quiet, noise where it never rests, and unknown where little is known', async () => {

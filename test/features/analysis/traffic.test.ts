@@ -58,7 +58,6 @@ describe('estimated traffic', () => {
         round(estimated_value::numeric, 6)::text from analysis.estimated_traffic`)
       expect(said.map((row) => row.join(' ')).toSorted()).toEqual(expected.toSorted())
     },
-    60_000,
   )
 
   test('follows the curve that the database is told to use, and the curve can be looked at', async () => {

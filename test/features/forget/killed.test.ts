@@ -194,5 +194,4 @@ test.each(['list', 'query', 'domain'] as const)(
     expect(await moneyOf(mill.db)).toEqual(before)
     expect(await run('verify', ['--deep'], mill.env)).toMatchObject({ code: 0 })
   },
-  300_000,
 )
