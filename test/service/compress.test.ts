@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chooseEncoding } from '../../src/service/listen.ts'
 import { bodyCap, inflate, openApi } from '../../src/core/search/call.ts'
 import { Secret } from '../../src/base/secret.ts'
+import { patienceMs } from '../support/patience.ts'
 import { openShop, type Shop } from './shop.ts'
 
 let shop: Shop
@@ -111,7 +112,7 @@ describe('the client of the mill', () => {
 
   test('asks for answers as they are, and is given them so', async () => {
     const url = new URL(shop.service.url)
-    const api = openApi({ url, key: new Secret(mock), timeoutMs: 10_000, lanes: 1 })
+    const api = openApi({ url, key: new Secret(mock), timeoutMs: patienceMs, lanes: 1 })
     try {
       const query = { q: 'tea', location: null, hl: null, gl: null, num: 100, device: null }
       const reply = await api.call(query)

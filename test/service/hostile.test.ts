@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashKey } from '../../src/service/keys.ts'
+import { patienceMs } from '../support/patience.ts'
 import { openShop, type Shop } from './shop.ts'
 import { fakeResult, startFakeSearxng } from './upstream/metasearch.ts'
 
@@ -23,7 +24,7 @@ function converse(text: string, quietMs = 300): Promise<{ got: string; ended: bo
       socket.destroy()
       resolve({ got, ended })
     }
-    let timer = setTimeout(finish, 10_000)
+    let timer = setTimeout(finish, patienceMs)
     socket.on('data', (chunk: Buffer) => {
       got += String(chunk)
       clearTimeout(timer)
@@ -93,7 +94,7 @@ describe('a request that hides another', () => {
     ['HTTP/2', `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${hidden}`],
   ])('is refused, and its connection closed with what stands behind it: %s', async (_, text) => {
     const key = await shop.live(5)
-    const { got, ended } = await converse(text.replaceAll('KEY', key))
+    const { got, ended } = await converse(text.replaceAll('KEY', key), patienceMs)
     expect(got.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/^HTTP\/1\.1 4(00|17)$/)])
     expect(got).toMatch(/\r\nx-request-id: req_[^]*"success":false/)
     expect(ended).toBe(true)

@@ -61,7 +61,7 @@ describe('a trip to the database', () => {
     await expect
       .poll(async () => {
         const waiting = await pool.query(
-          "select from pg_stat_activity where wait_event_type = 'Lock'",
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         )
         return waiting.rowCount
       })

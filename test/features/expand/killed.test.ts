@@ -20,8 +20,10 @@ async function killAt({ db, env }: TestMill, lock: string): Promise<void> {
     const command = start('expand', flags, env)
     await vi.waitFor(
       async () => {
-        const { rows } =
-          await sql`select from pg_locks where locktype = 'advisory' and not granted`.execute(db)
+        const { rows } = await sql`select from pg_locks where locktype = 'advisory' and not granted
+            and database = (select oid from pg_database where datname = current_database())`.execute(
+          db,
+        )
         expect(rows).toHaveLength(1)
       },
       { timeout: patienceMs, interval: 50 },
