@@ -1,28 +1,33 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { pause } from '../../src/base/waiting.ts'
 import { type Look, Lookout } from './lookout.ts'
 
-/** A lookout that sees what the test shows, every few milliseconds. */
-function openLookout(first: Look | null) {
-  const shown = { look: first, looks: 0 }
+const lookMs = 5
+
+/** A lookout whose clock counts its looks, so that a slow machine does not make the time longer. */
+function openLookout() {
+  const asked: ((look: Look | null) => void)[] = []
   const said: string[] = []
+  let now = 0
   const lookout = new Lookout({
-    look: () => {
-      shown.looks += 1
-      return Promise.resolve(shown.look)
-    },
-    everyMs: 5,
+    look: () => new Promise((see) => asked.push(see)),
+    everyMs: 1,
+    now: () => now,
     limitMs: 150,
     say: (line) => said.push(line),
     explain: () => Promise.resolve('all jobs are taken'),
   })
-  onTestFinished(() => lookout.stop())
-  /** Shows this until so much time has gone by, and the lookout has seen it. */
+  onTestFinished(() => {
+    lookout.stop()
+    for (const see of asked) see(null)
+  })
+  /** Lets the lookout see this at each of its looks, for so much time. */
   const show = async (look: Look | null, ms: number) => {
-    shown.look = look
-    const { looks } = shown
-    await pause(ms)
-    await expect.poll(() => shown.looks, { interval: 2 }).toBeGreaterThan(looks + 2)
+    for (let shown = 0; shown < ms; shown += lookMs) {
+      await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)
+      now += lookMs
+      asked.shift()?.(look)
+    }
+    await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)
   }
   return { lookout, show, said }
 }
@@ -30,16 +35,15 @@ function openLookout(first: Look | null) {
 const fleet = (settled: string, ...able: string[]): Look => ({ settled, able: new Set(able) })
 
 test('a fleet that settles nothing although a worker could stands for as long as that lasts', async () => {
-  const { lookout, show } = openLookout(fleet('1', 'a'))
+  const { lookout, show } = openLookout()
   await show(fleet('1', 'a', 'b'), 200)
-  expect(lookout.longestMs).toBeGreaterThanOrEqual(180)
-  const stood = lookout.longestMs
+  expect(lookout.longestMs).toBe(200 - lookMs)
   await show(fleet('2', 'a', 'b'), 50)
-  expect(lookout.longestMs).toBeLessThan(stood + 100)
+  expect(lookout.longestMs).toBe(200 - lookMs)
 })
 
 test('a fleet that stands for too long is told of once, with what there is to see', async () => {
-  const { show, said } = openLookout(fleet('1', 'a'))
+  const { show, said } = openLookout()
   await show(fleet('1', 'a'), 50)
   expect(said).toEqual([])
   await show(fleet('1', 'a'), 200)
@@ -53,20 +57,18 @@ test('a fleet that stands for too long is told of once, with what there is to se
 })
 
 test('time in which each worker was struck in turn counts for none of them beyond its own', async () => {
-  const { lookout, show } = openLookout(fleet('1', 'a'))
+  const { lookout, show } = openLookout()
   for (let turn = 0; turn < 4; turn += 1) {
     await show(fleet('1', 'a'), 60)
     await show(fleet('1', 'b'), 60)
   }
-  expect(lookout.longestMs).toBeGreaterThanOrEqual(50)
-  expect(lookout.longestMs).toBeLessThan(300)
+  expect(lookout.longestMs).toBe(60 - lookMs)
 })
 
 test('nobody stands while nobody can tell, and the time before does not count on', async () => {
-  const { lookout, show } = openLookout(fleet('1', 'a'))
+  const { lookout, show } = openLookout()
   await show(fleet('1', 'a'), 60)
   await show(null, 400)
   await show(fleet('1', 'a'), 60)
-  expect(lookout.longestMs).toBeGreaterThanOrEqual(50)
-  expect(lookout.longestMs).toBeLessThan(300)
+  expect(lookout.longestMs).toBe(60 - lookMs)
 })

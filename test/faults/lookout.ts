@@ -12,6 +12,8 @@ interface LookoutOptions {
   /** Null while nobody can tell, or nothing can be expected. */
   readonly look: () => Promise<Look | null>
   readonly everyMs: number
+  /** The clock in milliseconds; tests count looks instead. */
+  readonly now?: () => number
   /** Longer than this, and it is said. */
   readonly limitMs: number
   readonly say: (line: string) => void
@@ -56,7 +58,7 @@ export class Lookout {
   }
 
   #note(look: Look | null): void {
-    const now = performance.now()
+    const now = (this.#options.now ?? (() => performance.now()))()
     if (look === null || look.settled !== this.#settled) this.#since.clear()
     this.#settled = look?.settled ?? this.#settled
     for (const one of this.#since.keys()) if (look?.able.has(one) !== true) this.#since.delete(one)
