@@ -1,5 +1,6 @@
 // @module-tag slow
 // Workers on hosts of their own: each reaches the database over a wire that takes a millisecond each way, and one wire breaks.
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { Wire } from '../faults/wire.ts'
 import { openScene, queries } from '../support/scene.ts'
@@ -19,7 +20,7 @@ async function layWire(server: string): Promise<Wire> {
 
 test('two workers two milliseconds away, of which one loses its link for a while, hold the floor, lose nothing and buy nothing twice', async () => {
   const { api, mill } = await openScene({
-    api: { credits: floor + affordable, delayMs: 40 },
+    api: { credits: floor + affordable, delayMs: 2_000 },
     settings: { MILL_CREDIT_FLOOR: String(floor) },
   })
   await mill.plan(queries(all))
@@ -32,6 +33,14 @@ test('two workers two milliseconds away, of which one loses its link for a while
   })
   const bought = () => api.charges().length
   const patient = { interval: 10 }
+  const buying = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(distinct worker)::integer as count from calls`.execute(mill.db)
+    return rows[0]?.count
+  }
+  // Slow until both buy: one that starts late on a busy machine would find everything bought.
+  await expect.poll(buying, patient).toBe(2)
+  api.set({ delayMs: 40 })
   await expect.poll(bought, patient).toBeGreaterThan(20)
   const before = bought()
   wires[0]?.hold('there', 'back')
