@@ -31,11 +31,14 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
     const prune = async () => {
       let pruned = 0
       let [times, robbed] = [0, 0]
-      while (!over.signal.aborted) {
+      const pass = async () => {
         pruned += (await pruneBodies(mill.db, youngMs)).bodies
         times += 1
         robbed += await countRobbed(mill)
       }
+      while (!over.signal.aborted) await pass()
+      // A pass that began late may have missed the last round but one, which is old by now.
+      await pass()
       return { pruned, times, robbed }
     }
     const meant = {
