@@ -11,7 +11,7 @@ await runCommand(
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         those that have not recovered',
       'npm run alerts -- show 12            both answers, who took the position, the query that shows it',
-      'npm run alerts -- rules              what is looked for after each night',
+      'npm run alerts -- rules              the rules in force',
       'npm run alerts -- load               load inputs/config/alerts.csv, the whole file or nothing',
       'npm run alerts -- load mine.csv',
     ],

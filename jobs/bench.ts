@@ -6,29 +6,30 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'bench',
-    about: 'Measures this code on this machine, with its own servers on the loopback.',
+    about:
+      'Benchmarks the program on this machine, with its own servers on the loopback interface.',
     examples: [
-      'npm run bench                     the mill: each part, the whole, two plain ways beside it',
+      'npm run bench                     the mill: each part, the whole, and two plain workers to compare with',
       'npm run bench -- lists            reading and planning lists',
-      'npm run bench -- ledger           reservation and settlement beside the whole',
-      'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away, a lost link, a frozen host',
+      'npm run bench -- ledger           reservation and settlement, compared with the whole',
+      'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away; a lost connection, a frozen host',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
       'npm run bench -- service          the search service; also: enrich, quality, analysis',
       'npm run bench -- desk             each page of the desk over 300,000 results and 3 million',
       'npm run bench -- partitions       results in one table and in partitions by month; --rows N',
-      'npm run bench -- repeats          titles and snippets kept once, or with each result',
-      'npm run bench -- archive          what archiving costs beside a plain COPY; --rows N',
-      'npm run bench -- beside --beside ../old --runs 10   this code and another checkout, in turns',
+      'npm run bench -- repeats          titles and snippets stored once, or with each result',
+      'npm run bench -- archive          the cost of archiving, compared with a plain COPY; --rows N',
+      'npm run bench -- beside --beside ../old --runs 10   this checkout and another one, alternately',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>
       program
         .argument('[name]', `one of ${benchNames.join(', ')}`, 'mill')
-        .option('--runs <n>', 'take the median of so many runs', '3')
-        .option('--rows <n>', 'fill tables with so many rows, where a bench does that')
+        .option('--runs <n>', 'number of runs to take the median of', '3')
+        .option('--rows <n>', 'number of rows, for benches that fill tables')
         .option('--beside <folder>', 'another checkout to compare with')
-        .option('--short', 'small numbers and CPU only: what a busy machine can still tell')
+        .option('--short', 'small sizes, and CPU time only: for a busy machine')
         .option('--json', 'print the figures as one JSON object'),
   },
   async () => (await import('../test/bench/bench.ts')).runBench,

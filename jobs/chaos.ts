@@ -19,7 +19,7 @@ await runCommand(
         .option('--minutes <n>', 'the same in minutes')
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
-        .option('--lanes <n>', 'paid calls in flight for each of them', '8')
+        .option('--lanes <n>', 'paid calls in flight per worker', '8')
         .option('--seed <text>', 'seed of the random faults')
         .option('--replays', 'the API gives the same answer to the same key and charges it once')
         .option(

@@ -21,9 +21,12 @@ await runCommand<DemoFlags>(
       program
         .option(
           '--nights <n>',
-          'make a history of this many days, by buying each of them from a sandbox that drifts',
+          'create a history of this many days from a sandbox whose results change from day to day',
         )
-        .option('--faults', 'six nights go wrong on purpose; ends with forecast and statement')
+        .option(
+          '--faults',
+          'make six nights fail on purpose, then print the forecast and the statement',
+        )
         .option('--cadence', 'in the second half, ask each query as often as its answers change')
         .option('--json', 'print what was stored as one JSON object'),
   },
@@ -33,7 +36,10 @@ await runCommand<DemoFlags>(
   },
 )
 
-/** Only a job sees both: the mill and the search service are programs that meet over HTTP. */
+/**
+ * Only a job may import both: the mill and the search service are separate programs that communicate
+ * over HTTP.
+ */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')
   const service = await startService({ ...options, drift: 'demo' })

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'domains',
     about:
-      'Shows or sets which domains are ours and which are of competitors, and since when. It shows each line that it removes or adds, and keeps all of them.',
+      'Shows or sets our domains and those of competitors, with their dates. Prints each line that it adds or removes, and records every change.',
     examples: [
       'npm run domains -- list',
       'npm run domains -- set example.com --label "Example"     from the beginning',
@@ -24,7 +24,7 @@ await runCommand(
         .argument('[subject]', 'a file to load (inputs/config/domains.csv), or a domain')
         .option('--label <text>', 'display name of the domain')
         .option('--brand <name>', 'brand that groups several domains (default: its label)')
-        .option('--rival', 'it is a domain of a rival, not ours')
+        .option('--rival', 'it is a domain of a competitor, not ours')
         .option('--since <date>', 'first day on which it is ours')
         .option('--until <date>', 'last day on which it is ours')
         .option('--on <date>', 'the last day of a domain that ends')

@@ -18,7 +18,7 @@ await runCommand<EnqueueFlags>(
     define: (program) =>
       program
         .argument('<file...>', 'CSV files, patterns in quotes, or - for standard input')
-        .option('--as <name>', 'name of the list; otherwise that of the file')
+        .option('--as <name>', 'name of the list (default: that of the file)')
         .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
         .option('--language <codes>', 'hl; several with commas: one query each')
         .option('--country <codes>', 'gl; several with commas: one query each')
@@ -47,13 +47,13 @@ await runCommand<EnqueueFlags>(
         .option('--numbering <what>', 'strip removes numbers and bullets before queries')
         .option('--comments <what>', 'skip ignores lines that begin with # or //')
         .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad signs')
-        .option('--join', 'read into a list of this name that came from another file')
-        .option('--drop', 'cancel open queries of its run that the list no longer has')
-        .option('--keep', 'buy them as well')
+        .option('--join', 'add to the list of this name, even if it came from another file')
+        .option('--drop', 'cancel open queries that are no longer in the list')
+        .option('--keep', 'buy open queries that are no longer in the list')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => async (call) => {
-    // A person sees at once that it begins: loading the program takes longer than reading a small list.
+    // Printed at once, because loading the program takes longer than reading a small list.
     if (process.stderr.isTTY) say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
   },

@@ -23,19 +23,19 @@ await runCommand(
         )
         .argument(
           '[flags...]',
-          'behind its name: --since, --until and --between with days, --list, --tag, --country, --place, --language and --device; behind --question its parameters',
+          'after the name: --since, --until and --between with days, --list, --tag, --country, --place, --language and --device; after --question: its parameters',
         )
         .allowUnknownOption()
         .option('--question <name>', 'a question of the library (npm run sql), or SQL in quotes')
         .option('--where <condition>', 'only rows for which this SQL holds')
         .option(
           '--format <format>',
-          'csv, ndjson or parquet; default: what the name of the file says, else csv',
+          'csv, ndjson or parquet (default: by the file name, otherwise csv)',
         )
-        .option('--to <file>', 'the file; - is the standard output')
+        .option('--to <file>', 'file to write; - for standard output')
         .option(
           '--raw',
-          "leave cells as they are: without it, what a spreadsheet would compute gets a '",
+          "write cells unchanged; otherwise text that a spreadsheet would evaluate gets a leading '",
         )
         .option('--bom', 'start CSV with a byte order mark, for Excel')
         .option('--suspects', 'include answers of suspect nights')

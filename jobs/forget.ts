@@ -10,7 +10,7 @@ await runCommand(
     examples: [
       'npm run forget -- --list keywords                   preview; changes nothing',
       'npm run forget -- --list keywords --yes             does it',
-      'npm run forget -- --query "red shoes" --country us  one query of that text',
+      'npm run forget -- --query "red shoes" --country us  the query with that text',
       'npm run forget -- --domain example.org              what answers say about it and its subdomains',
     ],
     define: (program) =>

@@ -6,9 +6,9 @@ await runCommand(
   {
     name: 'health',
     about:
-      'Reports by its exit code whether a process of this host is healthy: for containers. Without MILL_METRICS_PORT it checks the database instead.',
+      'Reports by its exit code whether a process on this host is healthy, for use in containers. Without MILL_METRICS_PORT it checks the database instead.',
     examples: [
-      'npm run health                        the worker or scheduler at MILL_METRICS_PORT lives',
+      'npm run health                        the worker or scheduler at MILL_METRICS_PORT is running',
       'npm run health -- --ready             its dependencies are reachable',
       'npm run health -- --tables            the database answers, and has the tables of this release',
       'npm run health -- --url http://127.0.0.1:8787/healthz     the search service',

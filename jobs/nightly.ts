@@ -3,7 +3,7 @@
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Only a job sees all of them: what features add to the scheduler. */
+/** Features added to the scheduler; only a job may import all of them. */
 const beside: NightlyParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

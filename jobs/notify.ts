@@ -8,7 +8,7 @@ await runCommand(
     about: 'Shows the notices that the webhook accepted and those that wait, or sends a test.',
     examples: [
       'npm run notify                              the newest notices: sent, waiting or given up',
-      'npm run notify -- --test                    sends one test notice, prints what came back',
+      'npm run notify -- --test                    sends one test notice, prints the response',
       'npm run -s notify -- --limit 100 --json',
     ],
     define: (program) =>

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The program of an installed package: `querymill work --drain` is what `npm run work -- --drain` is in a checkout.
+// The program of an installed package: `querymill work --drain` corresponds to `npm run work -- --drain`
+// in a checkout.
 import { dispatch } from '../src/features/package/querymill.ts'
 
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'rebuild',
     about:
-      'Rebuilds the queue from the tables: one job for each slice with an open task. --days computes the sums of finished days instead, as `npm run nightly` does by itself, so that trends read their sums.',
+      'Rebuilds the queue from the tables: one job for each slice with an open task. --days computes the sums of finished days instead, as `npm run nightly` does automatically, so that trends can use them.',
     examples: [
       'npm run rebuild',
       'npm run -s rebuild -- --json',

@@ -9,7 +9,7 @@ await runCommand(
     about:
       'Parses stored bodies again, without a call: those that could not be read or stored, or all.',
     examples: [
-      'npm run reparse                 answers that could not be read, or whose rows were refused',
+      'npm run reparse                 answers that could not be read, or whose rows were rejected',
       'npm run reparse -- --run 12     only those of one run',
       'npm run reparse -- --all        every answer whose body is stored',
     ],

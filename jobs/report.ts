@@ -30,7 +30,7 @@ await runCommand(
         .option('--device <names>', 'only queries asked as desktop or mobile', collect)
         .option('--since <day>', 'the first day; moves are shown since then (default: ninety days)')
         .option('--until <day>', 'the last day (default: the newest)')
-        .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
+        .option('--between <days>', 'first and last day, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'origins of answers to show, as in live,sandbox'),
   },
   async () => (await import('../src/desk/report/command.ts')).writeReport,

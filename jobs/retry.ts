@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'retry',
     about:
-      'Reopens tasks that failed, are unknown, were not affordable or were not asked; never one that has an answer, unless --buy-again says so.',
+      'Reopens tasks that failed, are unknown, were unaffordable or were not asked. Tasks that have an answer are reopened only with --buy-again.',
     examples: [
       'npm run retry -- --run 12                    failed and unknown tasks of run 12',
       'npm run retry -- --list keywords --state failed',

@@ -24,11 +24,7 @@ await runCommand<ServiceFlags>(
         .option('--base-path <path>', 'path prefix of all URLs', '')
         .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
         .option('--test-rate <n>', 'requests per second for the test keys of an account')
-        .option(
-          '--log <what>',
-          'requests, queries (with what was searched for) or none',
-          'requests',
-        )
+        .option('--log <what>', 'requests, queries (includes the search text) or none', 'requests')
         .option('--drift <seed>', 'answers drift from day to day, for histories')
         .option('--today <day>', 'date of the drifting answers'),
   },

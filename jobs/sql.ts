@@ -19,7 +19,7 @@ await runCommand(
         .argument('[question]', 'name of a question, or SQL in quotes')
         .argument(
           '[parameters...]',
-          'parameters of the question, as --name value, and --show for what else it shows; --list, --tag, --country, --place, --language and --device narrow nearly every one to some queries, --since, --until and --between to some days',
+          'parameters of the question, as --name value, and --show for its other outputs; --list, --tag, --country, --place, --language and --device select queries, --since, --until and --between select days',
         )
         .allowUnknownOption()
         .option('--format <format>', 'table, csv, json or parquet', 'table')

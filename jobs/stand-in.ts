@@ -16,7 +16,7 @@ await runCommand(
         .option('--port <n>', 'port to listen on; 0: any free one', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
         .option('--faults <file or JSON>', 'injects faults, and keeps its own books')
-        .option('--canned', 'looks nothing up')
+        .option('--canned', 'returns prepared answers')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },
   async () => (await import('../test/faults/api/standin.ts')).runStandIn,

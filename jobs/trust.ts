@@ -9,7 +9,7 @@ await runCommand<TrustFlags>(
     about: 'Shows which runs and answers are quarantined, and overrides such a decision.',
     examples: [
       'npm run trust                                                  quarantined runs and answers, and decisions in force',
-      'npm run trust -- show --run 12                                 with its single answers and their scores',
+      'npm run trust -- show --run 12                                 its answers, with their scores',
       'npm run trust -- distrust --run 12 --because "casino pages"    a whole run',
       'npm run trust -- distrust --date 2026-11-03 --list shop --because "..."',
       'npm run trust -- distrust --answer 881 --answer 882 --because "..."',

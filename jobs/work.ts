@@ -3,7 +3,7 @@
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Only a job sees all of them: what features add to the worker. */
+/** Features added to the worker; only a job may import all of them. */
 const beside: WorkParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

@@ -21,17 +21,17 @@ export interface Outcome {
 
 /** The steps of the main path. */
 export interface Steps {
-  /** Reserves credits for as many of these as may be asked now. */
+  /** Reserves credits for as many of these tasks as may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
   /** One paid request, in a lane that is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** Body, rows, money and task state in one transaction; gives back how the task stands. */
+  /** Stores body, rows, cost and task state in one transaction; returns the new state of the task. */
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
-/** Tasks in, each bought at most once. */
+/** Buys each of these tasks at most once. */
 export async function buy(
   tasks: readonly Task[],
   steps: Steps,
@@ -45,7 +45,7 @@ export async function buy(
   return reserved
 }
 
-/** Asks for one answer, and has it written down. */
+/** Buys one answer and records it. */
 export async function answer(task: Task, call: CallName, steps: Steps): Promise<Outcome> {
   const reply = await steps.call(task, call)
   const verdict = steps.parse(reply, task.query)
@@ -57,43 +57,46 @@ export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
     readonly report: (line: string) => void
-    /** Called at each of the moments; for tests that kill the process there. */
+    /** Called at each of these moments; tests kill the process there. */
     readonly at?: (moment: Moment) => void
-    /** Told how many seconds each paid request took. */
+    /** Called with the duration of each paid request, in seconds. */
     readonly onCall?: (seconds: number) => void
   }
   readonly spender: Spender
   readonly lease: { readonly term: Clocks }
   readonly api: Api
   readonly lanes: Lanes
-  /** Holds calls back when something was learnt that speaks against them. */
+  /** Holds calls back based on earlier replies and outages. */
   readonly brake: {
     heldBack(term: Clocks): string | null
     applyReply(bought: Bought): void
     recorded(verdict: Verdict): void
   }
-  /** Writes entries down together, with `record` of the ledger. */
+  /** Records entries together, with `record` of the ledger. */
   readonly batch: { add(entry: Entry): Promise<Outcome> }
-  /** Has every reply in a file until the database has it: a crash costs only the calls in flight. */
+  /**
+   * Keeps every reply in a file until it is in the database, so that a crash loses only the calls in
+   * flight.
+   */
   readonly log: { append(call: CallName, reply: Reply): void }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
-  /** Holds a refused key against the answers that the same key got. */
+  /** Compares the rejection of a key with later answers to the same key. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
   readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
-  /** Told of every reply. */
+  /** Called with every reply. */
   readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
   readonly nudge: () => void
 }
 
-/** Moments at which a test may end the process. */
+/** Moments at which a test may kill the process. */
 export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
 /** The four steps as a worker takes them. */
 export function stepsOf(tools: Tools): Steps {
-  // The lease as it was known before the call of a task was asked for.
+  // The lease as it was before the reservation of the task was requested.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),
@@ -126,7 +129,8 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored; lanes that are freed together make one group of reservations.
+  // The lane is free long before the answer is stored; lanes that are freed together get one group of
+  // reservations.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply
@@ -144,7 +148,7 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   return recorded
 }
 
-/** The paid request of a call, unless something that this process has just learnt holds it back. */
+/** Sends the paid request of a call, unless an earlier reply or an outage holds it back. */
 async function send(
   { api, brake, log, options, tally, keyCheck, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },
@@ -158,7 +162,8 @@ async function send(
   }
   keyCheck.begin(id)
   const begun = performance.now()
-  // The mark is the key: asked for again after a loss, the call is charged once by an API that knows such keys.
+  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys
+  // charges once.
   const reply = await api.call(query, { key: name.mark })
   log.append(name, reply)
   onReply(reply)

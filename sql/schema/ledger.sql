@@ -138,7 +138,7 @@ comment on column workers.key is 'Fingerprint of the key with which the worker b
 comment on column workers.floor is 'Credit floor in the settings of the worker. The highest floor among live workers is in force.';
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
-comment on column workers.lease_until is 'End of the lease. After it, any other worker may declare the calls in flight of this worker lost.';
+comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
 comment on column workers.stopped_at is 'Time at which the worker ended normally; null while it runs, or if it died.';
 
 create table calls (

@@ -36,7 +36,7 @@ export function addressProblems(url: URL): string[] {
   const place = keyPlace(url)
   if (place !== null) {
     problems.push(
-      `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which travels in a header only`,
+      `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -47,7 +47,7 @@ export function addressProblems(url: URL): string[] {
   if (endpoint.test(url.pathname)) {
     const base = `${url.origin}${url.pathname.replace(endpoint, '')}`
     problems.push(
-      `SEARCH_API_URL: expected the base address ${base}, got one with /v1/search, which is added to it; leave /v1/search out`,
+      `SEARCH_API_URL: expected the base address ${base}, got one with /v1/search, which is added to it; remove /v1/search`,
     )
   }
   return problems

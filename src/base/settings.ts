@@ -123,7 +123,7 @@ export const webhookEvents = [
 // With the prefix, it is base64-encoded, as expected by signature libraries.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
-const cronText = 'a cron pattern of five fields that matches some day, like "0 0 1 * *"'
+const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'
 
 // Timers are limited to 2^31 milliseconds; a longer one would fire at once, again and again.
 const longestMs = dayMs
@@ -146,11 +146,11 @@ export const settings = {
   DATABASE_URL: { shape: postgres('user'), hint: 'leave it unset for the embedded Postgres' },
   MILL_REPLICA_URL: {
     shape: postgres('user'),
-    hint: 'a standby of DATABASE_URL; leave it unset to read where everything is written',
+    hint: 'a standby of DATABASE_URL; leave it unset to read from DATABASE_URL',
   },
   MILL_ANALYST_URL: {
     shape: postgres('analyst'),
-    hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
+    hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL',
   },
   REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
   MILL_HOME: {

@@ -50,7 +50,7 @@ const patienceMs = 30_000
 export class Closers {
   readonly #open: Closer[] = []
 
-  /** Registers how to close a resource on the line that opens it. */
+  /** Registers the function that closes a resource; call it right where the resource is opened. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
     this.#open.push({ name, close: () => close(resource) })
     return resource

@@ -38,7 +38,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   if (options.json === true) printJson({ url: desk.url, port: desk.port })
   else
     say(
-      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C stops it`,
+      `the desk is at ${desk.url}${place.password === null ? '' : ', protected by its password'}; Ctrl-C stops it`,
     )
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
@@ -73,7 +73,7 @@ function readPlace(
   const url = publicUrl === undefined ? null : readPublicUrl(publicUrl)
   if (shown === null && (url !== null || !isLoopback(urlHost(host)))) {
     throw new Misuse(
-      `expected --password-file for a desk that others can reach, got ${url === null ? `--host ${host}` : '--public-url'} without one; write a long password into a file of your own, chmod 600 it, and name it`,
+      `expected --password-file for a desk that others can reach, got ${url === null ? `--host ${host}` : '--public-url'} without one; write a long password into a file, chmod 600 it, and pass its path`,
     )
   }
   return {
@@ -133,7 +133,9 @@ export async function serveDesk(
   })
   server.on('request', (request, response) => void listener(request, response))
   await tables.open().catch((error: unknown) => {
-    report(`${scrubbedReason(error)} (the desk is open, says so on its pages, and tries again)`)
+    report(
+      `${scrubbedReason(error)} (the desk keeps running, shows this on its pages, and tries again)`,
+    )
   })
   return {
     url: publicUrl?.origin ?? `http://${urlHost(host)}:${port}`,

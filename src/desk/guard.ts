@@ -93,7 +93,7 @@ export class HostGuard {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
     if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
-    throw new Refused(403, 'The form was not sent by the desk.')
+    throw new Refused(403, 'The form does not come from the desk.')
   }
 
   /** True if the desk is reached over TLS; the cookie is then marked as secure. */
@@ -147,7 +147,7 @@ export function addDoor(
     const typed = (await readForm(c)).get('password') ?? ''
     const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
     if (tried.kind === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
-    if (tried.kind === 'wrong') return show(c, 'This is not the password.', 403)
+    if (tried.kind === 'wrong') return show(c, 'Wrong password.', 403)
     c.header('set-cookie', sessions.header(tried.token, guard.secure))
     return c.redirect(localPath(c.req.query('to')), 303)
   })

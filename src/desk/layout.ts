@@ -93,7 +93,7 @@ export function notLive({ origins }: PagePlace): Html | null {
   const others = shown.filter((origin) => origin !== 'live').map((other) => other.toUpperCase())
   if (others.length === 0) return null
   const words = others.join(' and ')
-  return html`<p class="mark-origin" title="Nobody searched the web for these answers.">
+  return html`<p class="mark-origin" title="These answers do not come from a live search.">
     ${shown.includes('live') ? 'Partly not live' : 'Not live'}: ${words} answers
   </p>`
 }
@@ -102,12 +102,12 @@ function foot({ zone, origins, suspects, href, path, filters }: PagePlace): Html
   const again = Object.fromEntries(filters)
   const other = suspects
     ? html`Suspect nights are shown.
-        <a href="${href(path, { ...again, suspects: null })}">Leave them out</a>`
+        <a href="${href(path, { ...again, suspects: null })}">Exclude them</a>`
     : html`Suspect nights are left out of shares and trends.
         <a href="${href(path, { ...again, suspects: 'show' })}">Show them</a>`
   return html`<footer class="foot">
     <p>
-      Read <time>${formatMinute(zone, new Date())}</time>; all times in ${zone}. Kinds of answers
+      Read <time>${formatMinute(zone, new Date())}</time>; all times in ${zone}. Origins of answers
       shown: ${origins.replaceAll(',', ', ')}. ${other}
     </p>
     <p>The desk reads the tables and changes nothing.</p>

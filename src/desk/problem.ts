@@ -24,24 +24,23 @@ const timedOut = '57014'
 /** Explains why a request failed, and what can be done. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof NotThere) return said(404, 'Not here', error.message)
-  if (error instanceof BadAddress) return said(400, 'This address cannot be', error.message)
-  if (error instanceof Refused) return said(error.status, 'Not let in', error.message)
+  if (error instanceof BadAddress) return said(400, 'Invalid address', error.message)
+  if (error instanceof Refused) return said(error.status, 'Access denied', error.message)
   if (error instanceof WrongDatabase) {
     const text = 'The tables are of another release than this program.'
     return waiting('The tables are not ready', text, error.message)
   }
   if (codeOf(error) === timedOut) {
-    const text =
-      'The database took longer for this page than it may. A shorter span is read faster.'
-    return said(503, 'This takes too long', text)
+    const text = 'The database took too long to read this page. Try a shorter period.'
+    return said(503, 'This page took too long', text)
   }
   if (isAway(error)) {
-    const text = 'The database does not answer. This page comes back by itself when it does.'
-    return waiting('The database is away', text, scrubbedReason(error))
+    const text = 'The database does not answer. This page reloads automatically when it does.'
+    return waiting('The database is unreachable', text, scrubbedReason(error))
   }
   if (error instanceof MillError)
-    return said(400, 'This cannot be answered', scrub(asTyped(error.message)))
-  return { ...said(500, 'A fault of this program', 'It is in the log of the desk.'), bug: true }
+    return said(400, 'This request cannot be answered', scrub(asTyped(error.message)))
+  return { ...said(500, 'Internal error', 'The details are in the log of the desk.'), bug: true }
 }
 
 /** True while the database is unreachable, so that a retry may succeed. */
@@ -53,7 +52,7 @@ function isAway(error: unknown): boolean {
 function said(status: Problem['status'], title: string, text: string): Problem {
   const body = html`<section class="problem" role="alert">
     <p>${text}</p>
-    <p><a href="/">To the first page</a></p>
+    <p><a href="/">To the overview</a></p>
   </section>`
   return { status, view: { title, body }, again: null, bug: false }
 }

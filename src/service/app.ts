@@ -24,7 +24,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     if (refusal !== null && !isForm(c.req.raw, parts.basePath)) throw refusal
     await next()
   })
-  root.notFound((c) => refuse(replying, new Refusal(404, 'Nothing lives at this address'), c))
+  root.notFound((c) => refuse(replying, new Refusal(404, 'There is nothing at this address'), c))
   root.onError((error, c) => refuse(replying, error, c))
   const app = root.basePath(parts.basePath)
   addSearch(app, parts)

@@ -56,7 +56,7 @@ async function startFromFlags(
   // Errors link to a help page, and no default address of it is right for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
-      `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; say with --public-url where clients reach the service`,
+      `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
   }
   const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)

@@ -58,7 +58,7 @@ function refuseOddFlags(options: KeysOptions): void {
   if (own === undefined) return
   if (options.account !== undefined) {
     throw new Misuse(
-      `expected --account or --${own}, got both; a further key shares what its account has`,
+      `expected --account or --${own}, got both; a second key shares the plan and limits of its account`,
     )
   }
   if (options.kind !== 'test') return
@@ -81,7 +81,7 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.plan === undefined ? {} : { plan: options.plan }),
   })
-  return { json: issued, lines: [issued.key], hint: 'this key is shown once: keep it now' }
+  return { json: issued, lines: [issued.key], hint: 'this key is shown only once: store it now' }
 }
 
 /** Reads the key from stdin for `-`: every user of the machine can see a command line. */
@@ -93,11 +93,11 @@ export async function withoutDash(args: readonly string[]): Promise<string[]> {
 
 async function showRevoked(keys: Keys, keyOrId: string | undefined): Promise<Shown> {
   if (keyOrId === undefined)
-    throw new Misuse('expected the number of a key or how it ends (…abcd), got nothing')
+    throw new Misuse('expected the number of a key or its last characters (…abcd), got nothing')
   if (!(await keys.revoke(keyOrId))) {
     throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
   }
-  return { json: { revoked: true }, lines: [], hint: 'the key is revoked, at once and for good' }
+  return { json: { revoked: true }, lines: [], hint: 'the key is revoked, at once and permanently' }
 }
 
 async function showList(keys: Keys): Promise<Shown> {

@@ -24,7 +24,7 @@ export interface NewKey {
 
 export interface IssuedKey {
   readonly id: number
-  /** The key itself; shown this once. */
+  /** The key itself; shown only once. */
   readonly key: string
   readonly kind: KeyKind
   readonly credits: number
@@ -78,15 +78,15 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
 }
 
 /**
- * Revokes a key at once and for good. It is named by its number, by its last four characters where they are
- * unambiguous, or in full. Returns false when there is no such key.
+ * Revokes a key at once and permanently. It is named by its number, by its last four characters if they
+ * are unambiguous, or in full. Returns false when there is no such key.
  */
 export async function revokeKey(pool: pg.Pool, given: string): Promise<boolean> {
   const { rows } = await pool.query<{ id: number }>(whichKey(given))
   if (rows.length > 1) {
     const ids = rows.map(({ id }) => id).join(', ')
     throw new Misuse(
-      `expected one key, got ${rows.length} that end so; name one by its number: ${ids}`,
+      `expected one key, got ${rows.length} with these last characters; name one by its number: ${ids}`,
     )
   }
   const { rowCount } = await pool.query(
@@ -238,7 +238,10 @@ const plans: Readonly<Record<string, Plan>> = {
   unlimited: { quota: endless, renews: true, rate: null },
 }
 
-/** Spec gap 8: one credit for each ten results begun, from 1 to 10. An empty answer costs one: it was searched. */
+/**
+ * Spec gap 8: one credit per ten results, rounded up, from 1 to 10. An empty answer costs one: it was
+ * searched.
+ */
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
 }

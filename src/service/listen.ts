@@ -70,10 +70,10 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
     else refuseSocket(whyRaw(error), socket, where)
   })
   server.on('checkExpectation', (_request, response) => {
-    refuseSocket(new Refusal(417, 'Only Expect: 100-continue is met'), response.socket, where)
+    refuseSocket(new Refusal(417, 'Only Expect: 100-continue is supported'), response.socket, where)
   })
   server.on('connect', (_request, socket) => {
-    refuseSocket(new Refusal(405, 'CONNECT is not answered here', { allow: 'GET' }), socket, where)
+    refuseSocket(new Refusal(405, 'CONNECT is not supported', { allow: 'GET' }), socket, where)
   })
   const url = await bind(server, where)
   return { server, port: Number(new URL(url).port), url }
@@ -95,7 +95,7 @@ async function answerWhole({ request, response, listener, where }: Incoming): Pr
   if (body === 'large') {
     refuse(new Refusal(413, 'The body is too large; none is needed'))
   } else if (body === 'unreadable') {
-    refuse(new Refusal(400, 'A request that asks for another protocol has no body here'))
+    refuse(new Refusal(400, 'A request that asks for another protocol must not have a body'))
   } else {
     // Node does not read on after an Upgrade header: without a close the connection would hang.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
@@ -160,7 +160,7 @@ function rawHeadersOf(id: string): Record<string, string> {
 function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'The request is too large')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'The request took too long')
-  return new Refusal(400, 'The request is no HTTP request')
+  return new Refusal(400, 'The request is not valid HTTP')
 }
 
 /** Writes a refusal to the raw socket, in place of the bare response of Node, and closes the connection. */
@@ -188,7 +188,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
 /** Checks method and length before any route: other methods spend nothing (HEAD would run a search). */
 export function checkRequest(request: Request): Refusal | null {
   if (request.method !== 'GET') {
-    return new Refusal(405, `${request.method} is not answered here`, { allow: 'GET' })
+    return new Refusal(405, `${request.method} is not supported`, { allow: 'GET' })
   }
   if (request.url.length > longestUrl) return new Refusal(414, 'The address is too long')
   return null

@@ -9,22 +9,25 @@ function header(description: string, type: 'string' | 'integer' = 'string') {
 }
 
 const everyAnswer = {
-  'X-Request-Id': header('name of this request; it stands in the log, too.'),
+  'X-Request-Id': header('id of this request, which is also in the log.'),
 }
 
 const keyedAnswer = {
   ...everyAnswer,
   'X-Credits-Used': header(
-    'credits that this request consumed; of an answer that was given before, what it cost then.',
+    'credits that this request used; for a repeated answer, what the original request used.',
     'integer',
   ),
   'X-Credits-Remaining': header('credits left.', 'integer'),
-  'X-Credits-Reset': header('seconds until the plan renews; only where it does.', 'integer'),
-  'X-RateLimit-Limit': header('most requests a second.', 'integer'),
+  'X-Credits-Reset': header(
+    'seconds until the plan renews; absent if it does not renew.',
+    'integer',
+  ),
+  'X-RateLimit-Limit': header('maximum requests per second.', 'integer'),
   'X-RateLimit-Remaining': header('requests left in this second.', 'integer'),
   'X-RateLimit-Reset': header('seconds until the next window.', 'integer'),
   'X-Idempotency-Window': header(
-    'present with an Idempotency-Key: for how many seconds the same key gives the same answer.',
+    'present with an Idempotency-Key: the seconds for which the same key returns the same answer.',
     'integer',
   ),
 }
@@ -42,13 +45,13 @@ function refusal(description: string, headers: Headers = keyedAnswer) {
 }
 
 const refusals = {
-  400: refusal(`${open} a parameter breaks its rule; code BAD_REQUEST, not charged.`),
+  400: refusal(`${open} a parameter is invalid; code BAD_REQUEST, not charged.`),
   401: refusal('No API key supplied; code UNAUTHORIZED.', {
     ...everyAnswer,
     'WWW-Authenticate': header('Bearer.'),
   }),
   403: refusal('Key is invalid or revoked; code FORBIDDEN.', everyAnswer),
-  404: refusal(`${open} nothing lives at this address; code NOT_FOUND.`, everyAnswer),
+  404: refusal(`${open} there is nothing at this address; code NOT_FOUND.`, everyAnswer),
   405: refusal(`${open} only GET is answered; code METHOD_NOT_ALLOWED.`, {
     ...everyAnswer,
     Allow: header('GET.'),
@@ -61,7 +64,7 @@ const refusals = {
     everyAnswer,
   ),
   429: refusal(
-    `${open} too many requests in this second, too many searches before this one for it to be answered in time, or the credits that are left are set aside for requests in work; code TOO_MANY_REQUESTS, not charged.`,
+    `${open} too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress; code TOO_MANY_REQUESTS, not charged.`,
     {
       ...keyedAnswer,
       ...retryAfter,
@@ -83,19 +86,22 @@ export const searchAnswers = {
     headers: {
       ...keyedAnswer,
       'X-Ignored-Params': header('names of parameters that were sent and had no effect.'),
-      'X-Upstream-Partial': header('there when some engines behind the answer failed.'),
-      'X-Idempotency-Replayed': header('there when the answer was given before.'),
+      'X-Upstream-Partial': header('present if some of the engines failed.'),
+      'X-Idempotency-Replayed': header('present if the answer was sent before.'),
     },
   },
   402: refusal(`${open} not enough credits; code PAYMENT_REQUIRED.`),
-  409: refusal(`${open} the first request with this Idempotency-Key is in work; code CONFLICT.`, {
-    ...keyedAnswer,
-    ...retryAfter,
-  }),
+  409: refusal(
+    `${open} the first request with this Idempotency-Key is still in progress; code CONFLICT.`,
+    {
+      ...keyedAnswer,
+      ...retryAfter,
+    },
+  ),
   422: refusal(
     `${open} this Idempotency-Key was used for another search; code UNPROCESSABLE_CONTENT.`,
   ),
-  502: refusal(`${open} an upstream answered nonsense; code BAD_GATEWAY, not charged.`),
+  502: refusal(`${open} an upstream sent an invalid answer; code BAD_GATEWAY, not charged.`),
   504: refusal(`${open} the search took too long; code GATEWAY_TIMEOUT, not charged.`),
   ...refusals,
 }
@@ -103,7 +109,7 @@ export const searchAnswers = {
 /** Responses of a usage request. */
 export const usageAnswers = {
   200: {
-    description: `${open} what the account of the key used.`,
+    description: `${open} the usage of the key's account.`,
     content: json(usageResponse),
     headers: keyedAnswer,
   },

@@ -73,7 +73,7 @@ export function refusedKey(): Refusal {
 
 /** Ends the work for a client that has disconnected; nobody reads this response. */
 export function clientLeft(): Refusal {
-  return new Refusal(503, 'The client has gone away; nothing was charged')
+  return new Refusal(503, 'The client disconnected; nothing was charged')
 }
 
 /** Refuses parameters that break their rules, and names the first problem. */

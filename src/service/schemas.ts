@@ -18,13 +18,13 @@ export const usageResponse = z
     success: z.literal(true),
     plan: z.string(),
     credits_quota: z.int(),
-    credits_used: z.int().openapi({ description: 'In the present period of the plan.' }),
+    credits_used: z.int().openapi({ description: 'In the current period of the plan.' }),
     credits_remaining: z.int(),
     renews_at: z.iso
       .datetime()
       .nullable()
       .openapi({ description: 'Null for credits bought once.' }),
-    rate_limit: z.int().openapi({ description: 'Most requests a second of this key.' }),
+    rate_limit: z.int().openapi({ description: 'Maximum requests per second of this key.' }),
     days: z.array(usedDay),
   })
   .openapi('UsageResponse')
@@ -46,7 +46,7 @@ export const usageParams = z.object({
       default: 30,
       description: 'How many days back, today included.',
     }),
-  api_key: z.string().optional().openapi({ description: 'As with a search.' }),
+  api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
 
 export type UsageResponse = z.infer<typeof usageResponse>
@@ -83,14 +83,14 @@ const additions = {
     minimum: 1,
     maximum: mostPages,
     default: 1,
-    description: `Not in the specification: page 2 goes on where page 1 ended, positions included; page times num is at most ${mostReach}.`,
+    description: `Not in the specification: page 2 continues where page 1 ended, positions included; page times num is at most ${mostReach}.`,
   }),
   safe: z
     .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
     .optional()
     .openapi({
       description:
-        'Not in the specification: how strictly pages for adults are left out; no default. Named in X-Ignored-Params where the upstream cannot tell.',
+        'Not in the specification: how strictly adult pages are excluded; no default. Named in X-Ignored-Params if the upstream does not support it.',
     }),
   freshness: z
     .enum(ages, rule('freshness', `one of ${ages.join(', ')}`))
@@ -98,7 +98,7 @@ const additions = {
     .openapi({
       default: 'any',
       description:
-        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params where the upstream cannot tell.',
+        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params if the upstream does not support it.',
     }),
 }
 
@@ -160,7 +160,7 @@ export const searchParams = z.object({
     .optional()
     .openapi({
       description:
-        'Geographic location, written as a place name. Not in the specification: an unknown place is no error; what is ignored is named in X-Ignored-Params.',
+        'Geographic location, written as a place name. Not in the specification: an unknown place is not an error; ignored parameters are named in X-Ignored-Params.',
     }),
   hl: z
     .string(rule('hl', 'given once'))
@@ -212,7 +212,7 @@ const entity = z.object({ name: z.string(), type: z.string() }).openapi('Entity'
 
 const organicResult = z
   .object({
-    position: z.int().min(1).openapi({ description: 'Rank, from 1, without holes.' }),
+    position: z.int().min(1).openapi({ description: 'Rank from 1, without gaps.' }),
     title: z.string(),
     url: z.url(),
     snippet: z
@@ -224,17 +224,17 @@ const organicResult = z
 
 const interpretation = z
   .object({
-    query: z.string().openapi({ description: 'What was searched for.' }),
+    query: z.string().openapi({ description: 'The query that was searched.' }),
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
-      .openapi({ description: 'What was taken for a slip, and what it was put right to.' }),
+      .openapi({ description: 'Words taken for typos, and their corrections.' }),
     ignored_words: z
       .array(z.string())
-      .openapi({ description: 'Words that no page holds: they were left out.' }),
+      .openapi({ description: 'Words that are in no page and were ignored.' }),
   })
   .openapi('Interpretation', {
     description:
-      'Not in the specification: there only where something else was searched for than what was sent.',
+      'Not in the specification: present only if the search differs from the query that was sent.',
   })
 
 /** A search response, section 2.1. */
@@ -258,14 +258,14 @@ export const searchResponse = z
     related_searches: z.array(z.string()),
     credits_used: z.int().openapi({
       description:
-        'Not in the specification: one credit for each ten results begun, at least 1; 0 with a test key.',
+        'Not in the specification: one credit per ten results, rounded up, at least 1; 0 with a test key.',
     }),
     credits_remaining: z.int().openapi({ description: 'Credits left after this request.' }),
     interpretation: interpretation.optional(),
   })
   .openapi('SearchResponse', {
     description:
-      'Not in the specification: the first ten fields are always there, lists may be empty.',
+      'Not in the specification: the first ten fields are always present; lists may be empty.',
   })
 
 /** An error response, section 2.4. */

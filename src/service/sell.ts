@@ -141,7 +141,7 @@ async function beforeDeadline(
 function unpaid({ kind, remaining, renewsAt }: Unpaid, most: number): Refusal {
   const headers: Record<string, string> = { 'x-credits-remaining': String(remaining) }
   if (kind === 'busy') {
-    const text = 'The credits are set aside for requests in work; nothing was charged'
+    const text = 'The credits are reserved for requests in progress; nothing was charged'
     return new Refusal(429, text, { ...headers, 'retry-after': '1' })
   }
   if (renewsAt !== null) {
@@ -166,7 +166,7 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
   403: refusedKey,
   429: () => new Refusal(429, 'At most 1 request a second', { 'retry-after': '2' }),
   500: () => new Refusal(500, 'Something went wrong on our side; nothing was charged'),
-  502: () => new Refusal(502, 'The search engine answered nonsense; nothing was charged'),
+  502: () => new Refusal(502, 'The search engine sent an invalid answer; nothing was charged'),
   503: () =>
     new Refusal(503, 'No search engine answered; nothing was charged', { 'retry-after': '3' }),
   504: () => new Refusal(504, 'The search took too long; nothing was charged'),

@@ -138,7 +138,7 @@ function forSomethingElse(): Refusal {
 }
 
 function stillInWork(): Refusal {
-  return new Refusal(409, 'The first request with this Idempotency-Key is still in work', {
+  return new Refusal(409, 'The first request with this Idempotency-Key is still in progress', {
     'retry-after': '1',
   })
 }

@@ -23,7 +23,7 @@ export function addUsage(app: OpenAPIHono<DoorEnv>, parts: UsageParts): void {
     method: 'get',
     path: '/v1/usage',
     operationId: 'usage',
-    summary: 'What the account of the key used',
+    summary: 'Usage of an account',
     security: [{ bearer: [] }, { parameter: [] }],
     middleware: [askForKey(parts.keys)] as const,
     request: { query: usageParams },

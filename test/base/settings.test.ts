@@ -132,7 +132,7 @@ describe('the renewal of the plan', () => {
     '%j is refused: no day ever fits it, or it is no pattern of five fields',
     (pattern) => {
       expect(said({ MILL_RENEWAL: pattern })).toContain(
-        `MILL_RENEWAL: expected a cron pattern of five fields that matches some day, like "0 0 1 * *", got "${pattern}"`,
+        `MILL_RENEWAL: expected a cron pattern of five fields that matches at least one day, like "0 0 1 * *", got "${pattern}"`,
       )
     },
   )

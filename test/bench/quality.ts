@@ -252,8 +252,8 @@ function expectOne({ q, expected = '' }: Topic, { entities }: FoundAnswer): Verd
 
 const meanings: Readonly<Record<(typeof parts)[number], string>> = {
   known: 'known pages that come first',
-  typos: 'the same with one slip of the fingers',
-  unknown: 'the same with one word that no document holds',
+  typos: 'the same with one typo',
+  unknown: 'the same with one word that is in no document',
   nothing: 'queries about something else that find nothing',
   relevant: 'of the first five results relevant',
   varied: 'of the first ten results not the third of their folder',

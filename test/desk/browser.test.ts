@@ -276,7 +276,7 @@ describe.skipIf(!has('chromium'))(
           .locator(`[aria-label="Two nights side by side"] ${row} > *`)
           .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().left))
       expect(await lefts('thead tr')).toEqual(await lefts('tbody tr:first-child'))
-      const field = page.getByLabel('Beside the night of')
+      const field = page.getByLabel('Compare with the night of')
       const other = await page.locator('nav[aria-label="Nights"] a').first().getAttribute('href')
       const day = /nights\/(\d{4}-\d\d-\d\d)/.exec(other ?? '')?.[1] ?? ''
       await field.fill(day)
@@ -381,9 +381,9 @@ describe.skipIf(!has('chromium'))(
         [name],
       )
       try {
-        await still.page.getByText('The database is away').waitFor({ timeout: patienceMs })
+        await still.page.getByText('The database is unreachable').waitFor({ timeout: patienceMs })
         await away.page.reload()
-        await away.page.getByRole('heading', { name: 'The database is away' }).waitFor()
+        await away.page.getByRole('heading', { name: 'The database is unreachable' }).waitFor()
       } finally {
         await admin.query(`alter database ${name} allow_connections true`)
         await admin.end()

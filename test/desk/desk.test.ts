@@ -72,7 +72,7 @@ describe('the command', () => {
     const line = await desk.line('the desk is at')
     const answer = await fetch(/http:\S+(?=;)/.exec(line)?.[0] ?? '')
     expect(answer.status).toBe(503)
-    expect(await answer.text()).toContain('The database is away')
+    expect(await answer.text()).toContain('The database is unreachable')
     desk.kill('SIGTERM')
     expect((await desk.ended).code).toBe(0)
   })

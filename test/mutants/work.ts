@@ -112,7 +112,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'calls are given up before the lease is renewed',
-        find: '    // First of all, since the others may have been kept from it as well: only a beat shows how long that was.\n    await this.#beat()\n',
+        find: '    // First of all: the heartbeat shows how long this worker was held up, as other workers may have been.\n    await this.#beat()\n',
         put: '',
       },
       {

@@ -386,7 +386,7 @@ describe('the description of the API', () => {
       '503',
       '504',
     ])
-    expect(responses['429']?.description).toMatch(/second.*searches before.*credits/)
+    expect(responses['429']?.description).toMatch(/second.*searches ahead.*credits/)
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '401', '403']))
     expect(document.components.schemas['SearchResponse']?.required?.toSorted()).toEqual(fields)
   })

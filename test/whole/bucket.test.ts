@@ -147,7 +147,7 @@ const refused: readonly Refused[] = [
     what: 'no client of buckets',
     settings: without('@aws-sdk/client-s3'),
     code: 2,
-    said: 'type: npm install @aws-sdk/client-s3',
+    said: 'run: npm install @aws-sdk/client-s3',
   },
   { what: 'no such bucket', to: 's3://another/x', code: 5, said: 'got NoSuchBucket (404)' },
   { what: 'no kind of place', to: 'gs://kept/x', code: 2, said: 'got "gs://kept/x"' },

@@ -47,7 +47,7 @@ test('two workers never pass the budget of the month, and stand still until it e
   )
   const status = await run('status', [], settings)
   expect(status.stdout).toContain('the monthly budget is used up: 12 of 12 credits')
-  expect(status.stdout).toContain('budgets leave out 48 queries')
+  expect(status.stdout).toContain('budgets exclude 48 queries')
   expect(await broken(mill)).toEqual([])
 })
 

@@ -44,7 +44,7 @@ const setting = async (url: string, name: string, options: Partial<PoolOptions>)
 }
 
 const sentence =
-  /expected a session of its own .* pool_mode = session .* or name PostgreSQL itself in DATABASE_URL/
+  /expected a dedicated session .* pool_mode = session .* or set DATABASE_URL .*to PostgreSQL itself/
 
 describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
   test('that keeps a session for each connection a list is enqueued, worked and proven, its queue on PostgreSQL too', async () => {

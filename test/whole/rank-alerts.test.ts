@@ -150,7 +150,7 @@ describe('rank alerts', () => {
       search_id: after.searches.get('grid'),
       ...{ base_run_date: '2026-03-01', run_date: '2026-03-03', run: after.id },
       ...{ previous_position: 4, position: null, other_domain: 'taker.com' },
-      text: 'ours.com left for "grid", where it stood at 4 (taker.com has its place), on 2026-03-03 against 2026-03-01',
+      text: 'ours.com dropped out of the results for "grid" (was 4; taker.com took its position), on 2026-03-03 compared with 2026-03-01',
       question: 'npm run sql -- keyword --q grid --day 2026-03-03 --days 2',
     })
     const { rows } = await database.pool.query<{ share: number }>(
@@ -289,7 +289,7 @@ describe('rank alerts', () => {
     )
     await look()
     const [sandbox] = await listAlerts(database.db, everything)
-    expect(sandbox?.text).toMatch(/^\(sandbox\) ours.com left for "grid"/)
+    expect(sandbox?.text).toMatch(/^\(sandbox\) ours.com dropped out of the results for "grid"/)
     expect(sandbox?.question).toContain('npm run sql -- --origins sandbox keyword')
   })
 

@@ -134,7 +134,7 @@ describe('an answer whose rows the tables refused', () => {
     const { code, said, stderr } = await command(scene, 'retry', '--run', String(run))
     expect({ code, said }).toEqual({ code: 0, said: { tasks: 0, reopened: 0 } })
     expect(stderr).toContain(
-      '2 tasks left out: paid for, and the tables refused the rows; npm run reparse',
+      '2 tasks left out: the answer is paid for, but the tables rejected its rows; npm run reparse',
     )
     await mill.drain()
     expect(api.charges()).toHaveLength(5)

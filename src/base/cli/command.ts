@@ -139,7 +139,7 @@ function explain(error: unknown): Exit {
   return exits.bug
 }
 
-// eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
+// eslint-disable-next-line no-control-regex -- text from outside must not control the reader's terminal
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /** Prints a line for people to stderr; stdout is only for data. */
@@ -158,8 +158,8 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Rejects flags typed before `--`, which npm keeps for itself: an intended dry run would spend money. The error shows
- * what to type.
+ * Rejects flags typed before `--`, which npm does not pass on: an intended dry run would spend money.
+ * The error shows the correct command.
  */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
@@ -184,7 +184,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   })
   const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(
-    `expected flags after "--", got ${names} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
+    `expected flags after "--", got ${names} before it, where npm keeps it to itself; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
 }
 
@@ -199,7 +199,7 @@ export function refuseFlagsAsValues(program: Command, args: readonly string[]): 
     const isFlag = known.has(next.replace(/=.*$/s, ''))
     if (known.get(word)?.required !== true || !isFlag) continue
     throw new Misuse(
-      `expected a value for ${word}, got ${next}, which is a flag of its own; type ${typed(`${word}=${next}`)} to use it as the value`,
+      `expected a value for ${word}, got ${next}, which is another flag; type ${typed(`${word}=${next}`)} to use it as the value`,
     )
   }
 }

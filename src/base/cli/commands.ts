@@ -63,7 +63,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
       page: 'docs/operations.md#nights-that-are-not-trusted',
     },
     notify: { about: 'shows the notices to the webhook, or sends a test' },
-    domains: { about: 'shows or sets which domains are ours or of competitors, and since when' },
+    domains: { about: 'shows or sets our domains and those of competitors, with their dates' },
   },
   'Old data': {
     archive: {

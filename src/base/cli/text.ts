@@ -50,7 +50,7 @@ export function formatTable(
     .join('\n')
 }
 
-// eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
+// eslint-disable-next-line no-control-regex -- text from outside must not control the reader's terminal
 const controls = /[\u0000-\u001f\u007f-\u009f]+/g
 
 function shown(cell: Cell, widest: number | null): string {

@@ -248,7 +248,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
 function refused(address: string): WrongDatabase {
   const { host } = new URL(address)
   return new WrongDatabase(
-    `expected a session of its own for each connection to ${host}, got a pooler that gives each transaction another one (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database there, or name PostgreSQL itself in DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL)`,
+    `expected a dedicated session for each connection to ${host}, got a pooler that assigns one to each transaction (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database, or set DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL) to PostgreSQL itself`,
   )
 }
 

@@ -46,12 +46,12 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
   const tables = readable.map((name) => `public.${name}`).join(', ')
   await client.query(`
     grant usage on schema public, analysis, migrations to ${role};
-    -- Lets the commands see that the database is the one they know.
+    -- Lets the commands check that the migrations are theirs.
     grant select on migrations.checksums to ${role};
     grant select on ${tables} to ${role};
     grant select on all tables in schema analysis to ${role};
     alter default privileges in schema analysis grant select on tables to ${role};
-    -- What analysts write is theirs: notes on days, and tables of their own.
+    -- Analysts may write notes on days, and create tables in scratch.
     grant usage on schema notes, scratch to ${role};
     grant select, insert, update, delete on all tables in schema notes to ${role};
     grant create on schema scratch to ${role};
@@ -98,7 +98,7 @@ export interface Analyst {
 export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
-      `expected the name of an analyst in small letters, digits and underscores, got ${JSON.stringify(name)}`,
+      `expected the name of an analyst in lower-case letters, digits and underscores, got ${JSON.stringify(name)}`,
     )
   }
   const reader = await ensureReader(pool)
@@ -143,7 +143,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   // Convenience settings that an analyst may change; access is controlled by the grants.
   await client.query(`
     grant ${reader} to ${role};
-    -- Notes are written without a word before them; logins made earlier could not.
+    -- Older releases made logins read-only by default, which blocked notes.
     alter role ${role} reset default_transaction_read_only;
     alter role ${role} set statement_timeout = '5min';
     alter role ${role} set work_mem = '64MB';
@@ -178,7 +178,7 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
     return await change()
   } catch (error) {
     if (!isReadersOnly(error)) throw error
-    throw new Misuse(`expected a login that may change ${what}, got one that may only read`, {
+    throw new Misuse(`expected a login that may change ${what}, got a read-only one`, {
       cause: error,
     })
   }

@@ -2393,7 +2393,7 @@ export interface Workers {
    */
   key: string | null;
   /**
-   * End of the lease. After it, any other worker may declare the calls in flight of this worker lost.
+   * End of the lease. After this time, other workers may give up the calls that this worker has in flight.
    */
   lease_until: Timestamp;
   /**

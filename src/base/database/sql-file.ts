@@ -44,7 +44,7 @@ export function bindParameters<Row>(
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
   if (missing.length + unused.length > 0) {
     throw new Error(
-      `expected the parameters of ${path}, got none for [${missing.join(', ')}] and did not expect [${unused.join(', ')}]`,
+      `expected the parameters of ${path}, got none for [${missing.join(', ')}] and unknown ones [${unused.join(', ')}]`,
     )
   }
   return CompiledQuery.raw(

@@ -36,7 +36,7 @@ export function troubleOf(error: unknown): Trouble {
 /** Error for a database that has lost what this process wrote to or saw in it; nothing may be bought based on it. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
-    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: type npm run verify, then start again`,
+    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run npm run verify, then start again`,
   )
 }
 

@@ -171,7 +171,7 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
   `.execute(db)
   if (rows.length === 0) return null
   const unknown = rows.map(({ label }) => JSON.stringify(label)).join(', ')
-  return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists those there are`
+  return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists the existing ones`
 }
 
 /** Labels that the slice requires, alone or as alternatives. */
@@ -268,7 +268,7 @@ function join(
       : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
   if (joined.length <= mostConditions) return joined
   throw new Misuse(
-    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; run two queries`,
+    `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(typed)}; split it into two queries`,
   )
 }
 

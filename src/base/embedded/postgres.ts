@@ -159,7 +159,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
     if (answer === 'ours' || answer === 'empty') return running
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got silence for ${patienceMs / 1000} s: ${lastWords(state.data)}; type npm run stack -- stop, then try again`,
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run npm run stack -- stop, then try again`,
       )
     }
     await pause(50)
@@ -251,7 +251,7 @@ async function makeCluster(
     ])
     if (ended.code !== 0) {
       throw new Unreachable(
-        `expected initdb to make a database in ${dirname(data)}, got: ${ended.output}; check the free space and the permissions of the folder`,
+        `expected initdb to create a database in ${dirname(data)}, got: ${ended.output}; check the free space and the permissions of the folder`,
       )
     }
     renameSync(draft, data)

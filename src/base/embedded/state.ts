@@ -56,7 +56,7 @@ export function checkMajor(data: string, major: number): void {
   if (found === major) return
   throw new WrongDatabase(
     `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found ?? 'unknown'}; ` +
-      `go back to the release of this program that made them and copy what you need with npm run export, or set MILL_HOME to a new folder`,
+      `use the release that created it to copy what you need with npm run export, or set MILL_HOME to a new folder`,
   )
 }
 
@@ -79,7 +79,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   while (!take(file, token)) {
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected ${file} to come free, got another command that holds it; stop that command, or delete the file`,
+        `expected ${file} to be free, got another command that uses it; stop that command, or delete the file`,
       )
     }
     clearAbandoned(file)
@@ -155,7 +155,7 @@ export function readIfThere(file: string): string | null {
   } catch (error) {
     if (isMissing(error)) return null
     throw new Misuse(
-      `expected ${file} to be readable, got ${(error as Error).message}; use the account that made it, or set MILL_HOME to a folder of your own`,
+      `expected ${file} to be readable, got ${(error as Error).message}; use the account that created it, or set MILL_HOME to a folder of your own`,
       { cause: error },
     )
   }
@@ -208,7 +208,7 @@ export function openHome(home: string): string {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === undefined) throw cause
     throw new Misuse(
-      `MILL_HOME: expected a folder that can be made and written, got ${(cause as Error).message}; set MILL_HOME to a folder of your own`,
+      `MILL_HOME: expected a folder that can be created and written, got ${(cause as Error).message}; set MILL_HOME to a folder of your own`,
       { cause },
     )
   }

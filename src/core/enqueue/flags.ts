@@ -76,7 +76,7 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
       ...(flags.drop === true ? { ifRemoved: 'drop' as const } : {}),
       ...(flags.keep === true ? { ifRemoved: 'keep' as const } : {}),
     })),
-    notices: skipped.map((shown) => `left out ${resolve(folder, shown)}: it holds no list`),
+    notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
@@ -147,7 +147,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
   throw new Misuse(
-    `expected --yes for a purchase of ${calls}, got none and no terminal to ask on; ${undone}`,
+    `expected --yes for a purchase of ${calls}, got neither the flag nor a terminal to ask on; ${undone}`,
   )
 }
 

@@ -52,7 +52,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that ${list} no longer holds; nothing was planned: type --drop to cancel them, or --keep to buy them as well`,
+    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them as well`,
   )
 }
 
@@ -129,6 +129,6 @@ export async function refuseShrunken(
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to hold about ${count(before, 'query')} as when it was last read, got ${formatNumber(held)}; if that is intended, enqueue it by hand once`,
+    `expected ${name} to contain about ${count(before, 'query')}, as when it was last read, got ${formatNumber(held)}; if that is intended, enqueue it by hand once`,
   )
 }

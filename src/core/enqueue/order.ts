@@ -1,4 +1,4 @@
-// Decides what is bought first when credit is short: priorities, label shares, rested queries.
+// Decides what is bought first when credit is short: priorities, label shares, skipped queries.
 
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
@@ -39,7 +39,7 @@ export interface PlanOrder {
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
-  /** True if a query may also rest because of its row in the cadence table. */
+  /** True if a query may also be skipped because of its row in the cadence table. */
   readonly adaptive: boolean
   /** The list's share of a night's credits when credit is short, from 0 to 1; null: lists have no shares. */
   readonly part: number | null
@@ -112,7 +112,7 @@ export interface Planned {
 
 type ShareOrder = Pick<PlanOrder, 'shares'>
 
-/** Columns that tasks are bought in the order of, with their directions. */
+/** Sort columns, with directions, for the order in which tasks are bought. */
 export type BuyingOrder = readonly (readonly [
   column: 'overdue' | 'weight' | 'answered' | 'ord',
   how?: OrderByModifiers,
@@ -176,7 +176,7 @@ export async function takeTurns(
   await trx.executeQuery(statement('take_turns', { run, part, first }))
 }
 
-/** Parts of an order that decide which queries rest and which are bought first. */
+/** Parts of an order that decide which queries are skipped and which are bought first. */
 export type NotAskedOrder = Pick<
   PlanOrder,
   | 'kind'
@@ -198,8 +198,8 @@ function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boo
 }
 
 /**
- * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that rest, and of those
- * bought first. Queries rest only in nightly runs.
+ * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that
+ * may be skipped, and of those bought first. Queries are skipped only in nightly runs.
  */
 export function mergingOf(order: NotAskedOrder) {
   const { kind, runDate, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } = order
@@ -289,7 +289,7 @@ export async function refuseOtherSource(
   const folder = basename(dirname(source))
   const name = folder === '' || folder === '.' ? `${list} 2` : `${folder} ${list}`
   throw new Misuse(
-    `expected a name that is free for ${source}, got ${JSON.stringify(list)}, the list of ${known.source}; type --as ${JSON.stringify(name)} for a list of its own, or --join to read both into one`,
+    `expected an unused list name for ${source}, got ${JSON.stringify(list)}, the list of ${known.source}; use --as ${JSON.stringify(name)} for a separate list, or --join to read both into one`,
   )
 }
 

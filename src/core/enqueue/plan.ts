@@ -325,7 +325,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** In a joined run, these queries may have been resting or dropped; a new run has none to update. */
+/** In a joined run, these queries may have been skipped or dropped; a new run has none to update. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -646,6 +646,6 @@ function expectRoom(
 ): void {
   if (typeof budget !== 'number' || into !== null || gone <= budget) return
   throw new Misuse(
-    `expected a budget of at least ${gone} credits for run ${run} of ${list}, which is open and is added to, got ${budget}: ${gone} are used or held; nothing was planned: type --budget with what the run may use in all, or end it first: npm run cancel -- --run ${run}`,
+    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, got ${budget}: ${gone} are used or held; nothing was planned: set --budget to the total that the run may use, or end the run first: npm run cancel -- --run ${run}`,
   )
 }

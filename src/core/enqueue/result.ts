@@ -38,7 +38,7 @@ export function summarise(
 function summaryOf(list: ListPlan, committed: boolean): ListSummary {
   const { heading, headersAgain } = list
   const again =
-    headersAgain.length === 0 ? '' : `, a header again on line ${headersAgain.join(', ')}`
+    headersAgain.length === 0 ? '' : `, repeated headers on line ${headersAgain.join(', ')}`
   return {
     ...list,
     run: committed || list.joined ? list.run : null,

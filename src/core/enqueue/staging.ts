@@ -137,7 +137,7 @@ async function readInto(
 
 function otherFurtherDown(): Misuse {
   return new Misuse(
-    'expected the columns of standard input to mean the same to the end, got rows further down that say otherwise than its beginning; save it as a file, which is read twice then',
+    'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it as a file, which can be read twice',
   )
 }
 
@@ -206,7 +206,7 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   const got =
     rejected === 0 ? 'a header only' : `${rejected} rejected (${reasons.join('; ')}${more})`
   return new Misuse(
-    `expected at least one usable line in ${shown}, got ${got}; nothing was queued, correct the list`,
+    `expected at least one usable line in ${shown}, got ${got}; nothing was queued: correct the list`,
   )
 }
 

@@ -110,7 +110,7 @@ function removedLine({ removed, removedCost, dropped }: ListSummary): string {
   const { credits } = removedCost
   const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
   const fate =
-    dropped > 0 ? 'they are dropped' : 'type --drop to cancel them, or --keep to buy them'
+    dropped > 0 ? 'they will be cancelled' : 'use --drop to cancel them, or --keep to buy them'
   return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 
@@ -190,9 +190,7 @@ function openNote({ open }: Balance): string {
 
 function budgetNote(within: boolean | null): string {
   if (within === null) return 'whether it is enough is unknown'
-  return within
-    ? 'enough'
-    : 'not enough in the worst case: what it does not cover ends as unaffordable'
+  return within ? 'enough' : 'not enough in the worst case: the rest ends as unaffordable'
 }
 
 /** Totals of the lists of an enqueue. */

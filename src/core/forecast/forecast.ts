@@ -143,7 +143,7 @@ export interface ComingNight {
   readonly at: number
   /** Date of the night. */
   readonly day: string
-  /** True if queries rest according to its cadence. */
+  /** True if queries are skipped according to its cadence. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
@@ -193,7 +193,7 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Queries to be bought, and those that rest or have a recent enough answer. */
+  /** Queries to be bought, and those that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
   /** Queries that budget and floor allow. */
@@ -385,7 +385,10 @@ class Members {
   }
 }
 
-/** True for queries that need not be bought this night: they rest, or their answers are recent enough. */
+/**
+ * True for queries that need not be bought this night: they are skipped, or their answers are recent
+ * enough.
+ */
 function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   interval: QueryInterval | undefined,

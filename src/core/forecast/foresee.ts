@@ -321,13 +321,13 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
     case null:
       return sure ? 'fits' : 'fits at recent prices, not at the highest'
     case 'budget':
-      return `run budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
+      return `run budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'list':
-      return `monthly budget of the list ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
+      return `monthly budget of the list reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'month':
-      return `monthly budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
+      return `monthly budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'day':
-      return `daily budget ends at ${formatNumber(bought)} of ${formatNumber(asked)}`
+      return `daily budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     case 'floor':
       return `credit floor reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
     default:
@@ -430,7 +430,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
   const when = formatMinute(zone, new Date(first.at))
   return [
-    `budgets leave out ${count(left, 'query')}, first at ${when}: ${first.list} ends at ${formatNumber(first.bought)} of ${formatNumber(first.asked)}`,
+    `budgets exclude ${count(left, 'query')}, first on ${when}: ${first.list} stops at ${formatNumber(first.bought)} of ${formatNumber(first.asked)}`,
   ]
 }
 

@@ -274,7 +274,7 @@ export interface Admission {
   readonly external: number
 }
 
-/** Reason for rejecting an ask. */
+/** Reason for denying a request. */
 type Limit =
   | 'class'
   | 'urgent'
@@ -286,7 +286,7 @@ type Limit =
   | 'in_flight'
   | 'floor'
 
-/** State that the limits depend on, between two asks. */
+/** State that the limits depend on, between two requests. */
 interface AdmissionState {
   readonly account: Account
   readonly costs: Costs
@@ -301,11 +301,11 @@ function stopFor(
 ): Deferral | null {
   if (foreignKeys.includes(key)) {
     const detail =
-      'this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
+      'this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or run: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (blockedKeys.includes(key)) {
-    const detail = 'the API refused the key; set another SEARCH_API_KEY, or type: npm run resume'
+    const detail = 'the API refused the key; set another SEARCH_API_KEY, or run: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (notBefore !== null && now < notBefore) {
@@ -440,7 +440,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
     until: renewalAfter(Math.max(now, lastProbeAt ?? 0)),
     detail:
       seen === null
-        ? 'no balance could be read yet; type: npm run resume'
+        ? 'no balance could be read yet; run: npm run resume'
         : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might cross it${held}`,
   }
 }
@@ -564,7 +564,7 @@ export async function countUrgent(
   return counts
 }
 
-/** Adds to each ask the number of more urgent tasks elsewhere. */
+/** Adds to each request the number of more urgent tasks elsewhere. */
 export function requestsOf(
   ready: readonly ReadyTask[],
   urgent: ReadonlyMap<number, number>,

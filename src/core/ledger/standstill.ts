@@ -57,7 +57,10 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/** Whose budget left tasks unaffordable within that time: the run's own or its list's; null if neither. */
+/**
+ * The budget that left tasks unaffordable within that time: that of the run or of its list; null if
+ * neither.
+ */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,

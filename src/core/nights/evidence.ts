@@ -114,7 +114,7 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
     }
     const again = repeats ?? 0
     if (again < 0.5) return []
-    const reason = `${Math.round(again * 100)} % of its first places repeat a page`
+    const reason = `${Math.round(again * 100)} % of its first positions repeat a page`
     return [{ search_id: id, reason, score: again }]
   })
 }

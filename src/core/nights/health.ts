@@ -94,7 +94,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures of a run, without queries that rested or reused older answers. */
+/** Figures of a run, without queries that were skipped or reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const { rows } = await db.executeQuery(
     statement<JudgedNight>('read_night', {

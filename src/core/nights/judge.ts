@@ -165,7 +165,7 @@ export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): r
     const [newer, older] = last
     if (newer === undefined || older === undefined) return [judgedBy(finding)]
     if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
-    const says = `${finding.says}; the two runs before were alike, so this is the new normal`
+    const says = `${finding.says}; the two runs before it were similar, so this is the new normal`
     return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
   })
 }
@@ -314,7 +314,7 @@ const rules: readonly Rule[] = [
     hopeless: true,
     each: ({ repeats }) => repeats,
     show: percent,
-    say: (shown) => `${shown} of the first places repeat a page`,
+    say: (shown) => `${shown} of the first positions repeat a page`,
   },
   {
     name: 'country',

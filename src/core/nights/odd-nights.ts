@@ -59,8 +59,8 @@ export async function listOddNights(db: Database, list: string): Promise<readonl
 }
 
 /**
- * True if run `r` has a readable answer, or all of its queries rested. Uses a subquery with a limit rather than
- * `exists`, which would become a join that reads all answers.
+ * True if run `r` has a readable answer, or all of its queries were skipped. Uses a subquery with a
+ * limit rather than `exists`, which would become a join that reads all answers.
  */
 export const hasAnswer = sql<boolean>`((
   select true

@@ -67,11 +67,11 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
-      `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so there are no rows of it`,
+      `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so they have no rows`,
     )
   }
   for (const line of refusalLines(found.refused, reasons)) say(line)
-  if (found.bodiless > 0) say(`of ${count(found.bodiless, 'answer')} the body was pruned`)
+  if (found.bodiless > 0) say(`${count(found.bodiless, 'answer')} skipped: the body was pruned`)
   return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
 }
 
@@ -82,7 +82,7 @@ function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): st
     one === undefined ? [] : [`  ${one[1]}: ${one[0]}`],
   )
   const more =
-    reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} reasons more`] : []
+    reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} more reasons`] : []
   return [
     `${count(refused, 'answer')} cannot be stored yet; the first call for each reason:`,
     ...shown,
@@ -148,7 +148,7 @@ async function countWrongAnswers(db: Books['db']): Promise<void> {
 }
 
 const strangeApi =
-  'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were'
+  'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
 
 function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null

@@ -73,7 +73,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   say(
     reopened === 0
       ? nothingFound(budget !== null && bound.length > 0)
-      : `${count(reopened, 'task')} open again; type: npm run work -- --drain`,
+      : `${count(reopened, 'task')} open again; run: npm run work -- --drain`,
   )
   return exits.done
 }
@@ -83,7 +83,7 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   const states = readStates(options.state ?? '')
   const { run = null, list = null, error = null, tag = null } = options
   if (buyAgain && run === null && list === null) {
-    throw new Misuse('expected --run or --list beside --buy-again, got neither; it costs money')
+    throw new Misuse('expected --run or --list with --buy-again, got neither; it costs money')
   }
   return {
     run,
@@ -124,16 +124,16 @@ async function expectMoney(
     const least = opened ? gone + dearest : gone
     if (most === null || most >= least) continue
     const got =
-      budget === null ? `${most}, of which ${gone} are gone` : `${most}: ${gone} are used or held`
-    const why = opened ? ', and what is opened would be unaffordable again at once' : ''
+      budget === null ? `${most}, of which ${gone} are used` : `${most}: ${gone} are used or held`
+    const why = opened ? ', and the reopened tasks would be unaffordable again at once' : ''
     throw new Misuse(
-      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; type --budget with what the run may use in all, those ${gone} with it`,
+      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including those ${gone}`,
     )
   }
   for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
     if (most >= gone + dearest) continue
     throw new Misuse(
-      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are gone: what is opened would be unaffordable again at once; type: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would be unaffordable again at once; run: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
     )
   }
 }
@@ -145,13 +145,13 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected a budget of at least what each run has used, got ${budget}, and more was bought meanwhile; nothing is changed: type --budget with more`,
+      `expected a budget of at least what each run has used, got ${budget}, and more was bought in the meantime; nothing was changed: set a larger --budget`,
     )
   }
   say(
     bound.length === 1
       ? `run ${first.run} may use ${budget} credits in all, ${first.gone} are used or held`
-      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, what it has used with it`,
+      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, including what it has used`,
   )
 }
 
@@ -168,7 +168,9 @@ function readStates(text: string): string[] {
   const states = text.split(',').map((state) => state.trim())
   const wrong = states.filter((state) => !reopenable.includes(state))
   if (wrong.length === 0) return states
-  throw new Misuse(`expected --state to be of ${reopenable.join(', ')}, got ${wrong.join(', ')}`)
+  throw new Misuse(
+    `expected --state to be one or more of ${reopenable.join(', ')}, got ${wrong.join(', ')}`,
+  )
 }
 
 function nothingFound(bound: boolean): string {
@@ -176,11 +178,11 @@ function nothingFound(bound: boolean): string {
 }
 
 function leftLine(run: number, instead: number): string {
-  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, type: npm run retry -- --run ${run}`
+  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: npm run retry -- --run ${run}`
 }
 
 function refusedLine(refused: number): string {
-  return `${count(refused, 'task')} left out: paid for, and the tables refused the rows; npm run reparse stores them once they may be stored`
+  return `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; npm run reparse stores them once they can be stored`
 }
 
 async function costLine(mill: Mill, tasks: number): Promise<string> {
@@ -411,7 +413,7 @@ async function cancel(db: Database, run: number): Promise<{ run: number; cancell
     )
   }
   say(
-    `run ${run} is cancelled: ${count(ended.cancelled, 'open task')}; calls in flight are still kept`,
+    `run ${run} is cancelled: ${count(ended.cancelled, 'open task')}; answers to calls in flight are still stored`,
   )
   return { run, cancelled: ended.cancelled }
 }
@@ -430,12 +432,12 @@ export async function runResume({ options, env, closers }: Call<ResumeFlags>): P
   const account = await openAccount(mill.db, { name, kind })
   if (options.forgetPrices === true) {
     await forgetPrices(mill.db, account)
-    say('what calls have cost is forgotten: the next one goes out alone and shows the price')
+    say('the known prices are forgotten: the next call goes out alone and shows the price')
   }
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })
   const what = lifted.length === 0 ? 'there was no stop' : `lifted: ${lifted.join(', ')}`
   say(`account ${name}: ${what}; one call may now go out to see the balance`)
-  say('waiting workers continue by themselves; otherwise run: npm run work -- --drain')
+  say('waiting workers continue automatically; otherwise run: npm run work -- --drain')
   return exits.done
 }

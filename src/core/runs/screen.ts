@@ -241,7 +241,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
         : `${formatNumber(expected)} together, ${formatNumber(alone)} alone`
     const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; ${formatNumber(expected)} was paid once: npm run resume -- --forget-prices forgets it`
+      ? `${told}; ${formatNumber(expected)} was paid only once: npm run resume -- --forget-prices forgets it`
       : told
   })
 }

@@ -95,7 +95,7 @@ function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
 /** Formats the statement: sums, changes not certainly caused by our calls, and a check that both add up. */
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
-    return ['no balance was reported in this time: a statement begins with the first answer']
+    return ['no balance was reported in this period; a statement begins with the first answer']
   const accounts = [...new Set(sums.map(({ account }) => account))]
   return accounts.flatMap((account, index) => [
     ...(index === 0 ? [] : ['']),

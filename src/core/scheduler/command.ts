@@ -57,7 +57,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(
-    `expected --desk beside a scheduler that goes on, got it with ${show === true ? '--show' : '--once'}; npm run desk is the page alone`,
+    `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; npm run desk serves only the desk`,
   )
 }
 

@@ -120,7 +120,8 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
       known,
     }
   }
-  if (waiting.length > 0) return { kind: 'wait', nights, note: 'behind an older night', known }
+  if (waiting.length > 0)
+    return { kind: 'wait', nights, note: 'waits for an older night to finish', known }
   if (busy === null)
     return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: null, known }
   if (givesWay(schedule, busy)) return close(busy, facts)
@@ -143,7 +144,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const [night] = waiting
   if (night === undefined) return { kind: 'rest', known }
   if (waiting.length > 1 && schedule.missed !== 'all') {
-    const note = 'a newer night took its place while it waited'
+    const note = 'replaced by a newer night while it waited'
     return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
   }
   if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }
@@ -158,7 +159,7 @@ function givesWay(schedule: Schedule, busy: Busy): boolean {
 
 function close(busy: Busy, { known }: Facts): NightStep {
   const done = busy.tasks - busy.open
-  const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credit ran out and a newer night is due`
+  const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
   return { kind: 'close', busy, note, known }
 }
 

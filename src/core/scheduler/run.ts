@@ -70,7 +70,7 @@ export async function runNight(
 }
 
 function partNotice({ part }: Schedule): readonly string[] {
-  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} are for this list`]
+  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} of them go to this list`]
 }
 
 function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: ListPlan): string {

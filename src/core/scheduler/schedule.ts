@@ -123,7 +123,7 @@ class LineReader {
   /** Rejects a duplicate name; the first line keeps it. */
   refuseTwin(first: number): void {
     if (this.text('schedule') === '') return
-    this.#refuse('schedule', `a name of its own, since line ${first} has this one`)
+    this.#refuse('schedule', `a unique name, since line ${first} has this one`)
   }
 
   #refuse(column: ScheduleColumn, expected: string): void {
@@ -305,7 +305,7 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   }
   const given = percentsOf([...owners.values()].map((one) => one.part))
   if (given + percentsOf([part]) <= 100) return null
-  return `share: expected lists with at most 100 % together, of which lines before have ${given} %, got ${got}`
+  return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
 /** Shares of a line when credit is short: a share of all credits for its list, and shares of that for labels. */
@@ -318,7 +318,7 @@ interface Shares {
 export const shareCell: ColumnReading<Shares> = {
   read: readShares,
   expected:
-    'a percentage for the list and labels with at most 100 % together, like 40%|brand=30%|guides=20%, or nothing',
+    'a percentage for the list, and labels that add up to at most 100 %, like 40%|brand=30%|guides=20%, or nothing',
   usual: { part: null, shares: [] },
 }
 
@@ -358,7 +358,7 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Maximum rest of a query, unless the file specifies another number of days. */
+/** Longest interval of a query, unless the file specifies another number of days. */
 export const usualLongestDays = 14
 
 /** Buying interval of a list's queries: each night, or depending on their history. */
@@ -431,7 +431,7 @@ async function findLists(
     const problem =
       first === path
         ? await checkList(db, list, place)
-        : `expected lists with names of their own, got ${first} and ${path}, both ${JSON.stringify(name)}; rename one of the files`
+        : `expected lists with different names, got ${first} and ${path}, both named ${JSON.stringify(name)}; rename one of the files`
     const known = await knownList(db, name)
     const taken = problem === null && known !== undefined ? takenName(place, known.source) : null
     const reading = readAgreed(known?.reading)
@@ -444,7 +444,7 @@ async function findLists(
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
   if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
     return null
-  return `expected a list with a name of its own, got ${path}, while ${JSON.stringify(name)} is the list of ${source}; rename the file`
+  return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list of ${source}; rename the file`
 }
 
 /** List paths are relative to the project folder, because schedulers may run in any directory. */

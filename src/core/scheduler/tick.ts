@@ -75,7 +75,7 @@ async function storeSchedules(
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
-    await closeOld(context, was, { now, what: 'taken out of the file' })
+    await closeOld(context, was, { now, what: 'removed from the file' })
     await disable(context.db, was.name)
   }
 }
@@ -98,7 +98,7 @@ async function readStoredSchedules(
     if (!ahead) continue
     await callBack(context.db, name, now)
     context.report(
-      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
+      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it starts again now`,
     )
   }
   return { watches, now }
@@ -133,7 +133,7 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
     await take(context, schedule, step)
     if (step.kind === 'rest') return
   }
-  throw new Error(`expected schedule ${schedule.name} to come to rest within ${mostSteps} steps`)
+  throw new Error(`expected schedule ${schedule.name} to settle within ${mostSteps} steps`)
 }
 
 async function clock(context: SchedulerContext): Promise<Date> {

@@ -207,34 +207,37 @@ const codes: ReadonlyMap<string, RefusalKind> = new Map(
 )
 
 /**
- * True for a refusal that counts as an answer without results: its body was read whole and says that it cost credits.
- * Asking again would cost them again, whatever the status, so it is kept and marked, and nothing buys it again by itself.
- * Refusals that stop the account (key, credit, rate) keep their meaning: they concern every query. One that says no
- * price, or 0, may be tried again.
+ * True for a rejection that counts as an answer without results: its body is complete and reports a
+ * charge. Sending the query again would be charged again, whatever the status, so the rejection is
+ * stored and marked, and the query is bought again only on request. Rejections that stop the account
+ * (key, credit, rate) are excluded, because they concern every query. One that reports no price, or 0,
+ * may be retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/** A response that is no answer. */
+/** A response that is not an answer. */
 interface Shown {
   readonly status: number
   readonly code: string | null
-  /** True when it says `success: false`, as every error of the API does. */
+  /** True if it contains `success: false`, as every error of the API does. */
   readonly denies: boolean
 }
 
-/** Class of a response that is no answer: its code where it is known, its status otherwise. */
+/** Class of a response that is not an answer: by its code if that is known, otherwise by its status. */
 function classOf({ status, code, denies }: Shown): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
-  // A code about credit or the key names the cause better than the status: quota errors come as 402, 403 and 429.
+  // A code about credits or the key describes the cause better than the status: quota errors have status
+  // 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall answers one query with a page of its own; taken for a refused key it would stop every worker.
+    // A firewall may answer a single query with its own page; treated as a refused key, it would stop
+    // every worker.
     return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
   }
   if (status === 429) return 'slow_down'
-  // A server error with any other code may still have charged; so may what asks to come again (408, 425).
+  // A server error with any other code may have been charged, and so may a request to try again (408, 425).
   if (status >= 500 || status === 408 || status === 425) return 'faulty'
   if (said !== undefined) return said
   return status >= 300 ? 'refused' : 'faulty'

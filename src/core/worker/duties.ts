@@ -109,7 +109,7 @@ export class Upkeep {
   async #recover(report: (line: string) => void): Promise<void> {
     const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
-    // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
+    // First of all: the heartbeat shows how long this worker was held up, as other workers may have been.
     await this.#beat()
     // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
     // again.
@@ -130,7 +130,7 @@ export class Upkeep {
     // A call that started in the meantime may be the one that was counted.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
-      `${open} calls of worker ${lease.worker}, which has ended all of its own, are open`,
+      `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
     )
   }
 

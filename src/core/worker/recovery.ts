@@ -29,7 +29,7 @@ export async function settleAbandonedLogs(
     for (const [account, own] of entries) await settleAll(mill, { ...rules, account }, own)
     const settled = [...entries.values()].reduce((sum, own) => sum + own.length, 0)
     if (settled > 0) {
-      report(`${count(settled, 'answer')} that a worker received before it ended: settled now`)
+      report(`settled ${count(settled, 'answer')} that a worker had received before it ended`)
     }
     const left = strangers + log.torn
     if (left === 0) removeLog(log.file)

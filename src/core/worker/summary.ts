@@ -51,7 +51,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0
-      ? `; ${formatNumber(others)} more of its runs failed, are unknown or cannot be read`
+      ? `; ${formatNumber(others)} other tasks of its runs failed, are unknown or are unreadable`
       : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
@@ -83,7 +83,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked for no call before ${stop.until}; run the same command then`
+    return `the API asked to make no call before ${stop.until}; run the same command then`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`

@@ -168,7 +168,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   const unpriced = lost.length - prices.length
   const others = unpriced === 0 ? '' : `, ${unpriced} without a price`
   return new Unreachable(
-    `expected space in ${folder} for answers that the database did not take: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}) and may be bought again; free some space before the next start`,
+    `expected space in ${folder} for answers that the database did not accept, got too little: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}) and may be bought again; free some space before the next start`,
   )
 }
 
@@ -181,7 +181,7 @@ async function putAway(
   worker.end()
   if (worker.dispatch.flying > 0) {
     options.report(
-      `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
+      `waiting for ${worker.dispatch.flying} calls in flight; stop again to abandon them (they may be charged)`,
     )
   }
   // While the database is unreachable, no reservation succeeds, so there is nothing to wait for.

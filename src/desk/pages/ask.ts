@@ -96,7 +96,7 @@ export const askPage = definePage({
 })
 
 const elsewhere = nothing(
-  'The answer to the chosen question will be shown here. In a terminal the same library is listed by',
+  'The answer to the chosen question will be shown here. To list the library in a terminal:',
   'npm run sql',
 )
 
@@ -322,7 +322,7 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
   throw new Misuse(
-    'expected a role that may only read, got none in this database; npm run migrate makes it where its user may make roles',
+    'expected a read-only role, got none in this database; npm run migrate creates it if its user may create roles',
   )
 }
 
@@ -489,9 +489,9 @@ export const sqlPage = definePage({
   },
   show: ({ asked, refusal, walled }, place, typed) => ({
     title: 'SQL',
-    lead: html`${to(place.href('/ask'), 'The library')} · one statement that reads, as
-    ${walled ? 'a login that may only read' : 'the role that may only read'}. Leaving the page, or
-    pressing stop in the browser, ends it.`,
+    lead: html`${to(place.href('/ask'), 'The library')} · one read-only statement, run as
+    ${walled ? 'a read-only login' : 'the read-only role'}. Leaving the page or pressing stop in the
+    browser cancels it.`,
     body: html`${form(typed, place)} ${walled ? null : unwalled}
     ${refusal === null ? null : drawRefusal(refusal)}
     ${asked === null ? (refusal === null ? noSqlYet : null) : answer(asked, typed, place)}`,
@@ -499,13 +499,13 @@ export const sqlPage = definePage({
 })
 
 const unwalled = html`<p class="soft">
-  The desk is connected as the user of DATABASE_URL, who acts as that role: words that could let a
-  statement leave that role are refused. <code>MILL_ANALYST_URL</code> gives statements a login of
-  their own.
+  The desk connects as the user of DATABASE_URL and switches to that role; words that could let a
+  statement leave the role are refused. With <code>MILL_ANALYST_URL</code>, statements use a login
+  of their own.
 </p>`
 
 const noSqlYet = nothing(
-  'The answer will be shown here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',
+  'The answer will be shown here. You can query the views of analysis.* and the tables; docs/schema.md describes each column. In a terminal:',
   'npm run sql',
 )
 
@@ -523,10 +523,10 @@ function form({ text, seconds, rows }: SqlAsked, place: PagePlace): Html {
 ${text ?? example}</textarea>
     </label>
     <label
-      >Seconds at most <input type="number" name="seconds" min="1" max="60" value="${seconds}"
+      >Maximum seconds <input type="number" name="seconds" min="1" max="60" value="${seconds}"
     /></label>
     <label
-      >Rows at most <input type="number" name="rows" min="1" max="2000" value="${rows}"
+      >Maximum rows <input type="number" name="rows" min="1" max="2000" value="${rows}"
     /></label>
     <button class="main">Ask</button>
   </form>`

@@ -69,13 +69,13 @@ export function drawMoves({ compared, moves, flows, known }: DomainFound, place:
     flows.length === 0
       ? nothing('No changes between these days.', null)
       : table(
-          'Domains that took or gave',
+          'Domains that gained or lost clicks',
           [
             {
               head: 'Domain',
               cell: ({ domain }) =>
                 domain === null
-                  ? html`<span class="none">nobody known</span>`
+                  ? html`<span class="none">no known domain</span>`
                   : toDomain(place, domain, compared),
             },
             { head: 'Took', number: true, cell: ({ taken: value }) => clicks(-value) },
@@ -375,7 +375,7 @@ function drawPlaces(
     1,
     ...series.flatMap(({ points }) => points.map(({ value }) => value ?? 0)),
   )
-  const title = `Queries for which ${whose} stands at 1 to 3, 4 to 10 and further down, day by day`
+  const title = `Queries for which ${whose} ranks at 1 to 3, 4 to 10 and further down, day by day`
   const picture = drawPicture({
     title,
     notes,
@@ -483,7 +483,7 @@ export const domainsPage = definePage({
 })
 
 const greatestDomains = {
-  picture: 'Share of voice of the domains that stand first below, day by day',
+  picture: 'Share of voice of the first domains listed below, day by day',
   about: 'Share of the clicks that their best positions would get, by weight, over all queries.',
 }
 
@@ -494,7 +494,7 @@ function empty(word: string | null): Html {
         'npm run enqueue inputs/keywords.csv',
       )
     : nothing(
-        `No domain with ${JSON.stringify(word)} in its name stands in the answers of these days.`,
+        `No domain with ${JSON.stringify(word)} in its name appears in the answers of these days.`,
         null,
       )
 }
@@ -512,7 +512,7 @@ function winners(rows: readonly DomainRow[], around: Around): Html {
     section(
       { id, title: name },
       shown.length === 0
-        ? nothing('Nobody between these days.', null)
+        ? nothing('No domain between these days.', null)
         : domainTable(`${name}, domain by domain`, shown.slice(0, 8), around),
     )
   return html`<div class="pair">

@@ -94,7 +94,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   const form = chooser({ place, name: 'Which days' }, dayFields(span))
   const body =
     days.length === 0
-      ? nothing('No run of the list has a day in this time.', 'npm run enqueue inputs/keywords.csv')
+      ? nothing('The list has no run in this period.', 'npm run enqueue inputs/keywords.csv')
       : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
         ${dayTable(days, place)}`
   const about =
@@ -175,7 +175,7 @@ function drawMembers(
       textField({ name: 'tag', label: 'Label', value: tag }),
       html`<label
         ><input type="checkbox" name="respelled" value="1" ${respelled ? html`checked` : null} />
-        only lines read as something else</label
+        only lines that differ from their query</label
       >`,
     ],
     'Find',
@@ -212,14 +212,14 @@ function memberTable(members: ListFound['members'], place: PagePlace): Html {
       {
         head: 'Query',
         cell: ({ id, q, current }) =>
-          html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">not in it any more</span>`}`,
+          html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
       },
       { head: 'Asked as', cell: ({ variant }) => given(variant === '' ? null : variant) },
-      { head: 'Its line, read as this', cell: ({ given: line }) => given(line) },
+      { head: 'Line in the file', cell: ({ given: line }) => given(line) },
       { head: 'Weight', number: true, cell: ({ weight }) => amount(weight) },
       { head: 'Priority', number: true, cell: ({ priority }) => amount(priority) },
       { head: 'Labels', cell: ({ tags }) => given(tags.length === 0 ? null : tags.join(', ')) },
-      { head: 'Page that ought to rank', cell: ({ target }) => given(target) },
+      { head: 'Target page', cell: ({ target }) => given(target) },
     ],
     members,
   )
@@ -230,8 +230,8 @@ function drawRejected({ rejected, list }: ListFound): Html {
   const about =
     runDate === null
       ? 'The list has no run yet.'
-      : html`The run of ${runDate} read ${amount(rows)} lines: ${amount(accepted)} gave a query,
-        ${amount(duplicates)} one that was there already, ${amount(list.rejected)} none.`
+      : html`The run of ${runDate} read ${amount(rows)} lines: ${amount(accepted)} accepted,
+        ${amount(duplicates)} merged as duplicates, ${amount(list.rejected)} rejected.`
   const cut =
     (list.rejected ?? 0) > rejected.length
       ? html`<p class="soft">The first ${amount(rejected.length)} are shown.</p>`
@@ -239,13 +239,13 @@ function drawRejected({ rejected, list }: ListFound): Html {
   return section(
     { id: 'rejected', title: 'Rejected lines', about },
     rejected.length === 0
-      ? nothing('Lines that could not be used would be here, each with its reason.', null)
+      ? nothing('Rejected lines will be shown here, each with its reason.', null)
       : html`${table(
           'Lines with their reasons',
           [
             { head: 'Line', number: true, cell: ({ line }) => amount(line) },
             { head: 'Reason', cell: ({ reason }) => given(reason) },
-            { head: 'It begins', cell: ({ content }) => given(content) },
+            { head: 'Text', cell: ({ content }) => given(content) },
           ],
           rejected,
         )}
@@ -313,7 +313,7 @@ export const listPage = definePage({
           value: percent(last === undefined ? null : last.answered / last.planned),
           text: last === undefined ? 'answered' : `answered on ${last.runDate}`,
         },
-        { value: amount(credits), text: 'credits in this time' },
+        { value: amount(credits), text: 'credits in this period' },
         { value: amount(list.rejected), text: 'lines rejected by the newest run' },
       ])}
       ${drawCoverage(found, place)} ${drawMembers(found, asked, place)} ${drawRejected(found)}`,

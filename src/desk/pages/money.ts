@@ -153,14 +153,14 @@ function costs(
       number,
       cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
     },
-    { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
-    { head: 'perhaps, untold', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
+    { head: 'spent without an answer', number, cell: ({ lost }: SpentRow) => amount(lost) },
+    { head: 'possibly charged', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
     { head: 'most expensive call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
   ]
   return section(
     { id, title },
     rows.length === 0
-      ? nothing('No call ended in this time.', 'npm run status')
+      ? nothing('No call ended in this period.', 'npm run status')
       : table(title, columns, rows),
   )
 }
@@ -195,7 +195,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
       { text: 'credits left', value: figure(`${account.account}.remaining`, account.remaining) },
       { text: 'credit floor', value: amount(account.floor) },
       {
-        text: 'used by our calls in this time',
+        text: 'used by our calls in this period',
         value: figure(`${account.account}.used`, account.used),
       },
       { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
@@ -233,7 +233,7 @@ function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlac
 function picture({ account, points, events }: BalanceFound): Html {
   if (points.length < 2)
     return html`<p class="soft">
-      Fewer than two balances were reported in this time, so there is no line to draw.
+      Fewer than two balances were reported in this period, so there is no line to draw.
     </p>`
   const values = points.map(({ remaining }) => remaining)
   const { floor } = account
@@ -316,7 +316,7 @@ export const statementPage = definePage({
     title: asked.account === null ? 'Statement' : `Statement of ${asked.account}`,
     plain: true,
     lead: html`From ${asked.span.since} to ${asked.span.until}, days in ${place.zone}; each change
-    of the balance is ours, perhaps ours, external spend, or a top-up.`,
+    of the balance is ours, possibly ours, external spend, or a top-up.`,
     body: html`${chooser({ place, name: 'Which days', keep: ['account', 'by'] }, dayFields(asked.span))}
     ${choices(asked, place)} ${sums(found, asked)} ${drawEvents(found, place)}`,
   }),
@@ -336,7 +336,7 @@ function choices({ by, account, span }: StatementAsked, { href }: PagePlace): Ht
 
 function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
   if (rows.length === 0) {
-    const text = 'No balance was reported in this time: a statement begins with the first answer.'
+    const text = 'No balance was reported in this period. A statement begins with the first answer.'
     return section({ id: 'sums', title: 'Changes' }, nothing(text, 'npm run statement'))
   }
   const number = true as const
@@ -396,7 +396,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
           'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
           'npm run nightly -- --show',
         )
-      : html`${band(forecast, steps)} ${table('What is to come', forecastColumns(zone), steps)}`
+      : html`${band(forecast, steps)} ${table('Coming runs', forecastColumns(zone), steps)}`
   return section(
     { id: 'forecast', title: 'Forecast', about },
     html`${drawForecastLines(forecast, zone)} ${body}`,
@@ -434,7 +434,7 @@ function forecastColumns(zone: string) {
 function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
   if (cut !== null) {
     const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
-    return html`<span class="bad">${what} ends it at ${bought} of ${asked}</span>`
+    return html`<span class="bad">${what} stops it at ${bought} of ${asked}</span>`
   }
   return sure
     ? html`fits`

@@ -74,8 +74,8 @@ function kindOf(
 
 function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Html {
   return html`<nav class="beside" aria-label="Runs of the same list">
-    ${previous === null ? null : to(href(`/runs/${previous}`), html`← the run of ${given(list)} before`)}
-    ${next === null ? null : to(href(`/runs/${next}`), html`the next one →`)}
+    ${previous === null ? null : to(href(`/runs/${previous}`), html`← previous run of ${given(list)}`)}
+    ${next === null ? null : to(href(`/runs/${next}`), html`next run →`)}
     ${to(href('/nights'), 'All nights')}
   </nav>`
 }
@@ -122,7 +122,7 @@ function failures({ facts, counts }: NightFound): Html {
     { head: 'tasks', number, cell: ({ tasks }: TaskCount) => amount(tasks) },
     { head: 'for instance', cell: ({ example }: TaskCount) => given(example) },
   ]
-  const again = html`<p>To ask again: ${command(`npm run retry -- --run ${facts.run}`)}</p>`
+  const again = html`<p>To retry: ${command(`npm run retry -- --run ${facts.run}`)}</p>`
   return section(
     { id: 'failures', title: 'What failed' },
     wrong.length === 0

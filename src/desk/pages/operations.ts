@@ -161,7 +161,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
 }
 
 function forecastLinesOf({ forecast, origin }: OperationsFound, zone: string): Html {
-  if (origin === 'test') return html`<p>A test account never stops for credit.</p>`
+  if (origin === 'test') return html`<p>A test account never stops for lack of credits.</p>`
   return drawForecastLines(forecast, zone)
 }
 
@@ -266,7 +266,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether work progresses, why not, and what to type next. */
+/** Shows whether work progresses, why not, and which command to run next. */
 function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)

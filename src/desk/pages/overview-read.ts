@@ -1,4 +1,4 @@
-// Reads the overview: the current state, changes, and tasks for a person.
+// Reads the overview: the current state, changes, and anything that needs attention.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'

@@ -1,4 +1,4 @@
-// The first page: the current state, changes, and tasks for a person.
+// The first page: the current state, changes, and anything that needs attention.
 
 import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
@@ -34,7 +34,7 @@ import {
 } from './overview-read.ts'
 import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
-/** The page of the current state, changes and tasks. */
+/** The page with the current state, changes, and anything that needs attention. */
 export const overviewPage = definePage({
   path: '/',
   nav: 'Overview',
@@ -56,7 +56,7 @@ const noAnswers = nothing(
 )
 
 export function overviewLead({ standing }: OverviewFound): string {
-  if (standing === null) return 'Nothing has been asked yet.'
+  if (standing === null) return 'No query has been asked yet.'
   const { days, counts } = standing
   const { up, down, entered, left } = counts.day
   const now = ourShare(standing, days.now.day)
@@ -87,7 +87,7 @@ export interface Task {
 
 const recentDays = 7
 
-/** Tasks for a person, most urgent first. */
+/** Things that need attention, most urgent first. */
 export function tasksOf(
   found: OverviewFound,
   { today, zone }: Pick<PagePlace, 'today' | 'zone'>,
@@ -112,7 +112,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
   const { topUpBy } = creditsOf(found)
   if (topUpBy !== null) {
-    const text = `Top up by ${localDate(zone, topUpBy)}: the credit floor is reached then.`
+    const text = `Top up by ${localDate(zone, topUpBy)}: the credit floor will be reached then.`
     yield task('bad', text, { path: '/money' })
   }
   const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
@@ -326,8 +326,8 @@ const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity
   left: ['left the results', 'bad'],
   'moved up': ['moved up', 'good'],
   'moved down': ['moved down', 'warn'],
-  'crossed up': ['came into the top', 'good'],
-  'crossed down': ['fell out of the top', 'bad'],
+  'crossed up': ['entered the top positions', 'good'],
+  'crossed down': ['dropped out of the top positions', 'bad'],
   share_fell: ['lost share of voice', 'bad'],
   rival_passed: ['passed by a competitor', 'warn'],
   new_feature: ['new SERP feature', 'warn'],
@@ -419,7 +419,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Credits in number of nights, and when the floor is reached; null if unknown or not foreseeable. */
+/** Credits in number of nights, and when the floor is reached; null if it cannot be predicted. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
   readonly topUpBy: Date | null

@@ -54,7 +54,7 @@ export const onePage = definePage({
       body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
       ${
         days.length === 0
-          ? nothing('No answer in this time shows the page.', null)
+          ? nothing('No answer in this period shows the page.', null)
           : html`${tiles([
               { value: amount(standing), text: 'queries that show it now' },
               { value: amount(gone.length), text: 'queries that lost it' },
@@ -135,7 +135,7 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
         { head: 'Days', number: true, cell: ({ days }) => amount(days) },
         { head: 'Last seen', word: true, cell: (query) => nights(query, place) },
         {
-          head: 'In its place',
+          head: 'Now at its position',
           cell: (query) => (isGone(query) ? toDomain(place, query.newest?.taker ?? null) : unknown),
         },
       ],
@@ -152,7 +152,7 @@ function nights(query: PageQuery, place: PagePlace): Html {
   if (other === null || other.search === last.search) return night
   const [early, late] = [other.runDate, last.runDate].toSorted()
   const beside = place.href(nightPath(queryId, late ?? ''), { beside: early ?? '' })
-  return html`${night} · ${to(beside, `beside ${other.runDate}`)}`
+  return html`${night} · ${to(beside, `compare with ${other.runDate}`)}`
 }
 
 function drawTitles(titles: readonly PageTitle[]): Html {
@@ -175,7 +175,10 @@ function drawPageMoves(
   { compared, moves }: Pick<PageFound, 'compared' | 'moves'>,
   place: PagePlace,
 ): Html {
-  const taker = { head: 'In its place', cell: (move: PageMove) => toDomain(place, move.taker) }
+  const taker = {
+    head: 'Now at its position',
+    cell: (move: PageMove) => toDomain(place, move.taker),
+  }
   return drawWonAndLost({ compared, moves }, place, [taker])
 }
 

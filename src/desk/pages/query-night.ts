@@ -76,7 +76,7 @@ function content(found: NightFound, place: PagePlace): Html {
 function besides(answer: NightAnswer, place: PagePlace): Html {
   const words = drawWords(answer.words, place)
   return section(
-    { id: 'words', title: 'Besides the results' },
+    { id: 'words', title: 'Other parts of the answer' },
     words ?? nothing('The answer names no entities, groups, related searches or blocks.', null),
   )
 }
@@ -108,7 +108,7 @@ function ways({ query, day, before, after, beside, other }: NightFound, place: P
       { place, name: 'Two nights side by side' },
       dayField({
         name: 'beside',
-        label: 'Beside the night of',
+        label: 'Compare with the night of',
         value: beside ?? before ?? after ?? '',
       }),
       'Side by side',
@@ -117,22 +117,22 @@ function ways({ query, day, before, after, beside, other }: NightFound, place: P
 
 const evidences: Readonly<Record<string, string>> = {
   bought: 'bought for this day.',
-  reused: 'an older answer used again for this day.',
-  'not asked': 'not asked on this day: the last answer stands in.',
+  reused: 'an older answer was reused for this day.',
+  'not asked': 'not asked on this day: the last answer is used.',
 }
 
 function facts(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
   const { call, bytes } = serp
   const body =
     bytes === null
-      ? html`<span class="none">not kept</span>`
+      ? html`<span class="none">not stored</span>`
       : to(place.href(`/queries/${query}/bodies/${call}`), `${amount(bytes).text} bytes`)
   return html`${tiles([
-      { value: amount(results.length), text: `results, down to place ${serp.depth}` },
+      { value: amount(results.length), text: `results, down to position ${serp.depth}` },
       { value: amount(serp.credits), text: 'credits' },
       { value: given(serp.intent), text: 'intent' },
       { value: given(serp.sentiment), text: 'sentiment' },
-      { value: body, text: 'the body as it came, as a file' },
+      { value: body, text: 'the response body, as a file' },
     ])}
     <p class="soft">
       Answered ${instant(serp.fetchedAt, place.zone)}, ${serp.origin};
@@ -147,7 +147,7 @@ export const keptBody: FilePage = {
     const [query, call] = [address.uuid('query'), address.id('call')]
     const kept = await reading.answers((db) => readKeptBody(db, query, call))
     if (kept === null)
-      throw new NotThere('No body of this call is kept: it was pruned, or never came.')
+      throw new NotThere('The body of this call is not stored: it was pruned, or never received.')
     const json = /^\s*[{[]/.test(kept.body.subarray(0, 64).toString('latin1'))
     return {
       type: json ? 'application/json' : 'application/octet-stream',
@@ -164,28 +164,25 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
     changes.filter((change) => change.kind === kind).length
   const same =
     early.serp.search === late.serp.search
-      ? nothing(
-          'Both days are served by the same answer: nothing can have changed between them.',
-          null,
-        )
+      ? nothing('Both days use the same answer, so nothing changed between them.', null)
       : null
   return html`${same}
   ${tiles([
-    { value: amount(count('came')), text: 'came' },
-    { value: amount(count('went')), text: 'went' },
+    { value: amount(count('came')), text: 'entered' },
+    { value: amount(count('went')), text: 'left' },
     { value: amount(count('moved')), text: 'moved' },
     { value: amount(changes.filter(({ retitled }) => retitled).length), text: 'were retitled' },
   ])}
   ${section(
     {
       id: 'beside',
-      title: `${early.serp.runDate} beside ${late.serp.runDate}`,
+      title: `${early.serp.runDate} and ${late.serp.runDate}`,
       about:
-        'Place by place. A page counts as come or gone only where the other answer reaches down to its place.',
+        'Position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
     },
     besideTable({ early, late, changes }, place),
   )}
-  ${section({ id: 'words', title: 'Besides the results' }, wordChanges(early, late))}`
+  ${section({ id: 'words', title: 'Other parts of the answer' }, wordChanges(early, late))}`
 }
 
 interface Sides {
@@ -198,13 +195,13 @@ function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
   const rows = placesOf(early, late)
   const head = (answer: NightAnswer) =>
     html`<th scope="col">
-      ${answer.serp.runDate} <span class="soft">to place ${answer.serp.depth}</span>
+      ${answer.serp.runDate} <span class="soft">to position ${answer.serp.depth}</span>
     </th>`
   return html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
     <table class="beside">
       <thead>
         <tr>
-          <th scope="col" class="n">Place</th>
+          <th scope="col" class="n">Position</th>
           ${head(early)} ${head(late)}
         </tr>
       </thead>
@@ -277,14 +274,16 @@ function side(
 }
 
 function mark(change: SerpChange | undefined, now: boolean): Html | null {
-  if (change === undefined) return html`<span class="soft mark-change">again</span>`
+  if (change === undefined) return html`<span class="soft mark-change">also there</span>`
   const text = changeWords(change, now)
   return text === null ? null : html`<span class="mark-change">${text}</span>`
 }
 
 function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Html | null {
   if (kind === 'unsure') {
-    const text = now ? 'further down than the earlier answer' : 'further down than the later answer'
+    const text = now
+      ? 'below the depth of the earlier answer'
+      : 'below the depth of the later answer'
     return html`<span class="soft">${text}</span>`
   }
   if (now) return moved(before?.position ?? null, after?.position ?? null)
@@ -312,13 +311,13 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
     ${
       came.length === 0
         ? null
-        : html`<dt>Came</dt>
+        : html`<dt>Entered</dt>
             <dd>${list(came)}</dd>`
     }
     ${
       went.length === 0
         ? null
-        : html`<dt>Went</dt>
+        : html`<dt>Left</dt>
             <dd>${list(went)}</dd>`
     }
   </dl>`
@@ -375,11 +374,11 @@ function judge(
 }
 
 export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
-  if (results.length === 0) return nothing('The answer holds no results.', null)
+  if (results.length === 0) return nothing('The answer has no results.', null)
   return table(
-    'Results by place',
+    'Results by position',
     [
-      { head: 'Place', number: true, cell: ({ position }) => amount(position) },
+      { head: 'Position', number: true, cell: ({ position }) => amount(position) },
       {
         head: 'Result',
         cell: (result) =>
@@ -404,7 +403,7 @@ function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
 export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
   if (words.length === 0) return null
   const kinds = [
-    ['block', 'Blocks besides the results'],
+    ['block', 'Other blocks'],
     ['entity', 'Entities'],
     ['group', 'Groups'],
     ['related', 'Related searches'],

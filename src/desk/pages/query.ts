@@ -116,11 +116,11 @@ function summary({ days, ranks, shown, newest: last }: QueryFound, place: PagePl
       : [
           {
             value: now === undefined ? 'not in' : amount(now.position),
-            text: `place of ${ours.domain}`,
+            text: `rank of ${ours.domain}`,
           },
         ]),
     { value: amount(answered.size), text: `days answered, of ${asked.size} asked` },
-    { value: amount(credits), text: 'credits in this time' },
+    { value: amount(credits), text: 'credits in this period' },
     { value: instant(last?.serp.fetchedAt ?? null, place.zone), text: 'newest answer' },
   ])
 }
@@ -135,7 +135,8 @@ function newest({ query, newest: answer, days }: QueryFound, place: PagePlace): 
   const beside =
     before === undefined
       ? null
-      : html` · ${to(place.href(path, { beside: before.runDate }), `beside ${before.runDate}`)}`
+      : html` ·
+        ${to(place.href(path, { beside: before.runDate }), `compare with ${before.runDate}`)}`
   return section(
     {
       id: 'newest',
@@ -161,20 +162,20 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
 }
 
 function drawLists({ said }: QueryFound, place: PagePlace): Html {
-  const about = html`What lists say about it now.`
+  const about = html`Its current settings in lists.`
   return section(
     { id: 'lists', title: 'Lists', about },
     table(
-      'Lists that hold it',
+      'Lists that contain it',
       [
         {
           head: 'List',
           cell: ({ listId, list, current }) =>
-            html`${toList(place, listId, list)}${current ? null : html` <span class="soft">not any more</span>`}`,
+            html`${toList(place, listId, list)}${current ? null : html` <span class="soft">no longer</span>`}`,
         },
         { head: 'Weight', number: true, cell: ({ weight }) => amount(weight) },
         { head: 'Labels', cell: ({ tags }) => given(tags.length === 0 ? null : tags.join(', ')) },
-        { head: 'Page that ought to rank', cell: ({ target }) => given(target) },
+        { head: 'Target page', cell: ({ target }) => given(target) },
         { head: 'Its line', cell: ({ given: line }) => given(line) },
       ],
       said,

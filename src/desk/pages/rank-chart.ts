@@ -41,7 +41,7 @@ const words: Readonly<Record<string, string>> = {
   hidden: 'answered, of a kind that is not shown',
   archived: 'answered, in the archive',
   open: 'not answered yet',
-  unaffordable: 'not asked, the budget was used',
+  unaffordable: 'not asked, the budget was used up',
   cancelled: 'not asked, the run was cancelled',
 }
 
@@ -148,13 +148,11 @@ function drawLine(
 
 /** Text for a day without a bought answer. */
 function evidenceWords(evidence: string | null): string {
-  return evidence === 'not asked'
-    ? 'not asked: the last answer stands in'
-    : 'an older answer used again'
+  return evidence === 'not asked' ? 'not asked: the last answer is used' : 'an older answer, reused'
 }
 
 function placeWords({ day, position }: Spot): string {
-  const place = position === null ? `not among the first ${day.depth ?? 0}` : `place ${position}`
+  const place = position === null ? `not among the first ${day.depth ?? 0}` : `position ${position}`
   return day.evidence === 'bought' ? place : `${place}, ${evidenceWords(day.evidence)}`
 }
 
@@ -177,18 +175,18 @@ const round = (value: number) => Math.round(value * 10) / 10
 /** Positions by day, as chart and numbers, with a form for the days. */
 export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
   const days = daysOf(found)
-  const title = `Places for ${found.query.q}, day by day`
+  const title = `Positions for ${found.query.q}, day by day`
   const form = chooser({ place, name: 'What the history shows' }, [
     dayFields(found.span),
     textField({
       name: 'domain',
-      label: 'Domains besides',
+      label: 'Other domains',
       value: asked.join(' '),
       hint: 'example.com',
     }),
   ])
   const empty = nothing(
-    'The query was not asked in this time.',
+    'The query was not asked in this period.',
     'npm run enqueue inputs/keywords.csv',
   )
   return section(

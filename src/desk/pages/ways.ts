@@ -61,7 +61,7 @@ export function moved(previous: number | null, now: number | null): Html {
   if (previous === null && now === null) return unknown
   if (previous === null) return html`<span class="good">new</span>`
   if (now === null) return html`<span class="bad">gone</span>`
-  if (previous === now) return html`<span class="none" aria-label="the same place">=</span>`
+  if (previous === now) return html`<span class="none" aria-label="the same position">=</span>`
   const up = now < previous
   return html`<span class="${up ? 'good' : 'bad'}"
     ><span aria-hidden="true">${up ? '▲' : '▼'}</span

@@ -60,7 +60,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
     readReport(trx, order),
   )
   await writeTarget(target, [renderPage(found, new Date())])
-  say(`the page is ${path}`)
+  say(`the report is in ${path}`)
   // A mistyped label must not look like one that nobody ranks for.
   const labels = await hintLabels(mill.db, slice)
   if (labels !== null) say(labels)
@@ -84,7 +84,7 @@ async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env'
 async function writeSummary({ options, env, closers }: Call<ReportOptions>): Promise<Exit> {
   const { to, send, desk = 'http://127.0.0.1:8750' } = options
   if (to === undefined && send !== true) {
-    throw new Misuse('expected --to with a file or --send beside --summary, got neither')
+    throw new Misuse('expected --to with a file or --send together with --summary, got neither')
   }
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
@@ -100,7 +100,7 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
   if (to !== undefined) {
     const { path, target } = await htmlTarget(to, env)
     await writeTarget(target, [renderSummary(summary, desk)])
-    say(`the summary is ${path}`)
+    say(`the summary is in ${path}`)
   }
   if (send === true) {
     await sendSummary(summary, { webhook: config.webhook, desk })
@@ -120,7 +120,7 @@ function readNames(typed: string, most: number): readonly string[] {
   const domains = [...new Set(names)]
   if (domains.length <= most) return domains
   throw new Misuse(
-    `expected --domains to name ${most} domains at most, got ${domains.length}; leave some out, or write a second page`,
+    `expected --domains to name ${most} domains at most, got ${domains.length}; leave some out, or write a second report`,
   )
 }
 

@@ -61,8 +61,9 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   const { span } = figures
   return {
     title: 'What the answers say',
-    lead: html`${dayWords(figures)} Made ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC;
-    days from ${span.since} to ${span.until}${span.cut ? ' (more are not drawn on one page)' : ''}.`,
+    lead: html`${dayWords(figures)} Created ${made.toISOString().slice(0, 16).replace('T', ' ')}
+    UTC; days from ${span.since} to
+    ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawTrend(figures, place)}
     ${held.map((one, index) => drawDomain({ found, held: one }, index, place))}
@@ -101,11 +102,11 @@ function summary({ figures, lists }: ReportFound): Html {
   const days = lists.flatMap((list) => list.days)
   return tiles([
     { value: amount(figures.queries), text: 'queries answered' },
-    { value: amount(figures.answers), text: 'answers kept in all' },
+    { value: amount(figures.answers), text: 'answers stored in total' },
     { value: amount(figures.credits), text: 'credits used for them' },
     {
       value: amount(days.reduce((sum, day) => sum + day.failed + day.unknown, 0)),
-      text: 'failed or unknown in this time',
+      text: 'failed or unknown in this period',
     },
   ])
 }
@@ -200,7 +201,7 @@ function drawRanks(
   }
   const about =
     lines.length === 0
-      ? 'It was in no answer in this time.'
+      ? 'It appears in no answer in this period.'
       : 'Its queries with the highest weights; position 1 is at the top.'
   return section(
     {

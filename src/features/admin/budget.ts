@@ -45,8 +45,8 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
     await setListBudget(mill.db, change.list, change.budget)
     say(
       change.budget === null
-        ? `list ${change.list} has no budget of its own any more`
-        : `list ${change.list}: its runs of one calendar month may use ${change.budget} credits together, by their dates`,
+        ? `list ${change.list} no longer has its own budget`
+        : `list ${change.list}: all of its runs dated in one calendar month may use ${change.budget} credits together`,
     )
   }
   const rows = await readBudgets(mill)
@@ -57,10 +57,10 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
 
 function changeOf({ list, credits, none }: BudgetFlags) {
   if (list === undefined && credits === undefined && none === undefined) return null
-  if (list === undefined) throw new Misuse('expected --list beside --credits or --none, got none')
+  if (list === undefined) throw new Misuse('expected --list with --credits or --none, got none')
   if ((credits === undefined) === (none === undefined)) {
     throw new Misuse(
-      `expected --credits with what list ${list} may use in a month, or --none, got ${none === undefined ? 'neither' : 'both'}`,
+      `expected --credits with the monthly limit of list ${list}, or --none, got ${none === undefined ? 'neither' : 'both'}`,
     )
   }
   return { list, budget: credits === undefined ? null : countFlag('credits', credits) }

@@ -136,7 +136,7 @@ async function checkApi({ api }: Config): Promise<string> {
   const answer = await fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
   await answer.body?.cancel()
   if (answer.status < 500) {
-    return `${api.url.host} answers; the key is tried by the first call, since a refused one may cost`
+    return `${api.url.host} answers; the key is checked by the first call, since a test request may cost credits`
   }
   throw new Misuse(`expected ${api.url.host} to answer, got ${answer.status}; try again later`)
 }

@@ -53,7 +53,7 @@ function addressOf(
   }
   if (ready !== true) return null
   throw new Misuse(
-    'expected MILL_METRICS_PORT beside --ready, got none; set it for the worker and for this command alike, or ask the tables with --tables',
+    'expected MILL_METRICS_PORT with --ready, got none; set it for both the worker and this command, or check the tables with --tables',
   )
 }
 
@@ -62,7 +62,7 @@ async function askProcess(address: URL): Promise<string> {
   const said = answer.text.slice(0, mostSaid).trim()
   if (answer.ok) return said
   throw new Unreachable(
-    `expected ${address.href} to answer that all is well, got ${answer.status}: ${said}`,
+    `expected ${address.href} to report a healthy process, got ${answer.status}: ${said}`,
   )
 }
 

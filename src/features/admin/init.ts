@@ -15,7 +15,7 @@ export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
   else {
-    print(made.length === 0 ? 'everything is there already' : `made ${made.join(', ')}`)
+    print(made.length === 0 ? 'everything exists already' : `created ${made.join(', ')}`)
     print('next: npm run doctor, then npm run enqueue -- inputs/first.csv --dry-run')
   }
   return exits.done

@@ -36,9 +36,10 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
 
 /** The password is shown only once, because it is not stored. */
 function analystLine({ name, password }: Analyst, url: string): string {
-  if (password === null) return `${name} was an analyst already: rights renewed, password as before`
+  if (password === null)
+    return `${name} is an analyst already: privileges updated, password unchanged`
   const address = new URL(url)
   address.username = name
   address.password = password
-  return `${name} may read, with this address, which is not shown again: ${address.href}`
+  return `${name} can log in with this address, which is shown only once: ${address.href}`
 }

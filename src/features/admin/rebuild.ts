@@ -27,7 +27,7 @@ export interface RebuildFlags {
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
-    throw new Misuse('expected --days beside --since, got --since alone; the queue has no days')
+    throw new Misuse('expected --days with --since, got --since alone; the queue has no days')
   }
   if (options.since !== undefined && !isDay(options.since)) {
     throw new Misuse(`expected --since to be a day like 2026-10-03, got ${options.since}`)
@@ -47,7 +47,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   if (days > 0) await analyzeFinished(db)
   const left = await readDaysLeft(db, options.since)
   if (options.json === true) printJson({ days, ...left })
-  say(`${count(days, 'day')} added up`)
+  say(`${count(days, 'day')} summed up`)
   for (const line of linesOf(left)) say(line)
   if (left.open === 0) return exits.done
   if (!signal.aborted) return exits.failures
@@ -63,7 +63,7 @@ const patience = 30
 
 async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {
   const report = (day: string, left: number) => {
-    say(`${day} is added up, ${left} to go`)
+    say(`${day} is summed up, ${left} to go`)
   }
   let days = 0
   for (let tries = 0; tries < patience && !signal.aborted; tries++) {
@@ -77,12 +77,12 @@ async function addUpDays(db: Database, since: string | undefined, signal: AbortS
 
 function* linesOf({ open, begun, waiting }: DaysLeft): Generator<string> {
   if (begun > 0) {
-    yield `${count(begun, 'day')} begun by another process; one whose process died is free again after 15 minutes`
+    yield `${count(begun, 'day')} in progress in another process; if that process died, they can be taken over after 15 minutes`
   }
   if (waiting > 0) {
-    yield `${count(waiting, 'day')} left out: a run of them, or of a day before, is not over`
+    yield `${count(waiting, 'day')} left out: a run of the same day or of an earlier one is still open`
   }
   if (open > 0) {
-    yield `${count(open, 'day')} not added up: something in them changed meanwhile, or a stop came first`
+    yield `${count(open, 'day')} not summed up: their data changed in the meantime, or the command was stopped`
   }
 }

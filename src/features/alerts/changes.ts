@@ -393,7 +393,7 @@ interface ChangeFacts {
 /** Sentence of an alert, with the days of both answers. */
 function alertSentence(told: ChangeFacts): string {
   const { origin, baseDate, date } = told
-  return `${marked(origin)}${changeOf(told)}, on ${date} against ${baseDate}`
+  return `${marked(origin)}${changeOf(told)}, on ${date} compared with ${baseDate}`
 }
 
 /** Marks answers that are not live, so that they are not mistaken for live ones. */
@@ -408,15 +408,15 @@ function changeOf(told: ChangeFacts): string {
   const [before, after] = [placeWords(base, now), placeWords(now, base)]
   switch (rule.what) {
     case 'entered':
-      return `${domain} entered ${where} at ${after}${tookFrom(other)}`
+      return `${domain} entered the results ${where} at ${after}${tookFrom(other)}`
     case 'left':
-      return `${domain} left ${where}, where it stood at ${before}${tookIt(other)}`
+      return `${domain} dropped out of the results ${where} (was ${before}${other === null ? '' : `; ${other} took its position`})`
     case 'moved':
       return `${domain} ${way === 'up' ? 'rose' : 'fell'} ${where} from ${before} to ${after}${tookBy(way, other)}`
     case 'crossed':
-      return `${domain} ${way === 'up' ? 'came into' : 'fell out of'} the first ${rule.threshold} ${where}, from ${before} to ${after}${tookBy(way, other)}`
+      return `${domain} ${way === 'up' ? 'entered' : 'dropped out of'} the top ${rule.threshold} ${where}, from ${before} to ${after}${tookBy(way, other)}`
     case 'rival_passed':
-      return `${rival} passed ${domain} ${where}: ${rivalWords(now)}, before that ${rivalWords(base)}`
+      return `${rival} passed ${domain} ${where}: now ${rivalWords(now)}, previously ${rivalWords(base)}`
     case 'new_feature':
       return `the answer ${where} shows ${feature}, which it did not before`
     case 'wrong_page':
@@ -439,7 +439,7 @@ function placeWords({ position, depth }: Measurement, other: Measurement): strin
 
 function rivalWords({ rival, position, depth }: Measurement): string {
   const shown = (place: number | null) => (place === null ? `below ${depth}` : String(place))
-  return `${shown(rival)} against ${shown(position)}`
+  return `${shown(rival)} vs. ${shown(position)}`
 }
 
 function tookBy(way: Direction | null, other: string | null): string {
@@ -447,11 +447,11 @@ function tookBy(way: Direction | null, other: string | null): string {
 }
 
 function tookIt(other: string | null): string {
-  return other === null ? '' : ` (${other} has its place)`
+  return other === null ? '' : ` (${other} took its position)`
 }
 
 function tookFrom(other: string | null): string {
-  return other === null ? '' : ` (the place of ${other})`
+  return other === null ? '' : ` (the position of ${other})`
 }
 
 /** Library query that shows both answers, as a user would type it. */
@@ -483,7 +483,7 @@ export function shareSentence(told: ShareFacts): string {
   const of = tag === '*' ? 'over all queries' : `for ${tag}`
   const fall = Math.round((1 - now / before) * 100)
   const who = other === null ? '' : ` (${other} gained most)`
-  return `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} against ${baseDate}`
+  return `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} compared with ${baseDate}`
 }
 
 export function shareQuestion({ domain, tag, origin }: ShareFacts): string {

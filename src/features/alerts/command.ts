@@ -131,7 +131,7 @@ async function findLists(
 /** Formats alerts, newest first. */
 export function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
-    return 'No alert so far; npm run alerts -- rules shows what is looked for.'
+    return 'No alert so far; npm run alerts -- rules shows the rules in force.'
   const rows = alerts.map(({ id, run_date: night, state, alert, text }) => [
     ...[id, night, state, alert, text],
   ])

@@ -50,7 +50,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
     if (troubleOf(error) !== 'data') throw error
     // An error in one night must stop neither work nor later nights.
     await markChecked(db, run, null)
-    return [`no rank alerts of run ${run.id}: ${scrubbedReason(error)}`]
+    return [`the rank alerts of run ${run.id} could not be evaluated: ${scrubbedReason(error)}`]
   }
 }
 

@@ -27,8 +27,8 @@ type Kind = AlertRule['what']
 const thresholds: Partial<
   Record<Kind, { readonly expected: string; readonly most: number; readonly whole: boolean }>
 > = {
-  moved: { expected: 'a whole number of places from 1 to 100', most: 100, whole: true },
-  crossed: { expected: 'the last place of the top, from 1 to 100', most: 100, whole: true },
+  moved: { expected: 'a whole number of positions from 1 to 100', most: 100, whole: true },
+  crossed: { expected: 'the last position of the top, from 1 to 100', most: 100, whole: true },
   share_fell: {
     expected: 'percent of the share, above 0 and at most 100',
     most: 100,
@@ -169,7 +169,8 @@ class RuleReader {
   #confirm(): number {
     const text = this.#text('confirm')
     if (text === '') return 1
-    if (!/^[1-7]$/.test(text)) this.refuse('confirm', 'how many answers running, from 1 to 7')
+    if (!/^[1-7]$/.test(text))
+      this.refuse('confirm', 'a number of consecutive answers, from 1 to 7')
     return Number(text)
   }
 
@@ -209,7 +210,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
     const { rule, on } = reader.read()
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
-      reader.refuse('alert', `a name of its own, since line ${twin} has this one`)
+      reader.refuse('alert', `a unique name, since line ${twin} has this one`)
     }
     lines.set(rule.name, twin ?? line)
     for (const one of reader.problems) complain(line, one)

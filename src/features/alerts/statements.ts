@@ -112,7 +112,7 @@ export async function withdrawAlerts(
     .set((eb) => ({
       withdrawn_at: eb.fn<Date>('now'),
       withdrawn_because: suspect
-        ? `run ${run} turned out suspect`
+        ? `run ${run} turned out to be suspect`
         : `an answer of run ${run} is quarantined`,
     }))
     .where((eb) =>
@@ -603,7 +603,7 @@ export async function replaceAlertRules(
         .updateTable('alerts')
         .set((eb) => ({
           withdrawn_at: eb.fn<Date>('now'),
-          withdrawn_because: 'its rule was changed or taken out',
+          withdrawn_because: 'its rule was changed or removed',
         }))
         .where('rule', 'in', removed)
         .where('recovered_at', 'is', null)

@@ -68,7 +68,7 @@ async function decide(
   if (reason.trim() === '') throw new Misuse('expected a reason, got none: --because "..."')
   const trusted = action === 'accept'
   if (usual && (!trusted || options.answer !== undefined)) {
-    throw new Misuse('expected --usual beside accept and a run, list or date')
+    throw new Misuse('expected --usual with accept and a run, list or date')
   }
   const targets = await findTargets(db, options)
   await addMarks(
@@ -107,7 +107,7 @@ async function findTargets(db: Database, options: TrustFlags): Promise<readonly 
     .$if(list !== undefined, (runs) => runs.where('lists.name', '=', list ?? ''))
     .where('runs.state', 'in', ['done', 'cancelled'])
     .execute()
-  if (rows.length === 0) throw new Misuse('no run that has ended fits; npm run status lists them')
+  if (rows.length === 0) throw new Misuse('no finished run matches; npm run status lists runs')
   return rows.map(({ run: id, answer: search = null }) => ({ run: id, answer: search }))
 }
 

@@ -67,7 +67,7 @@ async function enterDay(
   }
   if (!(await crossOut(client, day))) {
     throw new WrongDatabase(
-      `expected ${day.run_date} to be in the archive, got nothing written down of it; nothing was changed`,
+      `expected ${day.run_date} to be in the archive, got no record of it; nothing was changed`,
     )
   }
   return rows

@@ -42,7 +42,7 @@ export class BucketPlace implements ArchivePlace {
   async list(folder: string): Promise<readonly string[]> {
     const prefix = `${this.#to.prefix}${folder}/`
     const names: string[] = []
-    // Paginates by the last name, which is the listing method supported by all vendors.
+    // Continues a listing after the last name of the previous page, because all vendors support this method.
     for (let last: string | undefined; ;) {
       const after = last === undefined ? {} : { Marker: last }
       const page = await this.#asking(`list ${this.where(folder)}`, ({ sdk, client }) =>
@@ -104,7 +104,7 @@ export class BucketPlace implements ArchivePlace {
     // On Node, the body is a Readable.
     if (found?.Body !== undefined) return found.Body as Readable
     throw new Misuse(
-      `expected the file ${this.where(name)} of the archive, got nothing there; put it back, nothing was changed`,
+      `expected the file ${this.where(name)} of the archive, got nothing there; restore it, nothing was changed`,
     )
   }
 
@@ -174,7 +174,7 @@ async function loadSdk(): Promise<typeof S3> {
   } catch (cause) {
     if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new Misuse(
-      'expected the client for buckets to be installed, got none; type: npm install @aws-sdk/client-s3',
+      'expected the client for buckets to be installed, got none; run: npm install @aws-sdk/client-s3',
       { cause },
     )
   }
@@ -243,12 +243,12 @@ function answered(cause: unknown): Answered | null {
 function remedy({ name, message, status }: Answered): string {
   if (name === 'CredentialsProviderError') return 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   if (message === 'Region is missing') return 'set AWS_REGION'
-  if (name === 'NoSuchBucket') return 'make the bucket, or name another one'
+  if (name === 'NoSuchBucket') return 'create the bucket, or name another one'
   if (status === 301 || name === 'AuthorizationHeaderMalformed') {
-    return 'set AWS_REGION to where the bucket lies'
+    return 'set AWS_REGION to the region of the bucket'
   }
   if (status === 401 || status === 403) {
-    return 'check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what this key may do'
+    return 'check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the permissions of the key'
   }
   return 'nothing is lost, run the same command again when it is back'
 }

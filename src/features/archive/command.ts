@@ -64,7 +64,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
-      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
     )
   }
   if (check === true) return { kind: 'check' }
@@ -189,7 +189,7 @@ async function checkDays(
   })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
-    say(`${path} belongs to no day in the archive: left over by an archive that was interrupted`)
+    say(`${path} belongs to no day in the archive: an interrupted archive left it behind`)
   }
   const bad = checked.problems.length
   say(
@@ -203,22 +203,22 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
   const later = part === 1 ? '' : `, part ${part}`
   const what = `${answers} answers, ${rows} rows`
   return dry
-    ? `${day}${later}: ${what} would leave`
-    : `${day}${later}: ${what} left, ${megabytes(bytes)} of files`
+    ? `${day}${later}: ${what} would be archived`
+    : `${day}${later}: ${what} archived, ${megabytes(bytes)} of files`
 }
 
 /** Explains why days that are old enough remain. */
 function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
-  return `${day} and what follows it stay: run ${run} of that day is not over; npm run cancel -- --run ${run} ends it`
+  return `${day} and later days stay: run ${run} of that day is still open; npm run cancel -- --run ${run} ends it`
 }
 
 /** Summary of all days. */
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
-  if (days.length === 0) return 'no day is old enough that is not in the archive yet'
+  if (days.length === 0) return 'no day to archive: none that is old enough is still in the tables'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   return dry
-    ? `${days.length} days with ${rows} rows would leave for ${folder}`
+    ? `${days.length} days with ${rows} rows would be archived to ${folder}`
     : `${days.length} days with ${rows} rows are in ${folder}, ${megabytes(bytes)}`
 }
 

@@ -174,7 +174,7 @@ async function readBack({ folder, engine }: Passage, tables: readonly ManifestTa
       await holdFiled(drafts, { ...table, files })
     } catch (cause) {
       throw new Misuse(
-        `expected to read out of the files of ${table.table} what was written into them, got something else: a value that such files cannot hold, as an instant before Christ, or a disk that fails; nothing was removed (${reasonOf(cause)})`,
+        `expected the files of ${table.table} to contain what was written, got something else: a value that Parquet cannot hold, such as a timestamp before Christ, or a failing disk; nothing was removed (${reasonOf(cause)})`,
         { cause },
       )
     }
@@ -192,7 +192,7 @@ function holdAgainst(
     const written = tables.find(({ table }) => table === name)?.rows
     if (written !== rows) {
       throw new Misuse(
-        `expected ${written ?? 0} rows of ${name} to leave with ${day}, got ${rows}; nothing was removed, run the same command again`,
+        `expected ${written ?? 0} rows of ${name} to be deleted with ${day}, got ${rows}; nothing was removed: run the same command again`,
       )
     }
     sum += rows
@@ -298,7 +298,7 @@ async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, pa
   } catch (cause) {
     if (cause instanceof Unreachable) throw cause
     throw new Misuse(
-      `expected ${path} to be left over from an archive that was interrupted, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
+      `expected ${path} to be left behind by an interrupted archive, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
       { cause },
     )
   }

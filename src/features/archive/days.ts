@@ -50,7 +50,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'expected nobody else at the archive of this database, got another npm run archive, or a question that reads it; wait until it has ended',
+      'expected no other command on the archive of this database, got another npm run archive, or a query that reads it; wait until it has ended',
       { cause },
     )
   } finally {
@@ -201,10 +201,10 @@ const leavingPlaces = `
 /** Data that is never archived; listed in each manifest. */
 export const leftOut: readonly string[] = [
   'calls, accounts, stops and every other table of the ledger: they stay',
-  'lists and what they say about queries: they stay',
+  'lists and their settings for queries: they stay',
   'sums of finished days: they stay',
-  'answers that a younger day still uses: they stay until that day leaves',
-  'bodies whose rows the tables refused: npm run reparse needs them',
+  'answers that a later day still uses: they stay until that day is archived',
+  'bodies whose rows the tables rejected: npm run reparse needs them',
 ]
 
 /** A column with its type name. */
@@ -230,7 +230,7 @@ export async function readColumns(
     [name],
   )
   if (rows.length === 0) {
-    throw new WrongDatabase(`expected a table ${name}, got none; type npm run migrate`)
+    throw new WrongDatabase(`expected a table ${name}, got none; run npm run migrate`)
   }
   return rows
     .filter((column) => !without.includes(column.name))

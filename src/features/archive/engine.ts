@@ -134,7 +134,7 @@ async function loadDuck(): Promise<{ readonly DuckDBInstance: typeof DuckDBInsta
     return await import('@duckdb/node-api')
   } catch (cause) {
     throw new Misuse(
-      `expected the package that reads and writes files of the archive, got ${reasonOf(cause).split('\n')[0]}; type: npm install @duckdb/node-api`,
+      `expected the package that reads and writes files of the archive, got ${reasonOf(cause).split('\n')[0]}; run: npm install @duckdb/node-api`,
       { cause },
     )
   }

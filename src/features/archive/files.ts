@@ -85,7 +85,7 @@ export function hashFile(path: string, where: string): string {
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${where} of the archive, got ${got}; put it back, nothing was changed`,
+      `expected the file ${where} of the archive, got ${got}; restore it, nothing was changed`,
       { cause },
     )
   }
@@ -94,7 +94,7 @@ export function hashFile(path: string, where: string): string {
 
 function altered(what: string, expected: string, got: string): Misuse {
   return new Misuse(
-    `expected ${what} as it was written (${expected}), got ${got}; put back the file as it was written, nothing was changed`,
+    `expected ${what} as it was written (${expected}), got ${got}; restore the original file, nothing was changed`,
   )
 }
 
@@ -167,7 +167,7 @@ export function parseManifest(text: string, path: string, installation: string):
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another place`,
+      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder or bucket`,
     )
   }
   return read.data
@@ -191,12 +191,12 @@ export async function readManifest(
   const text = await place.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its place`,
+      `expected the manifest of ${day.run_date} at ${path}, got nothing there; if the archive was moved, name its new location`,
     )
   }
   if (sha256Of(text) !== day.manifest_sha256) {
     throw new Misuse(
-      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another (${sha256Of(text)}); put back the file as it was written`,
+      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another (${sha256Of(text)}); restore the original file`,
     )
   }
   return parseManifest(text, path, installation)

@@ -231,7 +231,7 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
     if (archive === undefined) return undefined
-    throw new Misuse('expected --with-archive beside --archive, got --archive alone; add it')
+    throw new Misuse('expected --with-archive together with --archive, got --archive alone; add it')
   }
   return {
     span: archived === undefined ? undefined : readDayRange('archived', archived),
@@ -256,7 +256,7 @@ type ArchiveReader = PoolClient
 
 const lockNotAvailable = '55P03'
 const busy =
-  'expected the tables of answers to be free for a moment, got somebody who changes or cleans them; ask again'
+  'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again'
 
 /** Temporary table with the archived rows of a table. */
 function loadedTable(name: string): string {
@@ -356,8 +356,8 @@ interface Planned {
 }
 
 /**
- * Plans a query over the added, still empty tables; null if that fails. Scans of inherited tables list only the needed
- * columns, and since the tables have no indexes, every needed column is listed.
+ * Plans a query over the added, still empty tables; null if that fails. A scan of an inherited table
+ * lists only the needed columns, and without indexes it lists all of them.
  */
 async function planQuestion(client: ArchiveReader, text: string): Promise<PlannedReading | null> {
   const question = text

@@ -109,13 +109,13 @@ export function* chunksOf(path: string): Generator<Buffer> {
 
 /** Problems of a location on disk by error code, with a remedy. */
 const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = {
-  EACCES: ['one that may not be written', 'change its permissions, or '],
-  EPERM: ['one that may not be written', 'change its permissions, or '],
-  EROFS: ['a file system that may only be read', ''],
-  ENOSPC: ['no room left', 'make some, or '],
-  EDQUOT: ['no room left', 'make some, or '],
+  EACCES: ['no write permission', 'change its permissions, or '],
+  EPERM: ['no write permission', 'change its permissions, or '],
+  EROFS: ['a read-only file system', ''],
+  ENOSPC: ['no space left', 'free some, or '],
+  EDQUOT: ['no space left', 'free some, or '],
   ENOTDIR: ['a path through a file', ''],
-  ENOENT: ['nothing there', 'make it, or '],
+  ENOENT: ['nothing there', 'create it, or '],
   EEXIST: ['something else there', ''],
 }
 
@@ -133,10 +133,7 @@ export function unwritable(
   const code = codeOf(cause) ?? saidOf(cause)
   if (code === null || cause instanceof MillError) return cause
   const [got, help] = reasons[code] ?? [code, '']
-  return new Misuse(
-    `expected ${path} to be a place that can be written, got ${got}; ${help}${instead}`,
-    { cause },
-  )
+  return new Misuse(`expected ${path} to be writable, got ${got}; ${help}${instead}`, { cause })
 }
 
 /** DuckDB reports the system's error only as text. */

@@ -50,7 +50,7 @@ export abstract class ArchiveTarget {
       await this.publish()
     } else if (!there.includes(`"${installation}"`)) {
       throw new Misuse(
-        `expected ${this.place.address} to be empty or an archive of this database, got one of another installation; choose another place`,
+        `expected ${this.place.address} to be empty or an archive of this database, got one of another installation; choose another folder or bucket`,
       )
     }
   }
@@ -188,7 +188,7 @@ class ArchiveUpload extends ArchiveTarget {
       const found = await this.place.hash(path)
       if (found === sha256) continue
       throw new Unreachable(
-        `expected ${this.place.where(path)} to hold what was put there (sha256 ${sha256}), got ${found}; no row was removed, run the same command again`,
+        `expected ${this.place.where(path)} to hold what was uploaded (sha256 ${sha256}), got ${found}; no row was removed, run the same command again`,
       )
     }
   }

@@ -13,7 +13,7 @@ import { dateOf, unpackFirstTens } from './comparison.ts'
 
 interface DatedNight {
   readonly runDate: string
-  /** Maximum rest of a query, in days. */
+  /** Longest interval of a query, in days. */
   readonly longestDays: number
 }
 
@@ -59,7 +59,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   await keepNight(db, { list, runDate, longestDays, decisions: kept, outcomes })
 }
 
-/** Results of the queries drawn by chance that have been answered. */
+/** Results of the sampled queries that have been answered. */
 function outcomesOf(
   draws: readonly OpenDraw[],
   queries: readonly KnownQuery[],
@@ -81,7 +81,7 @@ interface KeptDecision {
   readonly why: string
 }
 
-/** Decisions about a night of a list, and the results of earlier draws. */
+/** Decisions about a night of a list, and the results of earlier samples. */
 interface KeptNight {
   readonly list: number
   readonly runDate: string
@@ -96,13 +96,13 @@ interface DrawOutcome {
   readonly moves: number
 }
 
-/** A query drawn by chance whose result has not been evaluated yet. */
+/** A sampled query whose result has not been evaluated yet. */
 interface OpenDraw {
   readonly id: string
   readonly runDate: string
 }
 
-/** Open draws of earlier nights. */
+/** Samples of earlier nights that have not been evaluated yet. */
 async function readOpenDraws(
   db: Database,
   { list, before }: { readonly list: number; readonly before: string },

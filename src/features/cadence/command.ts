@@ -78,7 +78,7 @@ interface Backtest {
   readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
 }
 
-/** Replays the past nights of a list as if it had rested from the first one. */
+/** Replays the past nights of a list as if it had been adaptive from the first one. */
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,

@@ -1,13 +1,13 @@
-/** Queries of one or more nights that were bought by chance, and their results. */
+/** Queries of one or more nights that were sampled at random, and their results. */
 interface Draws {
-  /** Queries that could rest, and those among them drawn by chance. */
+  /** Queries that could be skipped, and those among them that were sampled. */
   readonly resting: number
   readonly drawn: number
-  /** Drawn queries whose top ten had changed since they were last bought. */
+  /** Sampled queries whose top ten had changed since they were last bought. */
   readonly moved: number
 }
 
-/** Estimate for all queries that could rest, based on the drawn ones. */
+/** Estimate for all queries that could be skipped, based on the sampled ones. */
 interface Unseen {
   /** Share of skipped queries that hid a move. */
   readonly share: Bounds
@@ -19,7 +19,10 @@ interface Unseen {
   }
 }
 
-/** The draw is random, so the drawn queries represent all. The bounds are Wilson's, with continuity correction. */
+/**
+ * The sample is random, so it represents all of them. The bounds are Wilson's, with continuity
+ * correction.
+ */
 export function unseenOf({ resting, drawn, moved }: Draws): Unseen {
   const share = wilson(moved, drawn)
   return {

@@ -149,7 +149,7 @@ export interface HistoryList {
   readonly name: string
   /** Average cost of an answer in credits; null if none reported one. */
   readonly price: number | null
-  /** First decided night; null if it never rested. */
+  /** First decided night; null if no query was ever skipped. */
   readonly rests_since: string | null
 }
 

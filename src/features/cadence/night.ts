@@ -24,7 +24,7 @@ export interface CadenceRules {
   readonly share: number
 }
 
-/** Half of daily buying, minus the additional cost of new and woken queries. */
+/** Half of daily buying, minus the additional cost of new queries and those made due early. */
 export const usualShare = 0.48
 
 /** A query is bought every night until it has been observed for this many nights. */
@@ -72,14 +72,14 @@ export function decideNight(
   })
 }
 
-/** Determines how long a query may rest, based only on its own history. */
+/** Determines how long a query may be skipped, based only on its own history. */
 function rest(
   { query: { id, steps, last }, rate }: { query: KnownQuery; rate: number },
   interval: number,
   today: number,
 ): CadenceDecision {
   const byChance = false
-  // An answer dated in the future was dated by a wrong clock, so it can't be used for tonight.
+  // An answer dated in the future comes from a wrong clock, so it can't be used for tonight.
   if (last === null || last.day > today) {
     const why = 'no earlier answer is known'
     return { id, interval: 1, due: today, byChance, why }
@@ -171,8 +171,8 @@ const first = { changes: 0.5, nights: 2 }
 /** Half-lives in nights of the weights, for the long-term and the current rate. */
 const halfLives = { usual: 28, now: 3 }
 /**
- * Weight of the long-term rate in nights of the current one: one change wakes a quiet query, and a few quiet nights let
- * it rest again.
+ * Weight of the long-term rate in nights of the current one: one change shortens the interval of a
+ * stable query, and a few stable nights lengthen it again.
  */
 const trust = 4
 
@@ -217,7 +217,7 @@ function weightsOf(halfLife: number): readonly number[] {
 
 /** Minimum number of shared top-ten pages for two queries to be related. */
 const leastShared = 4
-/** A page in more answers than this relates nothing: a home page is everywhere. */
+/** A page in more answers than this does not relate queries: a home page is in all of them. */
 const mostAnswers = 50
 
 /** A query with the pages of its top ten. */

@@ -11,14 +11,17 @@ export interface CadenceReceipt {
   /** Number of queries with an interval of 1 day, 2 days and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /** Over those nights: queries of the list, those bought, those that could rest and did, and those drawn by chance. */
+  /**
+   * Over those nights: queries of the list, those bought, those that were skipped, and those that were
+   * sampled.
+   */
   readonly queries: number
   readonly asked: number
   readonly rested: number
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Drawn queries that were compared, and those that hid a move. */
+  /** Sampled queries that were compared, and those that hid a move. */
   readonly compared: number
   readonly moved: number
 }
@@ -43,7 +46,8 @@ export interface CadenceNightCost {
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
   /**
-   * Estimated number of skipped queries that hid a move, based on the drawn ones; also null while none was compared.
+   * Estimated number of skipped queries that hid a move, based on the sampled ones; also null while none
+   * was compared.
    */
   readonly hidden: number | null
   readonly hidden_low: number | null

@@ -1,4 +1,4 @@
-// Replays past nights as if the list had rested.
+// Replays past nights as if the list had been adaptive.
 
 import { type Bounds, clustered } from './draws.ts'
 import { type CadenceRules, decideNight, drawnFrom, type KnownQuery } from './night.ts'

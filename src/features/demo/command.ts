@@ -64,7 +64,7 @@ export async function runDemo(
 ): Promise<Exit> {
   const faults = options.faults === true
   const cadence = options.cadence === true
-  if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; type one')
+  if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
   const usual = cadence ? '60' : faults ? '30' : undefined
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
@@ -114,7 +114,7 @@ function readNights(typed: string | undefined, faults: boolean): number {
   const least = faults ? leastNights : 0
   if (Number.isSafeInteger(nights) && nights >= least && nights <= mostNights) return nights
   throw new Misuse(
-    `expected --nights from ${Math.max(1, least)} to ${mostNights}${faults ? ' beside --faults' : ''}, got ${typed}`,
+    `expected --nights from ${Math.max(1, least)} to ${mostNights}${faults ? ' with --faults' : ''}, got ${typed}`,
   )
 }
 
@@ -127,7 +127,7 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the lists that rested, and what that saved. */
+/** Prints the adaptive lists, and what they saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
   print(`\nADAPTIVE CADENCE, in the second half of the nights (npm run cadence):\n`)
@@ -163,7 +163,7 @@ async function showWhatIsThere(
   }
   if (month !== null) print(monthLines(month).join('\n'))
   print(`\n${formatTable(['table', 'rows'], counts, { right: ['rows'] })}`)
-  print('\nWhich hosts hold the most places among the first three?\n')
+  print('\nWhich hosts rank most often in the top three?\n')
   print(question)
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)

@@ -50,7 +50,7 @@ interface History extends Draining {
   readonly list: string
   /** Null if there are no faults. */
   readonly stage: MonthStage | null
-  /** If true, queries rest in the second half depending on their history. */
+  /** If true, queries are skipped in the second half depending on their history. */
   readonly rests?: boolean
 }
 
@@ -61,7 +61,7 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so a resting list would find all of its queries answered tonight.
+    // The sample was bought today, so an adaptive list would find all of its queries answered tonight.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
@@ -75,7 +75,7 @@ export async function runNights(
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
-      // As the following night would: remaining tasks are not bought any more.
+      // As the following night would do: the remaining tasks are cancelled.
       await cancelRun(mill.db, run)
       await endRuns(mill.db, options.report)
       continue

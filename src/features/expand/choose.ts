@@ -1,4 +1,4 @@
-// Selects related searches to add: new, wanted and promising ones.
+// Selects related searches to add: new ones that pass the filters, most promising first.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -82,7 +82,7 @@ function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
 
-/** Returns true if a text is wanted. */
+/** Returns true if a text passes the filters. */
 export type TextFilter = (text: string) => boolean
 
 /** Values of --match and --not; each may be repeated. */

@@ -60,7 +60,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   ]
 }
 
-/** The column of parameters is shown if any query has one. */
+/** The column of parameters is shown if any query has parameters. */
 function queryTable(queries: readonly RelatedQuery[]): string {
   const variants = queries.map(variantOf)
   const varied = variants.some((variant) => variant !== '')
@@ -141,7 +141,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
       ]
     case 'spent':
       return [
-        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, give more --credits`,
+        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, raise --credits`,
       ]
     case 'exhausted':
       return [exhaustedLine(outcome, order)]

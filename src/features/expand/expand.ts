@@ -91,7 +91,7 @@ export async function expand(
     if (outcome !== null) return outcome
   }
   throw new Misuse(
-    `expected nobody else to expand ${order.list}, got another one at each try; run the same command again`,
+    `expected no other expand of ${order.list}, got one at each attempt; run the same command again`,
   )
 }
 
@@ -376,17 +376,18 @@ async function findLists(
 ): Promise<{ list: number; into: number | null }> {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
-  if (list === undefined) throw new Misuse(`expected the list ${order.list} to stay, got none`)
+  if (list === undefined)
+    throw new Misuse(`expected the list ${order.list} to exist still, got none`)
   const from = await expandedFrom(db, list)
   if (from !== null) {
     throw new Misuse(
-      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which took related searches of ${JSON.stringify(from)}; to go on from these, expand ${JSON.stringify(from)} with a greater --depth`,
+      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which holds related searches of ${JSON.stringify(from)}; to continue from these, expand ${JSON.stringify(from)} with a greater --depth`,
     )
   }
   const into = await knownList(db, order.into)
   if (into === undefined || into.source === '') return { list, into: into?.id ?? null }
   throw new Misuse(
-    `expected the name ${JSON.stringify(order.into)} to be free for what is taken, got the list of ${into.source}; type --as with another name`,
+    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list of ${into.source}; use --as with another name`,
   )
 }
 

@@ -78,7 +78,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const found = await findSubject(db, flags)
   if (found === null) {
     if (!resumed) return refuseUnknown(db, flags)
-    say('nothing else of that name is there')
+    say('nothing else has that name')
     return exits.done
   }
   const obstacle = await blockerOf(db, found.subject)
@@ -86,7 +86,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const gone = await forgetSubject(db, found.subject, showProgress())
   if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
     throw new Misuse(
-      `expected ${found.said} to stay unchanged, got one that was read again; run the same command again`,
+      `expected ${found.said} to stay unchanged, got a list that was read again; run the same command again`,
     )
   }
   if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
@@ -162,14 +162,14 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
     const more = others.length === 0 ? '' : ` and ${count(others.length, 'other')}`
-    return `expected no open run with ${what}, got run ${run}${more}; let it end (npm run work -- --drain), or type: npm run cancel -- --run ${run}`
+    return `expected no open run with ${what}, got run ${run}${more}; finish it (npm run work -- --drain), or cancel it: npm run cancel -- --run ${run}`
   }
   if (way.calls > 0) {
-    return `expected no answer to ${what} that may still come, got ${count(way.calls, 'call')} on the way or lost less than 10 minutes ago; try again then`
+    return `expected no answer to ${what} to be pending, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
   }
   const [schedule] = way.schedules
   if (schedule === undefined) return null
-  return `expected no schedule that reads ${what} again, got ${schedule}; take its line out of the file of schedules, or say enabled=no there, and try again when the scheduler has seen it (npm run nightly -- --show)`
+  return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (npm run nightly -- --show)`
 }
 
 /** Archived days that may contain it, with a way to forget them as well; null: none. */
@@ -189,11 +189,11 @@ function notesOf(
     'the ledger stays: every call and run with its cost, without the query',
     ...(days > 0
       ? [
-          `the sums of ${count(days, 'finished day')} are deleted and recomputed (npm run rebuild -- --days, or by itself at night)`,
+          `the sums of ${count(days, 'finished day')} are deleted and recomputed (npm run rebuild -- --days, or automatically by npm run nightly)`,
         ]
       : []),
     newAgain(subject),
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, old versions that its bucket keeps, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
 
@@ -262,7 +262,7 @@ function checkFlags(flags: TypedSubject): void {
   }
   const narrow = narrowing.filter((name) => flags[name] !== undefined)
   if (flags.query === undefined && narrow.length > 0) {
-    throw new Misuse(`expected --${narrow[0]} beside --query, got no query`)
+    throw new Misuse(`expected --${narrow[0]} with --query, got no query`)
   }
 }
 
@@ -325,11 +325,11 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
     throw new Misuse(
-      `expected --list to be a list, got ${flags.list}, what is left of one that was forgotten`,
+      `expected --list to be a list, got ${flags.list}, the remains of a forgotten list`,
     )
   }
   throw new Misuse(
-    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- keyword --show find --word "…" looks for one`,
+    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- keyword --show find --word "…" finds it`,
   )
 }
 

@@ -71,7 +71,7 @@ function wantedOf(subject: Forgettable): WantedTexts {
     }
     case 'query': {
       const queries = queriesOf(subject.ids)
-      // Free text does not onDeleted which query with the same text it refers to.
+      // Free text does not say which query with the same text it refers to.
       const pattern = subject.all ? wordPattern([subject.q]) : null
       return { pattern, list: null, queries, domain: false }
     }

@@ -38,7 +38,7 @@ export function aloneIn(list: number) {
     .innerJoin('runs as r', 'r.id', 't.run_id')
     .innerJoin('lists as l', 'l.id', 'r.list_id')
     .select('t.query_id')
-  // What a list that was forgotten left there for others goes with the last of them.
+  // Queries that a forgotten list left behind for other lists are deleted with the last of these.
   const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
   return listed
     .where('list_id', '=', list)

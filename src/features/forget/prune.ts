@@ -19,7 +19,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
     throw new Misuse(
-      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; type: npm run prune -- --older 90d`,
+      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; run: npm run prune -- --older 90d`,
     )
   }
   const config = readConfig(env)

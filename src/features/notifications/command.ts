@@ -45,11 +45,11 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
     say(
       `sent notice ${id} ${how}; the receiver answered ${status}${said === '' ? '' : `: ${said}`}`,
     )
-    if (!ok) say(`error: ${refusalOf(posted)}; look at the address and at what the receiver says`)
+    if (!ok) say(`error: ${refusalOf(posted)}; check the address and the log of the receiver`)
     return ok ? exits.done : exits.unreachable
   } catch (error) {
     if (json) printJson({ id, taken: false, status: null, said: reasonOf(error) })
-    say(`error: ${reasonOf(error)}; look at the address, and whether this host may reach it`)
+    say(`error: ${reasonOf(error)}; check the address, and whether this host can reach it`)
     return exits.unreachable
   }
 }

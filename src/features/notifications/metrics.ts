@@ -77,7 +77,7 @@ function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
   const seen = { answered: 0, reused: 0, failed: 0, unknown: 0 }
   const tasks = new Counter({
     name: 'querymill_tasks_total',
-    help: 'Tasks that this worker brought to an end, by the state they ended in.',
+    help: 'Tasks that this worker completed, by their final state.',
     labelNames: ['state'],
     registers,
     collect: () => {
@@ -149,7 +149,7 @@ function accountGauges(registers: Registry[]) {
 function listGauges(registers: Registry[], db: Database) {
   const success = gauge(registers, {
     name: 'last_success_timestamp_seconds',
-    help: 'When a run of the list last came to its end with an answer that can be read.',
+    help: 'Time when a run of the list last ended with at least one readable answer.',
     labelNames: ['list'],
   })
   const open = gauge(registers, {
@@ -180,7 +180,7 @@ function nightGauges(registers: Registry[], db: Database) {
   })
   const good = gauge(registers, {
     name: 'last_good_night_timestamp_seconds',
-    help: 'When the newest night of the schedule was due whose run ended with an answer that can be read.',
+    help: 'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
     labelNames: ['schedule'],
   })
   const since = gauge(registers, {

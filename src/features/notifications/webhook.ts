@@ -29,7 +29,7 @@ export async function post(
 }
 
 export function refusalOf({ status }: Posted): string {
-  return `expected the webhook to take a notice, got status ${status}`
+  return `expected the webhook to accept a notice, got status ${status}`
 }
 
 async function ask(url: URL, body: string, own: Record<string, string>): Promise<Response> {

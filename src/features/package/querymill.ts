@@ -82,6 +82,6 @@ function manual(): string {
     ...sections,
     '',
     'npx querymill COMMAND --help explains one, with examples.',
-    'Settings stand in the environment, or in .env of this folder; what the program keeps goes to .querymill here.',
+    'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
   ].join('\n')
 }

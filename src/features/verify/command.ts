@@ -79,14 +79,16 @@ export async function prove(
     checks: [...promises, checkOf('Rows of answers', 'each answer matches its body', violations)],
     unproved: [
       ...(bodiless > 0
-        ? [`what ${bodiless} answers say whose bodies were pruned or forgotten`]
+        ? [`the content of ${bodiless} answers whose bodies were pruned or forgotten`]
         : []),
       ...(archived > 0
-        ? [`what ${archived} answers in the archive say; npm run archive -- --check reads them`]
+        ? [
+            `the content of ${archived} answers in the archive; npm run archive -- --check reads them`,
+          ]
         : []),
-      ...(unread > 0 ? [`what ${unread} answers say that were not drawn; type --deep`] : []),
+      ...(unread > 0 ? [`the content of ${unread} answers outside the sample; use --deep`] : []),
       ...(unadded > 0
-        ? [`what ${unadded} finished days come to that were not drawn; type --deep`]
+        ? [`the sums of ${unadded} finished days outside the sample; use --deep`]
         : []),
       ...beyondProof,
     ],
@@ -121,7 +123,7 @@ function creditsLine(account: Conservation): string {
 
 // Printed every time, so that a clean result is not overestimated.
 const beyondProof = [
-  'that the API charged what its answers say; its own books would show it',
+  'that the API charged what its answers report; only its own records show that',
   'a body that was changed together with its rows, its call and the sums',
   'which lines of a file were duplicates, where one line gave several queries',
   'answers and calls that were removed with everything that names them',

@@ -215,7 +215,7 @@ async function insertBatch(
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
-  // One INSERT ... ON CONFLICT cannot touch a row twice: the last line for an address wins.
+  // An INSERT ... ON CONFLICT cannot update a row twice, so the last line for an address wins.
   const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
   const columns = [
     batch.map(({ url }) => url),

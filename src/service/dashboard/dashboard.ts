@@ -162,7 +162,7 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
   const { kind, plan, credits, account, rate: limit, name: text } = shape.data
   const prepaid = plan === 'prepaid'
   if (kind === 'live' && account === null && prepaid && credits === null) {
-    return { issued: null, problem: 'Credits: expected how many are prepaid, got nothing' }
+    return { issued: null, problem: 'Credits: expected the number of prepaid credits, got nothing' }
   }
   const own = kind === 'live' && account === null
   try {

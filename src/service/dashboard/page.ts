@@ -12,7 +12,7 @@ interface DashboardView {
   readonly keys: readonly ListedKey[]
   readonly days: readonly string[]
   readonly used: readonly KeyDay[]
-  /** A key that was just created; shown this once. */
+  /** A key that was just created; shown only once. */
   readonly issued: IssuedKey | null
   readonly problem: string | null
   /** Makes a form that is sent twice count once. */
@@ -34,7 +34,7 @@ export function renderDashboard(shown: DashboardView) {
       <h2>New key</h2>
       ${renderForm(shown)}
       <h2>Keys</h2>
-      ${keys.length === 0 ? html`<p class="soft">No key was made yet.</p>` : renderKeys(path, keys)}
+      ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(path, keys)}
       <h2>Credits of the last ${days.length} days</h2>
       ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : drawChart(days, used)}
       ${used.length === 0 ? '' : renderDays(used)}
@@ -84,7 +84,7 @@ function renderForm({ path, ticket }: DashboardView) {
         pattern="[0-9]*"
         placeholder="a new one"
     /></label>
-    <button class="main">Make key</button>
+    <button class="main">Create key</button>
   </form>`
 }
 

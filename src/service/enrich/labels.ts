@@ -8,7 +8,7 @@ type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
-// A host alone, or beside words that ask for a site: `what is a .com domain` does not ask for one.
+// A host alone, or with words that ask for a site: `what is a .com domain` does not ask for one.
 const hostAlone =
   /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
@@ -115,7 +115,7 @@ export function relateSearches(q: string, sources: Sources): string[] {
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // Nobody types a long query with a label behind it.
+    // Nobody appends a label to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, most)

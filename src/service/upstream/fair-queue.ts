@@ -1,6 +1,6 @@
 /**
- * Schedules searches at an upstream with few places: round-robin over accounts, first in first out within one. A turn
- * that cannot end by its deadline is refused as soon as that is known.
+ * Schedules searches at an upstream with few slots: round-robin over accounts, first in first out within
+ * one. A turn that cannot end by its deadline is refused as soon as that is known.
  */
 import { Refusal } from '../refusal.ts'
 
@@ -47,7 +47,7 @@ export class FairQueue {
     this.#free = limits.places
   }
 
-  /** Waits for a place and does the work. Throws a 429 when the turn cannot end by its deadline. */
+  /** Waits for a slot and does the work. Throws a 429 when the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#occupy(turn.account)
@@ -113,7 +113,7 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** Take the place here, before a newcomer can see it free. */
+  /** Take the slot here, before a newcomer can see that it is free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -177,7 +177,7 @@ export class FairQueue {
 
   /** Estimated time until this many turns have ended. */
   #waitMs(ends: number): number {
-    // A place that is free while turns wait is one that their accounts may not use.
+    // A slot that is free while turns wait is one that their accounts may not use.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#limits.places - this.#free)
   }
 
@@ -185,7 +185,8 @@ export class FairQueue {
   // charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.ceil(this.#waitMs(ends) / 1000)
-    const text = 'Too many searches wait for this one to be answered in time; nothing was charged'
+    const text =
+      'Too many searches are ahead of this one for it to be answered in time; nothing was charged'
     return new Refusal(429, text, {
       'retry-after': String(Math.min(longestRetrySeconds, Math.max(1, seconds))),
     })

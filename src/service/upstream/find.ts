@@ -208,7 +208,7 @@ function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(stem)
 }
 
-/** The properties of a page that decide its place. */
+/** The properties of a page that decide its position. */
 interface Placed {
   readonly url: string
   readonly score: number

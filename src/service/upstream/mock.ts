@@ -82,7 +82,7 @@ function invent(search: Search, drift: Drift): FoundAnswer {
   // A default that is sent equals one that is not.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   const added = safe === null && freshness === null ? [] : [safe, freshness]
-  // Without `num` and `page`, so that the first ten of a hundred are the ten of ten.
+  // Without `num` and `page`, so that the first ten of a hundred results equal a search for ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device, ...added]))
   const words = q.trim().replace(/\s+/g, ' ')
   return {

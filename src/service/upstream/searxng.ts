@@ -257,7 +257,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
     return page.data
   }
-  web.log.warn({ page: request.number }, 'the upstream answered nonsense')
+  web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
   throw nonsense(page.error)
 }
 
@@ -271,7 +271,7 @@ async function readWhole(web: Web, response: Response): Promise<unknown> {
 }
 
 function nonsense(cause: unknown): Refusal {
-  const refusal = new Refusal(502, 'The search engine answered nonsense; nothing was charged')
+  const refusal = new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
   refusal.cause = cause
   return refusal
 }

@@ -21,7 +21,7 @@ describe('a flag whose value was forgotten', () => {
     [['a.csv', '--as', '--country=us'], '--as, got --country=us', '--as=--country=us'],
   ])('does not take the next one for it: %j', (args, found, meant) => {
     expect(() => refuseFlagsAsValues(program(), args)).toThrow(
-      `expected a value for ${found}, which is a flag of its own; type ${meant} to use it as the value`,
+      `expected a value for ${found}, which is another flag; type ${meant} to use it as the value`,
     )
   })
 
@@ -47,17 +47,17 @@ describe('flags that npm kept for itself', () => {
 
   test('are refused with the line to type, since a dry run would buy', () => {
     expect(refusal({ dry_run: 'true' }, ['a.csv'])).toThrow(
-      'got --dry-run before it, where npm keeps it for itself; type: npm run enqueue -- a.csv --dry-run',
+      'got --dry-run before it, where npm keeps it to itself; run: npm run enqueue -- a.csv --dry-run',
     )
   })
 
   test('get their values back, quoted as a shell needs them', () => {
     expect(refusal({ place: 'Austin, Texas' }, ['a.csv'])).toThrow(
-      `type: npm run enqueue -- a.csv --place 'Austin, Texas'`,
+      `run: npm run enqueue -- a.csv --place 'Austin, Texas'`,
     )
     // npm leaves the value of a flag that it does not know among the arguments.
     expect(refusal({ country: 'true' }, ['us', 'a.csv'])).toThrow(
-      'type: npm run enqueue -- a.csv --country us',
+      'run: npm run enqueue -- a.csv --country us',
     )
   })
 

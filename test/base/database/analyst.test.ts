@@ -38,7 +38,7 @@ const call = (login: keyof typeof url, command: string, ...args: string[]) =>
 test("an analyst's login gets the page without balances, which it may not read", async () => {
   const page = async (login: keyof typeof url) => {
     const { code, stderr } = await call(login, 'report', '--to', 'page.html', '--domains', 'a.com')
-    expect([code, stderr]).toEqual([0, `the page is ${join(home, 'page.html')}\n`])
+    expect([code, stderr]).toEqual([0, `the report is in ${join(home, 'page.html')}\n`])
     return readFileSync(join(home, 'page.html'), 'utf8')
   }
   expect(await page('owner')).toContain('Balance of')
@@ -181,7 +181,7 @@ describe('an analyst', () => {
       /another name|small letters/,
     )
     await expect(ensureAnalyst(database.pool, 'Robert"; drop table tasks')).rejects.toThrow(
-      /small letters/,
+      /lower-case letters/,
     )
   })
 })

@@ -36,7 +36,7 @@ describe('a list whose name another file has', () => {
     await planList(office.desk, first)
     const second = await elsewhere(first, 'site-b', 'q\nshop b\n')
     await expect(planList(office.desk, second)).rejects.toThrow(
-      /got "Queries", the list of .*; type --as "site-b Queries" for a list of its own, or --join/,
+      /got "Queries", the list of .*; use --as "site-b Queries" for a separate list, or --join/,
     )
     const held = sql`
       select q from list_queries
@@ -84,7 +84,7 @@ describe('what a plan shows of a list', () => {
     const text = `Keyword,Suggestion\n${lines.join('\n')}\n`
     const { notices } = await planList(office.desk, await office.order('seeds', text))
     expect(notices[0]).toContain(
-      'most lines are merged: the column "Keyword" gives 1 different queries in 20 lines',
+      'most lines are merged: the column "Keyword" has 1 different queries in 20 lines',
     )
     const named = await office.order('suggested', text)
     const reading = { ...named.reading, column: 'Suggestion' }

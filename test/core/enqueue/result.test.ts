@@ -80,7 +80,7 @@ function readings(...lists: readonly ListPlan[]): readonly string[] {
 describe('how a list was read', () => {
   test('is told with its encoding, its delimiter, its columns, and headers further down', () => {
     expect(readings({ ...list, heading, headersAgain: [9, 12] })).toEqual([
-      'windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, a header again on line 9, 12',
+      'windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, repeated headers on line 9, 12',
     ])
   })
 

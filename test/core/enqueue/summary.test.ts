@@ -63,7 +63,7 @@ describe('the plan', () => {
       'cost        about 10 credits, at most 20 (by the prices paid so far)',
       'balance     110 now, 100 after (at least 90); credit floor: 100',
       '            not enough above the credit floor: work stops there and continues after a top-up',
-      'budget      15 credits: not enough in the worst case: what it does not cover ends as unaffordable',
+      'budget      15 credits: not enough in the worst case: the rest ends as unaffordable',
     ])
   })
 

@@ -71,7 +71,7 @@ describe('the forecast in words', () => {
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(forecast([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
-      'budgets leave out 1,720 queries, first at 2026-11-23 02:00: shoes ends at 40 of 900',
+      'budgets exclude 1,720 queries, first on 2026-11-23 02:00: shoes stops at 40 of 900',
     )
   })
 

@@ -201,7 +201,7 @@ describe('tasks that the budget of their run did not cover', () => {
     const { mill } = await openScene({ api: { cost: 2 } })
     const run = await mill.plan(queries(10), { budget: 6 })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
-    const told = `expected a budget of at least 8 credits for run ${run}, got 6, of which 6 are gone`
+    const told = `expected a budget of at least 8 credits for run ${run}, got 6, of which 6 are used`
     for (const more of [[], ['--dry-run']]) {
       const refused = await runCommand('retry', [...flags, ...more], mill.env)
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })

@@ -84,7 +84,7 @@ describe('after an absence', () => {
 
   test.each([
     ['turned off', () => [scheduleOf({ on: false })]],
-    ['taken out of the file', () => []],
+    ['removed from the file', () => []],
   ])(
     'times due before a schedule was %s are missed, are told, and stay so when it is on again',
     async (what, fileNow) => {
@@ -130,7 +130,7 @@ describe('a clock that was wrong', () => {
       ['2027-10-02', 'late'],
     ])
     expect(table.told.filter((line) => line.includes('ahead'))).toEqual([
-      "words was decided until 2027-10-02 14:00 Europe/Berlin, which is ahead of the database's clock: it begins again now",
+      "words was decided until 2027-10-02 14:00 Europe/Berlin, which is ahead of the database's clock: it starts again now",
     ])
   })
 

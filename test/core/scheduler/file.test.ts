@@ -62,7 +62,7 @@ describe('the file of schedules', () => {
       line('three', 'a.csv'),
     )
     expect(plan.schedules.map(({ name }) => name)).toEqual(['one', 'three'])
-    expect(plan.refusals[0]?.problem).toContain('both "a"')
+    expect(plan.refusals[0]?.problem).toContain('both named "a"')
   })
 
   test('with a list that is nowhere: its line is refused and says where it was looked for', async () => {

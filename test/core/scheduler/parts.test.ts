@@ -49,7 +49,7 @@ describe('the parts of lists', () => {
       {
         line: 3,
         problem:
-          'share: expected lists with at most 100 % together, of which lines before have 40 %, got 70 %',
+          'share: expected shares that add up to at most 100 %, of which earlier lines have 40 %, got 70 %',
       },
       {
         line: 4,

@@ -252,7 +252,7 @@ describe('a query of a line that says max_age', () => {
     await night(1)
     const { states } = await night(2)
     expect(states).toEqual({ 'red shoes': 'reused', 'blue shoes': 'not_asked' })
-    expect(table.told.at(-1)).toContain('1 query is to be asked again (every) while')
+    expect(table.told.at(-1)).toContain('1 query is due again (every) while')
   })
 })
 

@@ -82,7 +82,9 @@ describe('the exit code of a worker', () => {
     })
     await mill.plan(queries(3))
     const ended = await run('work', ['--drain'], mill.env)
-    expect(ended.stderr).toMatch(/the API asked for no call before \d{4}-.*Z; run the same command/)
+    expect(ended.stderr).toMatch(
+      /the API asked to make no call before \d{4}-.*Z; run the same command/,
+    )
     expect(ended.code).toBe(5)
   })
 
@@ -93,7 +95,9 @@ describe('the exit code of a worker', () => {
       update tasks set state = 'failed', error_code = 'TIMEOUT', finished_at = now()
       where id = (select min(id) from tasks)`.execute(mill.db)
     const ended = await run('work', ['--drain'], mill.env)
-    expect(ended.stderr).toContain('2 answered, 0 reused, 0 failed, 0 unknown; 1 more of its runs')
+    expect(ended.stderr).toContain(
+      '2 answered, 0 reused, 0 failed, 0 unknown; 1 other tasks of its runs',
+    )
     expect(ended.code).toBe(1)
   })
 

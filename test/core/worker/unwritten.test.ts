@@ -64,7 +64,7 @@ test('a drain whose database may only be read gives up with 5, and the next star
   expect((await mill.drain({ report: (line) => said.push(line) })).finish).toBe('completed')
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
-  expect(said.join('\n')).toContain('4 answers that a worker received before it ended: settled')
+  expect(said.join('\n')).toContain('settled 4 answers that a worker had received before it ended')
   expect(said.join('\n')).toContain('2 answers in the log of a worker cannot be settled')
   expect(spooled(mill)).toEqual([`${other}.left`])
   expect(await broken(mill)).toEqual([])

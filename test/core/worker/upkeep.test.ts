@@ -55,7 +55,9 @@ describe('the upkeep of a worker', () => {
     const ledger = await openLedger(short)
     const { worker } = await openUpkeep(ledger)
     const call = await ledger.reserveCall(worker.lease)
-    await expect.poll(() => worker.fatal?.message).toContain('has ended all of its own, are open')
+    await expect
+      .poll(() => worker.fatal?.message)
+      .toContain('are open, although it has ended all of its calls')
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 
@@ -108,7 +110,7 @@ describe('the upkeep of a worker', () => {
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'settled', deaths: 0 })
     await expect
       .poll(() => said.join())
-      .toContain('1 answer that a worker received before it ended: settled now')
+      .toContain('1 answer that a worker had received before it ended')
   })
 })
 

@@ -52,14 +52,14 @@ describe('lists', () => {
       ]
       expect(text).toContain(`${row['run_date']} ${row['share']} % ${counts.join(' ')}`)
     }
-    expect(text).toContain('credits in this time 10')
+    expect(text).toContain('credits in this period 10')
   })
 
   test('members stand with weights, labels and the line they were read from', async () => {
     const text = await scene.view(`/lists/1?${days}`)
     expect(text).toMatch(/boots – – 7 5 winter, &lt;script&gt;/)
     expect(text).toMatch(/socks – SOCKS – 5/)
-    expect(text).toMatch(/hats not in it any more/)
+    expect(text).toMatch(/hats no longer in the list/)
     expect((await scene.desk.get('/lists/1')).text).toContain(
       `href="/queries/${scene.story.idOf('boots')}"`,
     )
@@ -76,7 +76,7 @@ describe('lists', () => {
 
   test('rejected lines stand with their reasons, and the lines add up', async () => {
     const text = await scene.view('/lists/1')
-    expect(text).toContain('read 4 lines: 3 gave a query')
+    expect(text).toContain('read 4 lines: 3 accepted')
     expect(text).toMatch(/4 too long &lt;script&gt;/)
   })
 

@@ -17,6 +17,6 @@ describe('what moved in a night', () => {
     const markup = await scene.markup(path)
     expect(markup).toContain(`href="${beside}"`)
     expect(markup).toContain('href="/domains/us.com"')
-    expect(await scene.view(beside)).toContain('2026-01-01 beside 2026-01-03')
+    expect(await scene.view(beside)).toContain('2026-01-01 and 2026-01-03')
   })
 })

@@ -32,7 +32,7 @@ describe('the page of a page', () => {
 
   test('where it is gone, who stands in its place is told, with both nights side by side', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
-    expect(text).toMatch(/socks 3 – gone 3 1 2026-01-01 · beside 2026-01-02 them\.com/)
+    expect(text).toMatch(/socks 3 – gone 3 1 2026-01-01 · compare with 2026-01-02 them\.com/)
     const { text: markup } = await scene.desk.get(`/pages/${page}?${days}`)
     expect(markup).toContain(
       `/queries/${scene.story.idOf('socks')}/nights/2026-01-02?beside=2026-01-01`,
@@ -83,7 +83,7 @@ describe('the page of a page', () => {
     expect((await scene.desk.get('/pages/00000000-0000-0000-0000-000000000000')).status).toBe(404)
     expect((await scene.desk.get(`/pages/${page}?since=2026-02-30`)).status).toBe(400)
     expect(await scene.view(`/pages/${page}?since=2025-01-01&until=2025-01-02`)).toContain(
-      'No answer in this time',
+      'No answer in this period',
     )
     expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
       'more days are not read',

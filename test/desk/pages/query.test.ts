@@ -66,12 +66,12 @@ describe('the page of a query', () => {
 
   test('places, days and credits are those of the tables', async () => {
     const text = await scene.view(`/queries/${boots}?${days}&domain=fresh.com`)
-    expect(text).toContain('place of us.com 2')
+    expect(text).toContain('rank of us.com 2')
     expect(text).toContain('days answered, of 4 asked 3')
-    expect(text).toContain('credits in this time 8')
-    expect(text).toMatch(/us\.com, 2026-01-01: place 4\b/)
-    expect(text).toMatch(/us\.com, 2026-01-03: place 2\b/)
-    expect(text).toContain('us.com, 2026-01-04: place 2, an older answer used again')
+    expect(text).toContain('credits in this period 8')
+    expect(text).toMatch(/us\.com, 2026-01-01: position 4\b/)
+    expect(text).toMatch(/us\.com, 2026-01-03: position 2\b/)
+    expect(text).toContain('us.com, 2026-01-04: position 2, an older answer, reused')
     expect(text).toContain('fresh.com, 2026-01-01: not among the first 10')
     expect(text).toContain('2026-01-02: asked, not answered')
   })
@@ -86,7 +86,7 @@ describe('the page of a query', () => {
   test('a domain that is asked for is drawn first, however it is spelled', async () => {
     const text = await scene.markup(`/queries/${boots}?${days}&domain=WWW.R3.com`)
     expect(/class="legend">[\s\S]*?<a href="([^"]*)"/.exec(text)?.[1]).toContain('/domains/r3.com')
-    expect(wordsOf(text)).toMatch(/r3\.com, 2026-01-03: place 3/)
+    expect(wordsOf(text)).toMatch(/r3\.com, 2026-01-03: position 3/)
   })
 
   test('what lists say, variants and entities stand there with their links', async () => {
@@ -99,7 +99,7 @@ describe('the page of a query', () => {
   test('ten years are read in part, and the page says so', async () => {
     const text = await scene.view(`/queries/${boots}?since=2016-01-01&until=2026-01-04`)
     expect(text).toContain('more days are not read at once')
-    expect(text).toContain('place of us.com 2')
+    expect(text).toContain('rank of us.com 2')
   })
 
   test('an id that is none, an unknown one and impossible days are refused', async () => {
@@ -120,12 +120,12 @@ describe('nights of a query', () => {
   test('two nights side by side tell what came, went, moved and was retitled', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
     // us.com rose from 4 to 2; r2 and r9 went, r4 and fresh.com came; r1 has another title.
-    const tiles = [...text.matchAll(/(came|went|moved|were retitled) (\d+)/g)].map(
+    const tiles = [...text.matchAll(/(entered|left|moved|were retitled) (\d+)/g)].map(
       ([, name, n]) => [name, n],
     )
     expect(Object.fromEntries(tiles)).toEqual({
-      came: '2',
-      went: '2',
+      entered: '2',
+      left: '2',
       moved: '1',
       'were retitled': '1',
     })
@@ -146,13 +146,13 @@ describe('nights of a query', () => {
     const text = wordsOf(
       await scene.view(`/queries/${scene.story.idOf('socks')}/nights/2026-02-02?beside=2026-02-01`),
     )
-    expect(text).toMatch(/went 0/)
-    expect(text).toContain('further down than the later answer')
+    expect(text).toMatch(/left 0/)
+    expect(text).toContain('below the depth of the later answer')
   })
 
   test('a night that reused an answer says so', async () => {
     expect(await scene.view(`/queries/${boots}/nights/2026-01-04`)).toContain(
-      'an older answer used again',
+      'an older answer was reused',
     )
   })
 

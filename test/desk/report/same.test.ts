@@ -61,9 +61,9 @@ describe('report and desk', () => {
       '/domains/us.com',
       [
         'Share of voice of us.com, day by day',
-        'Queries for which us.com stands at 1 to 3, 4 to 10 and further down, day by day',
+        'Queries for which us.com ranks at 1 to 3, 4 to 10 and further down, day by day',
       ],
-      ['Positions in numbers', 'Domains that took or gave', 'Domains of the same answers'],
+      ['Positions in numbers', 'Domains that gained or lost clicks', 'Domains of the same answers'],
     ],
     [
       '/lists/1',

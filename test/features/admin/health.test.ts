@@ -61,14 +61,14 @@ describe('npm run health', () => {
     const { code, stderr } = await run('health', ['--url', url])
     expect([code, stderr]).toEqual([
       5,
-      `error: expected ${url} to answer that all is well, got 503: the database is away\n`,
+      `error: expected ${url} to report a healthy process, got 503: the database is away\n`,
     ])
     expect((await run('health', ['--url', await answering(200, 'fine')])).stdout).toBe('fine\n')
   })
 
   test.each([
     [['--url', 'localhost'], /--url to be an address/],
-    [['--ready'], /MILL_METRICS_PORT beside --ready/],
+    [['--ready'], /MILL_METRICS_PORT with --ready/],
     [['--tables', '--ready'], /--tables alone/],
   ])('refuses %j, and says what would do', async (flags, said) => {
     const { code, stderr } = await run('health', flags)

@@ -49,7 +49,7 @@ describe('npm run alerts', () => {
       2,
       [
         'error: bad.csv:2: list: expected a list that was enqueued before, or the path of one, got "nowhere"',
-        'bad.csv:3: threshold: expected a whole number of places from 1 to 100, got "-3"',
+        'bad.csv:3: threshold: expected a whole number of positions from 1 to 100, got "-3"',
       ],
     ])
     const { rules } = JSON.parse((await alerts('rules', '--json')).stdout)

@@ -96,14 +96,14 @@ describe('a file of rules', () => {
     )
     expect(found).toEqual([
       'alerts.csv:2: what: expected one of entered, left, moved, crossed, share_fell, rival_passed, new_feature, wrong_page, got "vanished"',
-      'alerts.csv:3: threshold: expected a whole number of places from 1 to 100, got "0"',
+      'alerts.csv:3: threshold: expected a whole number of positions from 1 to 100, got "0"',
       'alerts.csv:3: direction: expected "up", "down" or nothing for both, got "sideways"',
       'alerts.csv:3: list: expected a list that was enqueued before, or the path of one, got "elsewhere"',
       'alerts.csv:3: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "https://x.com/a"',
-      'alerts.csv:3: confirm: expected how many answers running, from 1 to 7, got "9"',
+      'alerts.csv:3: confirm: expected a number of consecutive answers, from 1 to 7, got "9"',
       'alerts.csv:3: on: expected "yes" or "no", got "perhaps"',
-      'alerts.csv:4: threshold: expected the last place of the top, from 1 to 100, got nothing',
-      'alerts.csv:4: alert: expected a name of its own, since line 3 has this one, got "fell"',
+      'alerts.csv:4: threshold: expected the last position of the top, from 1 to 100, got nothing',
+      'alerts.csv:4: alert: expected a unique name, since line 3 has this one, got "fell"',
       'alerts.csv:5: threshold: expected percent of the share, above 0 and at most 100, got "140"',
       'alerts.csv:5: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "*"',
       'alerts.csv:5: tag: expected a share of a list or of a label, not of both, got "brand"',
@@ -112,7 +112,7 @@ describe('a file of rules', () => {
       'alerts.csv:7: threshold: expected nothing for new_feature, got "2"',
       'alerts.csv:7: domain: expected nothing for new_feature, got "ours.com"',
       'alerts.csv:8: alert: expected a short name of letters, digits, spaces, ".", "_" or "-", got nothing',
-      'alerts.csv:9: threshold: expected a whole number of places from 1 to 100, got "2.5"',
+      'alerts.csv:9: threshold: expected a whole number of positions from 1 to 100, got "2.5"',
       'alerts.csv:10: expected 11 cells as in the header, got 13; put quotes around a cell that holds a comma',
     ])
   })

@@ -146,7 +146,7 @@ describe('what is in the way', () => {
     await expect(moveAll(database, { folder })).rejects.toThrow('one of another installation')
     writeFileSync(join(folder, 'file'), '')
     await expect(moveAll(database, { folder: join(folder, 'file') })).rejects.toThrow(
-      /to be a place that can be written, got something else there/,
+      /to be writable, got something else there/,
     )
     const held = await holdArchive(database.pool)
     await expect(moveAll(database, { folder })).rejects.toThrow('got another npm run archive')
@@ -161,7 +161,7 @@ describe('what is in the way', () => {
     await moveAll(database, { folder: join(disk.folder, 'kept'), before: '2025-01-01' })
     disk.fill()
     await expect(moveAll(database, { folder: join(disk.folder, 'kept') })).rejects.toThrow(
-      'got no room left',
+      'got no space left',
     )
     expect(await readTables(database.pool)).toEqual(before)
     const names = readdirSync(join(disk.folder, 'kept'), { recursive: true, encoding: 'utf8' })

@@ -7,6 +7,6 @@ vi.mock('@duckdb/node-api', () => {
 test('where the package that reads and writes files is missing, the line to type is told', async () => {
   const { ParquetEngine } = await import('../../../src/features/archive/engine.ts')
   await expect(ParquetEngine.open()).rejects.toThrow(
-    /^expected the package that reads and writes files of the archive, got .*; type: npm install @duckdb\/node-api$/,
+    /^expected the package that reads and writes files of the archive, got .*; run: npm install @duckdb\/node-api$/,
   )
 })

@@ -174,7 +174,7 @@ test('what the bucket holds is read again before a row goes: a file that is not 
     if (method === 'GET' && parquet.test(name)) buckets.change(name)
     return undefined
   }
-  await expect(move()).rejects.toThrow(/to hold what was put there .* no row was removed/)
+  await expect(move()).rejects.toThrow(/to hold what was uploaded .* no row was removed/)
   expect(await readTables(database.pool)).toEqual(before)
 })
 

@@ -81,7 +81,7 @@ test('a month with fewer nights than things can go wrong in is refused', async (
   const ended = await run('demo', ['--nights', '8', '--faults'], env)
   expect(ended).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('expected --nights from 12 to 400 beside --faults, got 8'),
+    stderr: expect.stringContaining('expected --nights from 12 to 400 with --faults, got 8'),
   })
 })
 

@@ -247,7 +247,7 @@ describe('an expansion', () => {
     })
     expect(asked).toEqual(['Buy 1,020 calls? [y/N] '])
     await expect(expand(mill, order, { ...silent, yes: false })).rejects.toThrow(
-      /expected --yes for a purchase of 1,020 calls, got none and no terminal to ask on/,
+      /expected --yes for a purchase of 1,020 calls, got neither the flag nor a terminal to ask on/,
     )
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })

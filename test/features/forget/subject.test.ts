@@ -20,7 +20,7 @@ describe('what is to be forgotten', () => {
     [{}, 'expected one of --list NAME'],
     [{ list: 'a', domain: 'a.example' }, 'got several'],
     [{ domain: 'not a host' }, 'expected --domain to be a host'],
-    [{ list: 'boots', device: 'mobile' }, 'expected --device beside --query'],
+    [{ list: 'boots', device: 'mobile' }, 'expected --device with --query'],
   ])('is refused when %j is typed', async (flags, reason) => {
     await expect(findSubject(database.db, flags)).rejects.toThrow(reason)
   })
@@ -74,7 +74,7 @@ describe('in the way of forgetting', () => {
       await blockersOfQueries(mill.db, queries),
     ]) {
       expect(way).toEqual({ runs: [], calls: 1, schedules: [] })
-      expect(said(way)).toContain('try again then')
+      expect(said(way)).toContain('try again in 10 minutes')
     }
     await sql`update calls set unknown_at = clock_timestamp() - interval '11 minutes'`.execute(
       mill.db,
@@ -84,6 +84,6 @@ describe('in the way of forgetting', () => {
       values ('nightly', 'test', '0 2 * * *', 'UTC', 'all', 'skip', true, now(), now())`.execute(
       mill.db,
     )
-    expect(said(await blockersOfList(mill.db, list))).toContain('got nightly; take its line out')
+    expect(said(await blockersOfList(mill.db, list))).toContain('got nightly; remove its line')
   })
 })

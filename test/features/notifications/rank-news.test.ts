@@ -55,7 +55,7 @@ describe('a rank alert', () => {
       expect.objectContaining({
         ...{ event: 'rank_alert', alert: 'lost', what: 'left', found: 2 },
         text: expect.stringMatching(
-          /^querymill: rank alert lost: a\d\.com left for "shoes".* on 2026-03-02 against 2026-03-01 \(and 1 more: npm run alerts\); npm run sql -- keyword --q shoes --day 2026-03-02 --days 1$/,
+          /^querymill: rank alert lost: a\d\.com dropped out of the results for "shoes".* on 2026-03-02 compared with 2026-03-01 \(and 1 more: npm run alerts\); npm run sql -- keyword --q shoes --day 2026-03-02 --days 1$/,
         ),
       }),
     ])
@@ -94,7 +94,9 @@ describe('a rank alert', () => {
     const texts = receiver.bodies().map(({ event, text }) => [event, text])
     expect(texts).toContainEqual([
       'rank_recovered',
-      expect.stringMatching(/rank alert lost is withdrawn, run \d+ turned out suspect: a4\.com/),
+      expect.stringMatching(
+        /rank alert lost is withdrawn, run \d+ turned out to be suspect: a4\.com/,
+      ),
     ])
   })
 })

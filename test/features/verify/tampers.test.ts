@@ -415,6 +415,8 @@ describe('what verify finds', () => {
   test('is no body that was pruned, but it says that nobody can tell what that answer says', async () => {
     const verified = await foundAfter(async (db) => pruneBodies(db, 0))
     expect(brokenOf(verified)).toEqual([])
-    expect(verified.unproved).toContain('what 60 answers say whose bodies were pruned or forgotten')
+    expect(verified.unproved).toContain(
+      'the content of 60 answers whose bodies were pruned or forgotten',
+    )
   })
 })

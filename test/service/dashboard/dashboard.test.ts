@@ -157,7 +157,7 @@ describe.skipIf(!has('chromium'))(
       const page = await open(1200)
       await page.getByLabel('Name', { exact: true }).fill('garden')
       await page.getByLabel('Kind').selectOption('live')
-      await page.getByRole('button', { name: 'Make key' }).click()
+      await page.getByRole('button', { name: 'Create key' }).click()
       const key = (await page.locator('.notice code').textContent()) ?? ''
       expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
       const line = await page.locator('.notice pre').textContent()
