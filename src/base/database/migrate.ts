@@ -116,8 +116,8 @@ export async function checkDatabase(
   if (missing === 0) return
   throw new WrongDatabase(
     applied.length === 0
-      ? 'expected the tables of querymill in the database, got none; run npm run migrate'
-      : `expected a database with all ${files.length} migrations, got ${missing} too few; run npm run migrate`,
+      ? 'expected the tables of querymill in the database, got none; run: npm run migrate'
+      : `expected a database with all ${files.length} migrations, got ${missing} too few; run: npm run migrate`,
   )
 }
 

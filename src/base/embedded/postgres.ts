@@ -159,7 +159,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
     if (answer === 'ours' || answer === 'empty') return running
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run npm run stack -- stop, then try again`,
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run: npm run stack -- stop, then try again`,
       )
     }
     await pause(50)

@@ -103,7 +103,7 @@ export function expectWithin(
 
 function fileAt({ files }: Intake, index: number): ListFile {
   const file = files[index]
-  if (file === undefined) throw new Error('expected a file for each order, got none')
+  if (file === undefined) throw new Error('expected a file for each list, got none')
   return file
 }
 

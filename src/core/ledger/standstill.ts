@@ -111,7 +111,8 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
 }
 
 /**
- * Floor in force for an account `a`: the highest among its live workers, and it applies to all of them; otherwise null.
+ * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of
+ * them; null if none is alive.
  */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)

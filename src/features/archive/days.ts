@@ -230,7 +230,7 @@ export async function readColumns(
     [name],
   )
   if (rows.length === 0) {
-    throw new WrongDatabase(`expected a table ${name}, got none; run npm run migrate`)
+    throw new WrongDatabase(`expected a table ${name}, got none; run: npm run migrate`)
   }
   return rows
     .filter((column) => !without.includes(column.name))

@@ -278,7 +278,7 @@ interface Built {
 export function buildCorpus(folders: readonly string[], out: string): Built {
   if (!out.endsWith('.gz')) {
     throw new Misuse(
-      `expected --out with a file that ends in .gz, got ${out}; what is written is gzip`,
+      `expected --out with a file that ends in .gz, got ${out}; the output is compressed with gzip`,
     )
   }
   const found = new Map<Source, { folder: string; version: string }>()

@@ -134,10 +134,10 @@ describe('migrations', () => {
 
   test('a database without tables is told apart from one with too few migrations', async () => {
     const { pool, db } = await empty()
-    await expect(checkDatabase(db)).rejects.toThrow(/got none; run npm run migrate/)
+    await expect(checkDatabase(db)).rejects.toThrow(/got none; run: npm run migrate/)
     await migrateDatabase(pool)
     const more = [...files, { name: '9999_later', text: 'select 1', sha256: 'x' }]
-    await expect(checkDatabase(db, more)).rejects.toThrow(/too few; run npm run migrate/)
+    await expect(checkDatabase(db, more)).rejects.toThrow(/too few; run: npm run migrate/)
   })
 
   test('every table and column carries a comment', async () => {

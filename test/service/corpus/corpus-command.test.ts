@@ -51,7 +51,7 @@ describe('the corpus command', () => {
     const { code, stderr } = await run('corpus', ['build', '--out', '/nowhere/c.parquet'], env)
     expect([code, stderr]).toEqual([
       2,
-      'error: expected --out with a file that ends in .gz, got /nowhere/c.parquet; what is written is gzip\n',
+      'error: expected --out with a file that ends in .gz, got /nowhere/c.parquet; the output is compressed with gzip\n',
     ])
   })
 })
