@@ -270,9 +270,10 @@ describe('text of the web', () => {
     upstream.behave(() => ({
       results: [{ url: 'https://a.example/', title: '<'.repeat(50_000), content }],
     }))
-    const start = performance.now()
+    const before = process.cpuUsage()
     expect((await shop.ask('/v1/search?q=brackets', key)).status).toBe(200)
-    expect(performance.now() - start).toBeLessThan(2000)
+    const { user } = process.cpuUsage(before)
+    expect(user / 1000).toBeLessThan(2000)
   })
 })
 
