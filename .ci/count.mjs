@@ -1,8 +1,6 @@
 // node .ci/count.mjs FILE STATUS: "passed failed skipped" of one run of vitest, from its JSON.
-// node .ci/count.mjs FILE red: the files with red tests, a line each; none when a file did not load.
 // Tests of the other suite are not counted. REQUIRE_PARTS=1 makes a test that lacks its part a failure.
 import { readFileSync } from 'node:fs'
-import { relative } from 'node:path'
 
 const [file, status] = process.argv.slice(2)
 
@@ -23,19 +21,5 @@ function count() {
   return { passed, failed: failed + unseen, skipped: skipped.length }
 }
 
-/** Files whose every failure is a red test of theirs. */
-function redFiles() {
-  const { testResults } = JSON.parse(readFileSync(file, 'utf8'))
-  const red = testResults.filter((result) => result.status === 'failed')
-  const loaded = red.every((result) =>
-    result.assertionResults.some((test) => test.status === 'failed'),
-  )
-  return loaded ? red.map((result) => relative('.', result.name)) : []
-}
-
-if (status === 'red') {
-  for (const name of redFiles()) process.stdout.write(`${name}\n`)
-} else {
-  const { passed, failed, skipped } = count()
-  process.stdout.write(`${passed} ${failed} ${skipped}\n`)
-}
+const { passed, failed, skipped } = count()
+process.stdout.write(`${passed} ${failed} ${skipped}\n`)

@@ -176,7 +176,6 @@ describe.runIf(process.platform === 'linux')('sockets that never come to the poi
     expect(statuses).toEqual(new Set([200]))
     expect(most - before).toBeGreaterThan(0.8 * count)
     expect(openFiles(pid)).toBeLessThanOrEqual(before + spareFiles)
-    // By the median: any single answer may be late on a busy machine.
-    expect(at(times, 0.5)).toBeLessThan(2000)
+    expect(at(times, 0.99)).toBeLessThan(2000)
   })
 })

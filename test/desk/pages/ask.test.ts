@@ -163,9 +163,9 @@ describe('SQL of strangers', () => {
 
   test('that runs for ever ends with its time, and tells so', async () => {
     const begun = Date.now()
-    const { words } = await get(sql('select pg_sleep(300)', '&seconds=1'))
+    const { words } = await get(sql('select pg_sleep(50)', '&seconds=1'))
     expect(words).toContain('within the time limit')
-    expect(Date.now() - begun).toBeLessThan(300_000)
+    expect(Date.now() - begun).toBeLessThan(20_000)
     expect((await get(sql('select 1', '&seconds=999'))).status).toBe(400)
   })
 

@@ -88,9 +88,8 @@ describe('a crowd of queries', () => {
     const busy = await timesOf(100)
     expect((await shop.ask('/healthz')).status).toBe(200)
     expect(new Set((await crowd).map(({ status }) => status))).toEqual(new Set([200]))
-    // Both run on the same cores: what must not happen is waiting for a place behind the fifty. By the median, as any
-    // single answer may be late on a busy machine.
-    expect(busy[50] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[50] ?? 0)))
+    // Both run on the same cores: what must not happen is waiting for a place behind the fifty.
+    expect(busy[98] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[98] ?? 0)))
   })
 })
 

@@ -270,10 +270,9 @@ describe('text of the web', () => {
     upstream.behave(() => ({
       results: [{ url: 'https://a.example/', title: '<'.repeat(50_000), content }],
     }))
-    const before = process.cpuUsage()
+    const start = performance.now()
     expect((await shop.ask('/v1/search?q=brackets', key)).status).toBe(200)
-    const { user } = process.cpuUsage(before)
-    expect(user / 1000).toBeLessThan(2000)
+    expect(performance.now() - start).toBeLessThan(2000)
   })
 })
 
