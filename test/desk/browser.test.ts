@@ -180,7 +180,7 @@ describe.skipIf(!has('chromium'))(
       const tip = picture.locator('output.tip')
       await picture.locator('circle.spot').last().hover()
       const last = await tip.innerText()
-      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (place \d+|not among the first \d+)/)
+      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (position \d+|not among the first \d+)/)
       await page.mouse.move(1, 1)
       await tip.waitFor({ state: 'hidden' })
       await picture.focus()
@@ -197,9 +197,9 @@ describe.skipIf(!has('chromium'))(
 
     test('a picture hands over its figures as a file, which the rules of the desk allow', async () => {
       const { page, problems, close } = await openQuery()
-      const link = page.getByRole('link', { name: /^Figures as CSV: Places for / })
+      const link = page.getByRole('link', { name: /^Figures as CSV: Positions for / })
       const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
-      expect(saved.suggestedFilename()).toMatch(/^places-for-.+-day-by-day\.csv$/)
+      expect(saved.suggestedFilename()).toMatch(/^positions-for-.+-day-by-day\.csv$/)
       const lines = readFileSync(await saved.path(), 'utf8')
         .trim()
         .split('\n')

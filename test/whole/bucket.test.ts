@@ -160,7 +160,7 @@ test.each(refused)(
     const before = await readTables(database.pool)
     const ended = await run('archive', [...older, to], { ...env, ...settings })
     expect(ended.stderr).toContain(said)
-    expect(ended.stderr).toMatch(/; (?:check|set|make|leave|nothing|type)|like s3:/)
+    expect(ended.stderr).toMatch(/; (?:check|set|create|leave|nothing|run)|like s3:/)
     expect(ended.code).toBe(code)
     expect(await readTables(database.pool)).toEqual(before)
     expect(lying()).toEqual([])

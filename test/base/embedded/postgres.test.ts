@@ -212,7 +212,7 @@ describe('the embedded PostgreSQL', () => {
         timeout: patienceMs,
         killSignal: 'SIGKILL',
       })
-      await expect(tried).rejects.toThrow(/MILL_HOME: expected a folder that can be made/)
+      await expect(tried).rejects.toThrow(/MILL_HOME: expected a folder that can be created/)
     },
   )
 

@@ -60,7 +60,7 @@ test('a value that a file cannot hold is told, and nothing leaves', async () => 
   )
   const before = await readTables(database.pool)
   await expect(moveAll(database, { folder })).rejects.toThrow(
-    /^expected the files of raw_answers to contain what was written .* nothing was removed/,
+    /^expected the files of raw_answers to contain what was written, .* nothing was removed/,
   )
   expect(await readTables(database.pool)).toEqual(before)
 })

@@ -115,7 +115,7 @@ describe('npm run expand', () => {
       '2 expected --match to be words o',
       '2 expected --list to be the name',
       '2 expected readable answers to q',
-      '2 expected "seeds-expanded" to be',
+      '2 expected "seeds-expanded" to b',
     ])
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })
@@ -129,7 +129,7 @@ describe('npm run expand', () => {
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining(
-        'took related searches of "seeds"; to continue from these, expand "seeds"',
+        'holds related searches of "seeds"; to continue from these, expand "seeds"',
       ),
     ])
   })
