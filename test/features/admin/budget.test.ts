@@ -47,7 +47,7 @@ describe('npm run budget', () => {
 
   test.each([
     [['--credits', '5'], 'expected --list with --credits or --none'],
-    [['--list', 'test'], 'expected --credits with the monthly limit of list test may use'],
+    [['--list', 'test'], 'expected --credits with the monthly limit of list test'],
     [['--list', 'nosuch', '--credits', '5'], '"nosuch"; lists so far: test'],
     [['--list', 'test', '--credits', 'much'], 'expected --credits to be a whole number'],
   ])('%s ends with 2 and says what is expected', async (flags, said) => {
