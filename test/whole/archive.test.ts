@@ -49,7 +49,7 @@ test('an archive that is killed between two days ends when it is typed again; al
   expect(asked.length).toBeGreaterThan(100)
 
   const killed = start('archive', older, mill.env)
-  await killed.line('left')
+  await killed.line('archived')
   killed.kill('SIGKILL')
   await killed.ended
   expect(await proved()).toEqual([])

@@ -57,7 +57,7 @@ test('what calls have cost can be forgotten: the next one goes out alone and sho
   await mill.plan(queries(60).slice(40))
   expect(await mill.drain()).toMatchObject({ finish: 'credit_floor', answered: 0 })
   const { code, stderr } = await run('resume', ['--forget-prices'], mill.env)
-  expect([code, stderr]).toEqual([0, expect.stringContaining('is forgotten')])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('are forgotten')])
   expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 20 })
 })
 
