@@ -72,14 +72,14 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf(titles, 'titles', slice)).toEqual(
       await linesOf(liveTitles, 'titles', slice),
     )
+    expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay', slice)).toEqual(
+      await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay', slice),
+    )
   }
   expect(await linesOf('analysis.step_days', steps)).toEqual(
     await linesOf('analysis.live_steps', steps),
   )
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
-  expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay')).toEqual(
-    await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay'),
-  )
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0])
   expect(await broken()).toEqual([0, 0, 0, 0])
