@@ -203,6 +203,7 @@ create table finished_steps (
   switched text[],
   came bigint[],
   went bigint[],
+  retitled text[],
   primary key (finish_id, query_id)
 );
 comment on table finished_steps is 'Comparison of each new answer of a finished day with the previous answer to its query.';
@@ -222,6 +223,7 @@ comment on column finished_steps.stayed is 'Number of pages in the top ten of bo
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.';
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form of came.';
 comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page has changed; null if there are none.';
+comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
 
 create table finished_keywords (
   finish_id bigint not null,

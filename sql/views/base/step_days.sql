@@ -16,7 +16,8 @@ select
   case when away.run_date is null then kept.stayed end as stayed,
   case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched,
   case when away.run_date is null then coalesce(kept.came, '{}') else '{}' end as came,
-  case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went
+  case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went,
+  case when away.run_date is null then coalesce(kept.retitled, '{}') else '{}' end as retitled
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- What an answer in the archive said is not here to be held against another one.
@@ -48,7 +49,8 @@ select
   found.stayed,
   coalesce(found.switched, '{}'),
   coalesce(found.came, '{}'),
-  coalesce(found.went, '{}')
+  coalesce(found.went, '{}'),
+  coalesce(found.retitled, '{}')
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -69,6 +71,7 @@ select
   live.stayed,
   null,
   null,
+  null,
   null
 from analysis.live_steps as live
 where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
@@ -86,4 +89,5 @@ comment on column analysis.step_days.left_top_10 is 'Number of pages that left t
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top ten of both answers.';
 comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
+comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';
 comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -3,7 +3,8 @@ create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
   previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
-  entered integer, left_top_10 integer, stayed integer, switched text[], came bigint[], went bigint[]
+  entered integer, left_top_10 integer, stayed integer, switched text[], came bigint[], went bigint[],
+  retitled text[]
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
@@ -15,7 +16,7 @@ begin
     ),
     results as materialized (
       select
-        steps.query_id, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, pages.url_key,
+        steps.query_id, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, shown.page_id, shown.title, pages.url_key,
         hashtextextended(pages.url_key, 0) as page,
         case
           when domains.domain like any ((select analysis.site_patterns())::text[])
@@ -29,7 +30,6 @@ begin
         select *
         from public.organic_results
         where organic_results.search_id = side.search_id
-          and organic_results.position is not null
         offset 0
       ) as shown
       left join public.pages on pages.id = shown.page_id
@@ -62,6 +62,7 @@ begin
           min(position) filter (where now) as position
         from results
         where page is not null
+          and position is not null
         group by query_id, page, places, firsts
       ) as placed
       group by query_id
@@ -71,6 +72,7 @@ begin
       select query_id, domain
       from results
       where domain is not null
+        and position is not null
       group by query_id, domain
       having min(page) <> max(page)
         and bool_or(now)
@@ -91,6 +93,15 @@ begin
       ) as best
       where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
       group by query_id
+    ),
+    renamed as (
+      select now.query_id, array_agg(distinct now.domain) as retitled
+      from results as now
+      join results as before using (query_id, page_id)
+      where now.now
+        and not before.now
+        and before.title is distinct from now.title
+      group by now.query_id
     )
     select
       steps.query_id, steps.run_date, steps.search_id, steps.fetched_at, steps.previous_search_id,
@@ -100,10 +111,11 @@ begin
       case when steps.places > 0 then compared.entered end,
       case when steps.places > 0 then compared.left_top_10 end,
       case when steps.places > 0 then compared.stayed end,
-      moved.switched, compared.came, compared.went
+      moved.switched, compared.came, compared.went, renamed.retitled
     from steps
     left join compared on compared.query_id = steps.query_id
-    left join moved on moved.query_id = steps.query_id;
+    left join moved on moved.query_id = steps.query_id
+    left join renamed on renamed.query_id = steps.query_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page changed, and the pages that entered or left positions 1 to 10.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page or whose titles changed, and the pages that entered or left positions 1 to 10.';

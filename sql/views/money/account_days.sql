@@ -4,19 +4,19 @@ select
   statement.account,
   statement.origin,
   (statement.at at time zone 'UTC')::date as day,
-  count(distinct statement.call_id) filter (where statement.kind = 'ours') as calls,
+  -- A call has one line of this kind at most.
+  count(*) filter (where statement.kind = 'ours') as calls,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
   max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
   min(statement.balance) as lowest_balance,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
   coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
+  -- The first and the last line, without putting all of them in order.
   (
-    array_agg(
-      statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end order by statement.line
-    )
-  )[1] as opening_balance,
-  (array_agg(statement.balance order by statement.line desc))[1] as closing_balance
+    min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
+  )[2] as opening_balance,
+  (max(array[statement.line, statement.balance]))[2] as closing_balance
 from analysis.statement
 group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
 comment on view analysis.account_days is 'Daily changes of the balance of each account (UTC), by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';

@@ -31,13 +31,10 @@ cross join lateral analysis.balance_changes(
   told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed
 ) with ordinality as change (at, after, kind, credits, balance, call_id, line)
 left join public.calls on calls.id = change.call_id
--- What was forgotten cost something all the same.
-left join (
-  select id, run_id from public.tasks
-  union all
-  select task_id, run_id from public.forgotten_tasks
-) as tasks on tasks.id = calls.task_id
-left join public.runs on runs.id = tasks.run_id
+-- What was forgotten cost something all the same. One key for each join, so that whoever asks for no run pays for none.
+left join public.tasks on tasks.id = calls.task_id
+left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
+left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)
 left join public.lists on lists.id = runs.list_id;
 comment on view analysis.statement is 'Every change of the balance of each account, in the order in which the API charged, with its explanation. The first line of an account is the balance in its first answer. This line and all changes add up to the current balance. Concurrent calls are put in the order in which their balances are consistent. A rise and a fall between two answers appear as their net change.';
 comment on column analysis.statement.account is 'Name of the account.';

@@ -1,13 +1,14 @@
 -- How long stays in the first ten were that began after the oldest answer: from the pages that came and went.
 create or replace view analysis.stay_lengths as
--- Stays across a day in the archive and those of a slice are worked out from the answers.
+-- Stays across a day in the archive and those of queries that were not always in the slice are worked out from the answers.
 with chosen as materialized (
-  select analysis.slice() is null and analysis.basis() is not null and not exists (
+  select analysis.basis() is not null and not exists (
     select
     from analysis.away_days
     join public.runs on runs.run_date < away_days.run_date
     where runs.run_date not in (select away.run_date from analysis.away_days as away)
-  ) as kept
+  ) as kept,
+  array(select query_id from analysis.sliced_queries() where not always) as partly
 )
 select moved.left_at is null as lasts, coalesce(moved.left_at, moved.steps + 1) - moved.step as answers, moved.query_id
 from (
@@ -30,6 +31,7 @@ from (
         ) end as series
       from analysis.step_days
       where (select kept from chosen)
+        and query_id <> all ((select partly from chosen)::uuid[])
     ) as answers
   ) as steps
   cross join lateral (
@@ -44,7 +46,8 @@ where moved.came
 union all
 select stays.lasts, stays.answers, stays.query_id
 from analysis.top_ten_stays as stays
-where not (select kept from chosen)
+where (select not kept or partly <> '{}' from chosen)
+  and ((select not kept from chosen) or stays.query_id = any ((select partly from chosen)::uuid[]))
   and stays.began;
 comment on view analysis.stay_lengths is 'Length of stays of pages in the first ten, without stays that had begun by the oldest answer. analysis.top_ten_stays has the pages.';
 comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the first ten.';

@@ -1009,6 +1009,10 @@ export interface FinishedSteps {
    */
   query_id: string;
   /**
+   * Domains with a page that the two answers show with different titles; null if there are none.
+   */
+  retitled: string[] | null;
+  /**
    * New answer of the finished day.
    */
   search_id: number;

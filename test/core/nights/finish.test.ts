@@ -46,6 +46,17 @@ const liveSwitches = `(
     and analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
 ) as live`
 
+/** Pages with another title than in the answer before, and the same from the answers of each step. */
+const titles = `(
+  select run_date, concat_ws(' ', query_id, domain, url_key, position, previous_title, title) as titles
+  from analysis.title_changes
+) as kept`
+const liveTitles = `(
+  select run_date, concat_ws(' ', query_id, titles.domain, url_key, position, previous_title, title) as titles
+  from analysis.live_steps
+  cross join lateral analysis.titles_of(search_id, previous_search_id) as titles
+) as live`
+
 const lengths = (from: string) =>
   `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
 
@@ -58,14 +69,17 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf('analysis.set_shares', sums, slice)).toEqual(
       await linesOf('analysis.live_shares', sums, slice),
     )
+    expect(await linesOf(titles, 'titles', slice)).toEqual(
+      await linesOf(liveTitles, 'titles', slice),
+    )
+    expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay', slice)).toEqual(
+      await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay', slice),
+    )
   }
   expect(await linesOf('analysis.step_days', steps)).toEqual(
     await linesOf('analysis.live_steps', steps),
   )
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
-  expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay')).toEqual(
-    await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay'),
-  )
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0])
   expect(await broken()).toEqual([0, 0, 0, 0])
