@@ -3,7 +3,7 @@
 import { Misuse } from '../../base/errors.ts'
 import type { ReadOptions } from './reader.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
-import { chooseTable, namesOf, type Table } from './tables.ts'
+import { chooseTable, namedTable, namesOf, type Table } from './tables.ts'
 import { dateStyles, sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
@@ -16,11 +16,8 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
   try {
-    const { head, all } = await peek(bare.chunks, 1)
-    const source = { ...bare, chunks: all }
-    const wrapping = wrappingOf(head, bare.shown)
-    if (wrapping === 'none') return source
-    if (wrapping === 'gzip') return gunzipped(source)
+    const unwrapped = await unwrap(bare)
+    if (unwrapped !== null) return unwrapped
     if (from.kind === 'file') return await openInside(bare, from.path, options)
     throw new Misuse(
       'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
@@ -31,6 +28,25 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   }
 }
 
+/** Unpacks a compressed list; null for an archive, which holds several. */
+async function unwrap(source: Source): Promise<Source | null> {
+  const { head, all } = await peek(source.chunks, headSize)
+  const plain = { ...source, chunks: all }
+  const wrapping = wrappingOf(head, source.shown)
+  if (wrapping === 'none') return plain
+  if (wrapping === 'zip') return null
+  const unpacked = gunzipped(plain)
+  const inner = await peek(unpacked.chunks, headSize)
+  if (wrappingOf(inner.head, source.shown) === 'none') return { ...unpacked, chunks: inner.all }
+  throw packedTwice(source.shown)
+}
+
+function packedTwice(shown: string): Misuse {
+  return new Misuse(
+    `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another; unpack it first`,
+  )
+}
+
 /** Returns the named table of a spreadsheet or archive, or the only one with queries. */
 async function openInside(bare: Source, path: string, options: ReadOptions): Promise<Source> {
   const { shown } = bare
@@ -38,17 +54,19 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
   try {
     const tables = await tablesOf(archive, shown)
     const { sheet } = options
-    const wanted = tables.filter(({ name, hidden }) =>
-      sheet === undefined ? !hidden : isNamed(name, sheet),
-    )
-    const [first] = wanted
-    if (first === undefined) throw noTable(tables, { shown, sheet })
-    const opened = (table: Table): Source => sourceOf(bare, table)
+    const opened = async (table: Table): Promise<Source> => {
+      const source = sourceOf(bare, table)
+      const unwrapped = await unwrap(source)
+      if (unwrapped === null) throw packedTwice(source.shown)
+      return unwrapped
+    }
     const table =
-      wanted.length === 1 ? first : await chooseTable(wanted, shown, { opened, options })
+      sheet === undefined
+        ? await chooseTable(tables, shown, { opened, options })
+        : namedTable(tables, shown, sheet)
     const left = sheet === undefined ? tables.filter((other) => other !== table) : []
     return {
-      ...sourceOf(bare, table),
+      ...(await opened(table)),
       notices: left.length === 0 ? [] : [`left out ${namesOf(left)}; name a table with --sheet`],
       close: async () => {
         archive.close()
@@ -82,11 +100,6 @@ function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Sour
   }
 }
 
-function isNamed(name: string, wanted: string): boolean {
-  const [one, other] = [name, wanted].map((text) => text.normalize('NFC').toLowerCase().trim())
-  return one === other || name.slice(name.lastIndexOf('/') + 1).toLowerCase() === other
-}
-
 async function tablesOf(archive: Archive, shown: string): Promise<readonly Table[]> {
   const { names, sizeOf, read } = archive
   if (names.includes('xl/workbook.xml')) {
@@ -97,7 +110,7 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
       const hiddenRows = new Set<number>()
       const book = { texts, dates, hiddenRows }
       const chunks = () => sheetLines(archive, { part, shown }, book)
-      return { name, hidden, size: sizeOf(part), chunks, hiddenRows }
+      return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
     })
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
@@ -106,20 +119,29 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
     )
   }
   return names
-    .filter((name) => /\.(?:csv|tsv|txt)$/i.test(name) && !/(?:^|\/)(?:\.|__MACOSX)/.test(name))
-    .map((name) => ({ name, hidden: false, size: sizeOf(name), chunks: () => read(name) }))
+    .filter((name) => !noise.test(name))
+    .map((name) => ({
+      name,
+      hidden: /(?:^|\/)\./.test(name),
+      kind: list.test(name) ? 'list' : document.test(name) ? 'document' : 'unknown',
+      size: sizeOf(name),
+      chunks: () => read(name),
+    }))
 }
 
-function noTable(
-  tables: readonly Table[],
-  { shown, sheet }: { shown: string; sheet: string | undefined },
-): Misuse {
-  const expected = sheet === undefined ? 'a table' : `a table ${JSON.stringify(sheet)}`
-  const got = tables.length === 0 ? 'none' : namesOf(tables)
-  return new Misuse(`expected ${expected} in ${shown}, got ${got}; name one with --sheet`)
-}
+/** Files that operating systems add to archives. */
+const noise = /(?:^|\/)(?:__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i
+const list = /\.(?:csv|tsv|tab|txt)$/i
+const document =
+  /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
+
+// A tar archive is known by bytes further down than the others.
+const headSize = 512
 
 type Wrapping = 'none' | 'gzip' | 'zip'
+
+const tarAt = 257
+const tar = { name: 'a tar archive', advice: 'unpack it first: tar xf FILE' }
 
 const kinds: readonly { readonly start: string; readonly name: string; readonly advice: string }[] =
   [
@@ -147,7 +169,8 @@ function wrappingOf(head: Buffer, shown: string): Wrapping {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'
   if (start.startsWith('504b0304') || start.startsWith('504b0506')) return 'zip'
-  const kind = kinds.find((one) => start.startsWith(one.start))
+  const isTar = head.toString('latin1', tarAt, tarAt + 5) === 'ustar'
+  const kind = isTar ? tar : kinds.find((one) => start.startsWith(one.start))
   if (kind === undefined) return 'none'
   throw new Misuse(`expected a list of queries in ${shown}, got ${kind.name}; ${kind.advice}`)
 }

@@ -3,6 +3,7 @@
 import { Misuse } from '../../base/errors.ts'
 import { leastScore, scoreColumns } from './column-score.ts'
 import { plainName, show } from './columns.ts'
+import { detectEncoding } from './encoding.ts'
 import { openList, type ReadOptions } from './read.ts'
 import { peek, type Source } from './source.ts'
 import { dividesRows, isBlank, mostCommonWidth, tryOut, wantedDelimiters } from './trial.ts'
@@ -10,15 +11,18 @@ import { dividesRows, isBlank, mostCommonWidth, tryOut, wantedDelimiters } from 
 /** A table inside an archive. */
 export interface Table {
   readonly name: string
-  /** True for a hidden sheet. */
+  /** True for a hidden sheet or file. */
   readonly hidden: boolean
+  /** Known by its name to be a list or no list; an unknown one is judged by what it holds. */
+  readonly kind: 'list' | 'document' | 'unknown'
   readonly size: number
   readonly chunks: () => AsyncGenerator<Buffer>
   readonly hiddenRows?: ReadonlySet<number>
 }
 
 interface Choice {
-  readonly opened: (table: Table) => Source
+  /** Throws if the table is packed in a way that is not read inside an archive. */
+  readonly opened: (table: Table) => Promise<Source>
   readonly options: ReadOptions
 }
 
@@ -37,20 +41,25 @@ export async function chooseTable(
   shown: string,
   choice: Choice,
 ): Promise<Table> {
-  if (tables.length > mostTables) {
+  const visible = tables.filter(({ hidden, kind }) => !hidden && kind !== 'document')
+  if (visible.length > mostTables) {
     throw new Misuse(
-      `expected at most ${mostTables} tables in ${shown}, got ${tables.length}; name one with --sheet`,
+      `expected at most ${mostTables} tables in ${shown}, got ${visible.length}; name one with --sheet`,
     )
   }
-  const meant: Judged[] = []
-  for (const table of tables) {
-    const judged = await judge(table, choice)
-    if (judged !== null) meant.push(judged)
-  }
+  const lists = visible.filter(({ kind }) => kind === 'list')
+  const others = await judgeAll(
+    visible.filter(({ kind }) => kind === 'unknown'),
+    choice,
+  )
+  const [list] = lists
+  if (others.length === 0 && list === undefined) throw noTable(tables, shown, 'a table')
+  if (others.length === 0 && list !== undefined && lists.length === 1) return list
+  const meant = [...(await judgeAll(lists, choice)), ...others]
   const [only, another] = meant
   if (only === undefined) {
     throw new Misuse(
-      `expected a table with a column of queries in ${shown}, got ${namesOf(tables)}; name one with --sheet, and its column with --column`,
+      `expected a table with a column of queries in ${shown}, got ${namesOf(visible)}; name one with --sheet, and its column with --column`,
     )
   }
   if (another === undefined) {
@@ -59,11 +68,13 @@ export async function chooseTable(
   }
   const found = meant.slice(0, 20).map(({ table, columns }) => {
     const cells = columns.slice(0, 6).map(show)
-    return `${JSON.stringify(table.name)} (${cells.join(', ')}${columns.length > 6 ? ', …' : ''})`
+    const held = cells.length === 0 ? 'not read' : cells.join(', ')
+    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
   })
+  const { table } = meant.find(({ columns }) => columns.length > 0) ?? only
   const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
   throw new Misuse(
-    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(only.table.name)} or the name of another`,
+    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another`,
   )
 }
 
@@ -75,14 +86,57 @@ export function namesOf(tables: readonly Table[]): string {
   return `${names.join(', ')}${tables.length > 20 ? ` and ${tables.length - 20} more` : ''}`
 }
 
+/** Returns the table with this name, or with this last part of its path. */
+export function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
+  const wanted = plainText(sheet)
+  const exact = tables.filter(({ name }) => name === sheet)
+  const named = tables.filter(
+    ({ name }) =>
+      plainText(name) === wanted || plainText(name.slice(name.lastIndexOf('/') + 1)) === wanted,
+  )
+  const [table, another] = exact.length > 0 ? exact : named
+  if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
+  if (another === undefined) return table
+  throw new Misuse(
+    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf(named)}; type --sheet with the whole name of one`,
+  )
+}
+
+function plainText(text: string): string {
+  return text.normalize('NFC').toLowerCase().trim()
+}
+
+function noTable(tables: readonly Table[], shown: string, expected: string): Misuse {
+  const got = tables.some(({ kind }) => kind === 'list') ? '' : 'none'
+  const names = tables.length === 0 ? '' : namesOf(tables)
+  const both = got === '' || names === '' ? `${got}${names}` : `${got} beside ${names}`
+  return new Misuse(`expected ${expected} in ${shown}, got ${both}; name one with --sheet`)
+}
+
+async function judgeAll(tables: readonly Table[], choice: Choice): Promise<readonly Judged[]> {
+  const meant: Judged[] = []
+  for (const table of tables) {
+    const judged = await judge(table, choice)
+    if (judged !== null) meant.push(judged)
+  }
+  return meant
+}
+
 /** Null for a table that is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
-  const source = opened(table)
-  const columns = await beginningOf(opened(table), options)
+  let source: Source
+  let columns: string[] | null
+  try {
+    source = await opened(table)
+    columns = await beginningOf(await opened(table), table, options)
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error
+    return { table, columns: [], problem: error }
+  }
   try {
     const { heading } = await openList(source, options)
     const { header, headerLine } = heading.dialect
-    if (headerLine !== null) return { table, columns: header, problem: null }
+    if (headerLine !== null) return { table, columns: header.filter(isFilled), problem: null }
     if (columns === null) return null
     const problem = new Misuse(
       `expected a table with a column of queries in ${source.shown}, got one without names; type --sheet ${JSON.stringify(table.name)} if each line of it is one query`,
@@ -102,11 +156,19 @@ const otherTables: ReadonlySet<string> = new Set(
 )
 
 /** First cells of a table that may be a list; null if no column contains possible queries. */
-async function beginningOf(source: Source, options: ReadOptions): Promise<string[] | null> {
-  const { head } = await peek(source.chunks, 64 * 1024)
-  // It does not matter here if letters are decoded in the wrong encoding.
-  const utf16 = head[0] === 0xff || head[1] === 0
-  const text = Buffer.from(head.toString(utf16 ? 'utf16le' : 'utf8').replace(/^\ufeff/u, ''))
+async function beginningOf(
+  source: Source,
+  { kind }: Table,
+  options: ReadOptions,
+): Promise<string[] | null> {
+  const { head, whole } = await peek(source.chunks, 64 * 1024)
+  const { label } = await detectEncoding(head, whole, options.encoding)
+  const decoded = new TextDecoder(label).decode(head)
+  // JSON is no table, but an array or lines of objects may be a list.
+  if (kind === 'unknown' && /^\s*[[{]/.test(decoded)) {
+    return /\[\s*["{[]|\}\s*\{/.test(decoded) ? [] : null
+  }
+  const text = Buffer.from(decoded)
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
   const divided = trials.find((trial) => dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }))
   const records = (divided ?? trials.at(-1))?.records.filter((cells) => !isBlank(cells)) ?? []
@@ -119,7 +181,9 @@ async function beginningOf(source: Source, options: ReadOptions): Promise<string
   )
   if (rows.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
   const texts = scoreColumns(rows, width)
-  return (texts[0]?.score ?? 0) > leastScore
-    ? [...header].filter((cell) => cell.trim() !== '')
-    : null
+  return (texts[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
+}
+
+function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
 }

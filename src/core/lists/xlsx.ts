@@ -33,11 +33,12 @@ export async function sheetsOf(archive: Archive, shown: string): Promise<readonl
     { part: 'xl/workbook.xml', shown },
     {
       open: (name, attributes) => {
-        const part = targets.get(attributes['r:id'] ?? '')
-        if (name === 'sheet' && part !== undefined && archive.names.includes(part)) {
-          const hidden = (attributes['state'] ?? 'visible') !== 'visible'
-          sheets.push({ name: attributes['name'] ?? part, part, hidden })
-        }
+        if (name !== 'sheet') return
+        // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
+        const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
+        const part = targets.get(attributes[key] ?? '') ?? ''
+        const hidden = (attributes['state'] ?? 'visible') !== 'visible'
+        sheets.push({ name: attributes['name'] ?? part, part, hidden })
       },
     },
   )

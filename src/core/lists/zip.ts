@@ -64,6 +64,11 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
         `expected ${shown} without a password, got a protected archive; unpack it first`,
       )
     }
+    if (entries.has(entry.fileName)) {
+      throw new Misuse(
+        `expected each file of ${shown} once, got ${entry.fileName} twice; unpack the one with the queries`,
+      )
+    }
     if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
   }
   return entries

@@ -2,6 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
@@ -57,6 +58,79 @@ describe('several tables that may be meant', () => {
     expect(stderr).toContain(
       'got "november.csv" ("keyword", "volume"), "old/january.csv" ("keyword", "volume")',
     )
+  })
+})
+
+describe('an archive with a list beside a file that is not read as one', () => {
+  const csv = 'keyword,volume\nboots,10\nhats,12\n'
+
+  test.each([
+    ['a workbook', 'more.xlsx', xlsxOf({ Terms: negative }, [])],
+    ['an archive', 'more.zip', zipOf({ 'more.csv': csv })],
+    ['a tar archive', 'more.tar', Buffer.from('more.csv'.padEnd(257, '\0') + 'ustar'.padEnd(300))],
+    ['an old spreadsheet', 'more.xls', Buffer.from('d0cf11e0a1b11ae100', 'hex')],
+    ['JSON', 'more.json', Buffer.from('[{"keyword":"free"},{"keyword":"cheap"}]')],
+  ])('is refused with both names: %s', async (_, name, bytes) => {
+    const archive = zipOf({ [name]: bytes, 'boots.csv': csv })
+    const { code, stderr } = await tried('lists.zip', archive)
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      `got "boots.csv" ("keyword", "volume"), "${name}" (not read); type --sheet "boots.csv"`,
+    )
+    const named = await tried('lists.zip', archive, ['--sheet', 'boots.csv'])
+    expect(named.list.sample.first[0].q).toBe('boots')
+    const other = await tried('lists.zip', archive, ['--sheet', name])
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining(`(${name})`)])
+  })
+
+  test.each([
+    ['a compressed list', 'more.csv.gz', gzipSync('keyword\nfree\ncheap\n')],
+    ['a list without an ending', 'more', Buffer.from('keyword\nfree\ncheap\n')],
+    ['a list in a folder of its own', 'a/b/more.tab', Buffer.from('keyword\nfree\ncheap\n')],
+    [
+      'a list in UTF-16 with an unknown header',
+      'more.csv',
+      Buffer.concat([
+        Buffer.from([0xfe, 0xff]),
+        Buffer.from(
+          'name,note\nfree shoes,some words\ncheap hats,more words\n',
+          'utf16le',
+        ).swap16(),
+      ]),
+    ],
+  ])('is refused with the columns of both: %s', async (_, name, bytes) => {
+    const archive = zipOf({ [name]: bytes, 'boots.csv': csv })
+    const { code, stderr } = await tried('lists.zip', archive)
+    expect(code).toBe(2)
+    expect(stderr).toContain('"boots.csv" ("keyword", "volume")')
+    expect(stderr).toMatch(new RegExp(`"${name}" \\("(?:keyword|name)"`))
+  })
+
+  test('is read beside documents and hidden files, which are named, and noise of systems, which is not', async () => {
+    const archive = zipOf({
+      '__MACOSX/._boots.csv': 'x',
+      'boots.csv': csv,
+      'README.md': 'Lists of keywords.\nFor the shop.\n',
+      'manifest.json': '{"made":"today","by":"us"}',
+      '.old/boots.csv': csv,
+    })
+    const { list } = await tried('lists.zip', archive)
+    expect(list.sample.first[0].q).toBe('boots')
+    expect(list.notices).toEqual([
+      'left out "README.md", "manifest.json", ".old/boots.csv" (hidden); name a table with --sheet',
+    ])
+    const words = await tried('lists.zip', archive, ['--sheet', '.old/boots.csv'])
+    expect(words.list.reading.sheet).toBe('.old/boots.csv')
+  })
+
+  test('is not bought in place of the only file that may be a list and is not read', async () => {
+    const archive = zipOf({
+      'Countries.csv': 'Country,Clicks\nFrance,1\n',
+      'terms.xlsx': xlsxOf({ Terms: negative }, []),
+    })
+    const { code, stderr } = await tried('lists.zip', archive)
+    expect(code).toBe(2)
+    expect(stderr).toContain('(terms.xlsx), got an archive or a spreadsheet inside another')
   })
 })
 

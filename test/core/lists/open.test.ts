@@ -49,6 +49,17 @@ describe('a compressed list', () => {
     expect(nameOfList('/a/queries.csv.gz')).toBe('queries')
   })
 
+  test.each([
+    ['an archive', zipOf({ 'Queries.csv': csv }), 'an archive or a spreadsheet inside another'],
+    [
+      'a tar archive',
+      Buffer.from(`${'a.csv'.padEnd(257, '\0')}ustar  \0\n${csv}`),
+      'a tar archive',
+    ],
+  ])('that holds %s is refused', async (_, bytes, reason) => {
+    await expect(texts(gzipSync(bytes))).rejects.toThrow(`in list.bin, got ${reason}`)
+  })
+
   test('that ends early is refused', async () => {
     const whole = gzipSync(csv.repeat(50))
     await expect(texts(whole.subarray(0, whole.length - 20))).rejects.toThrow(
@@ -82,6 +93,15 @@ describe('an archive', () => {
     ).rejects.toThrow('got "Countries.csv", "Dates.csv"; name one with --sheet')
   })
 
+  test('has the file read whose whole name is given, although others end with it', async () => {
+    const files = { 'a/One.csv': csv, 'One.csv': 'q\nboots\n', 'b/two.csv': csv, 'c/two.csv': csv }
+    expect(await texts(zipOf(files), { sheet: 'One.csv' })).toEqual([[2, 'boots']])
+    expect(await texts(zipOf(files), { sheet: 'a/one.csv' })).toEqual(read)
+    await expect(texts(zipOf(files), { sheet: 'two.csv' })).rejects.toThrow(
+      'got "b/two.csv", "c/two.csv"; type --sheet with the whole name of one',
+    )
+  })
+
   test('has the file read that is named', async () => {
     const files = { 'a/One.csv': csv, 'Two.csv': 'q\nboots\n' }
     expect(await texts(zipOf(files), { sheet: 'two.csv' })).toEqual([[2, 'boots']])
@@ -92,6 +112,16 @@ describe('an archive', () => {
   })
 
   test.each([
+    [
+      'with two files of one name',
+      Buffer.from(
+        zipOf({ 'one.csv': csv, 'two.csv': csv })
+          .toString('latin1')
+          .replaceAll('two.csv', 'one.csv'),
+        'latin1',
+      ),
+      'got one.csv twice',
+    ],
     [
       'with a path outside',
       zipOf({ '../Queries.csv': csv }),
@@ -126,6 +156,16 @@ describe('a spreadsheet', () => {
     const bytes = xlsxOf({ About: notes, Terms: rows }, ['Keyword', 'Volume', 'red\nshoes'])
     expect(await texts(bytes)).toEqual(found)
     expect(await texts(bytes, { sheet: 'terms' })).toEqual(found)
+  })
+
+  test('has a sheet whose rows are missing refused, not skipped', async () => {
+    const book = xlsxOf({ Terms: rows, More: rows }, ['Keyword', 'Volume', 'red shoes'])
+    const cut = Buffer.from(
+      book.toString('latin1').replaceAll('xl/worksheets/s0.xml', 'xl/worksheets/s9.xml'),
+      'latin1',
+    )
+    await expect(texts(cut)).rejects.toThrow('"Terms" (not read), "More" ("Keyword", "Volume")')
+    await expect(texts(cut, { sheet: 'Terms' })).rejects.toThrow('xl/worksheets/s0.xml')
   })
 
   test('of very many empty rows is refused as empty', async () => {
