@@ -42,7 +42,7 @@ await runCommand<EnqueueFlags>(
         .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
         .option('--weight-column <name>', 'column with the weight of each query, or none')
         .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
-        .option('--sheet <name>', 'sheet of a spreadsheet, or file in an archive')
+        .option('--sheet <name>', 'table of a spreadsheet or archive; all makes a list of each')
         .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
         .option('--numbering <what>', 'strip removes numbers and bullets before queries')
         .option('--comments <what>', 'skip ignores lines that begin with # or //')

@@ -112,9 +112,11 @@ async function keepRejects(
   { lists }: Plans,
 ): Promise<(string | null)[]> {
   const files: (string | null)[] = []
-  for (const [index, { rejected, run }] of lists.entries()) {
+  for (const [index, { rejected, run, heading }] of lists.entries()) {
     const { path, shown, name } = fileAt(intake, index)
-    const list = { path, name, home: mill.config.home }
+    const asked = intake.orders[index]?.reading.sheet !== undefined
+    const sheet = asked ? (heading?.sheet ?? null) : null
+    const list = { path, name, sheet, home: mill.config.home }
     if (rejected === 0) {
       await removeRejects(list)
       files.push(null)

@@ -8,8 +8,8 @@ import { Misuse } from '../../base/errors.ts'
 import { defaultNum } from '../../base/query.ts'
 import { workplace } from '../../base/root.ts'
 import { localDate, readDuration } from '../../base/time/zone.ts'
-import { findFiles, type ListFile } from '../lists/files.ts'
-import { openSource } from '../lists/open.ts'
+import { findFiles, type ListFile, refuseTwins } from '../lists/files.ts'
+import { everyTableOf, meansEvery, openSource } from '../lists/open.ts'
 import { readReading, type Typed, type TypedReading } from '../lists/options.ts'
 import { openList, type ReadOptions } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
@@ -54,19 +54,25 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
   const budget = creditsOf('budget', flags.budget)
   const maxCredits = creditsOf('max-credits', flags.maxCredits)
   const folder = callerFolder(env)
-  const { files, skipped } = await findFiles({
+  const found = await findFiles({
     args,
     folder,
     config: join(workplace, 'inputs', 'config'),
     as: flags.as === undefined ? undefined : typedName(flags.as),
   })
-  for (const { path, shown } of files) if (path !== null) await checkHead(path, shown, reading)
+  const lists = (await Promise.all(found.files.map((file) => listsOf(file, reading)))).flat()
+  const files = lists.map(({ file }) => file)
+  refuseTwins(files, flags.as)
+  for (const { file, reading: own } of lists) {
+    if (file.path !== null) await checkHead(file.path, file.shown, own)
+  }
   const runDate = localDate(config.zone, new Date())
   return {
     files,
-    orders: files.map(({ name }) => ({
+    orders: lists.map(({ file: { name }, reading: own, notices }) => ({
       list: name,
-      reading,
+      reading: own,
+      notices,
       kind: 'manual',
       runDate,
       budget: budget ?? undefined,
@@ -76,12 +82,39 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
       ...(flags.drop === true ? { ifRemoved: 'drop' as const } : {}),
       ...(flags.keep === true ? { ifRemoved: 'keep' as const } : {}),
     })),
-    notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
+    notices: found.skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
     maxCredits,
   }
+}
+
+interface ListInFile {
+  readonly file: ListFile
+  readonly reading: ReadOptions
+  readonly notices: readonly string[]
+}
+
+/** The list in a file, or with --sheet all a list of each table. */
+async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
+  const { path, shown, name } = file
+  if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]
+  const { sheets, notices } =
+    path === null
+      ? { sheets: [undefined], notices: [] }
+      : await everyTableOf({ path, shown }, { ...reading, sheet: undefined })
+  return sheets.map((sheet, at) => ({
+    // A table may have this name itself; then it is read as any named one.
+    file:
+      sheet === undefined || meansEvery(sheet) ? file : { ...file, name: tableName(name, sheet) },
+    reading: { ...reading, sheet },
+    notices: at === 0 ? notices : [],
+  }))
+}
+
+function tableName(name: string, sheet: string): string {
+  return `${name} (${sheet.normalize('NFC').replace(/\p{Cc}/gu, ' ')})`
 }
 
 function maxAgeOf(typed: string | undefined, config: Config): number {

@@ -32,6 +32,8 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
+  /** Remarks about the file that the list itself does not show. */
+  readonly notices?: readonly string[]
   /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
@@ -106,7 +108,7 @@ export async function stageList(
     record: order.record,
     heading: list.heading,
     headersAgain: list.headersAgain,
-    notices: list.notices,
+    notices: [...(order.notices ?? []), ...list.notices],
     sample: { first: tally.first, last: tally.last },
     lines: tally.lines,
   }

@@ -73,9 +73,10 @@ function nameOf(path: string | null, as: string | undefined): string {
   return as ?? (path === null ? 'stdin' : nameOfList(path))
 }
 
-function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
+/** Rejects lists with the same name. */
+export function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
   if (as !== undefined && files.length > 1) {
-    throw new Misuse(`expected one file with --as, got ${files.length}; enqueue them one by one`)
+    throw new Misuse(`expected one list with --as, got ${files.length}; enqueue them one by one`)
   }
   const seen = new Map<string, string>()
   for (const { name, shown } of files) {

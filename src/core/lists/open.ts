@@ -3,9 +3,11 @@
 import { Misuse } from '../../base/errors.ts'
 import type { ReadOptions } from './reader.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
-import { chooseTable, namedTable, namesOf, type Table } from './tables.ts'
+import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'
 import { dateStyles, sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
+
+export { meansEvery } from './tables.ts'
 
 type ListBytes =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
@@ -54,20 +56,14 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
   try {
     const tables = await tablesOf(archive, shown)
     const { sheet } = options
-    const opened = async (table: Table): Promise<Source> => {
-      const source = sourceOf(bare, table)
-      const unwrapped = await unwrap(source)
-      if (unwrapped === null) throw packedTwice(source.shown)
-      return unwrapped
-    }
+    const opened = openerOf(bare)
     const table =
       sheet === undefined
         ? await chooseTable(tables, shown, { opened, options })
         : namedTable(tables, shown, sheet)
-    const left = sheet === undefined ? tables.filter((other) => other !== table) : []
     return {
       ...(await opened(table)),
-      notices: left.length === 0 ? [] : [`left out ${namesOf(left)}; name a table with --sheet`],
+      notices: sheet === undefined ? leftOut(tables, [table]) : [],
       close: async () => {
         archive.close()
         await bare.close()
@@ -77,6 +73,47 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
     archive.close()
     throw error
   }
+}
+
+/** Tables of a file, each to be a list of its own; `sheet` is undefined for a file that holds one list. */
+export interface FileTables {
+  readonly sheets: readonly (string | undefined)[]
+  readonly notices: readonly string[]
+}
+
+/** Returns all tables of a spreadsheet or archive that may be meant. */
+export async function everyTableOf(
+  { path, shown }: { readonly path: string; readonly shown: string },
+  options: ReadOptions,
+): Promise<FileTables> {
+  const bare = await openFile(path, shown)
+  try {
+    if ((await unwrap(bare)) !== null) return { sheets: [undefined], notices: [] }
+    const archive = await openArchive(path, shown)
+    try {
+      const tables = await tablesOf(archive, shown)
+      const chosen = await chooseAll(tables, shown, { opened: openerOf(bare), options })
+      return { sheets: chosen.map(({ name }) => name), notices: leftOut(tables, chosen) }
+    } finally {
+      archive.close()
+    }
+  } finally {
+    await bare.close()
+  }
+}
+
+function openerOf(bare: Source): (table: Table) => Promise<Source> {
+  return async (table) => {
+    const source = sourceOf(bare, table)
+    const unwrapped = await unwrap(source)
+    if (unwrapped === null) throw packedTwice(source.shown)
+    return unwrapped
+  }
+}
+
+function leftOut(tables: readonly Table[], chosen: readonly Table[]): readonly string[] {
+  const left = tables.filter((table) => !chosen.includes(table))
+  return left.length === 0 ? [] : [`left out ${namesOf(left)}; name a table with --sheet`]
 }
 
 function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Source {

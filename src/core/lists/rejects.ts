@@ -20,6 +20,8 @@ interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null
   readonly name: string
+  /** Table of the file, if it was asked for: the file may hold more lists. */
+  readonly sheet?: string | null
   /** Folder for files that can't be written next to their list. */
   readonly home: string
 }
@@ -29,23 +31,34 @@ export type RejectsFile =
   | { readonly path: string; readonly beside: boolean }
   | { readonly path: null; readonly reason: string }
 
-/** File next to the list, with its name. */
-export function rejectsPath(list: string): string {
-  const stem = basename(list, extname(list))
+/** File next to the list, with its name and table. */
+export function rejectsPath(list: string, sheet: string | null = null): string {
+  const stem = stemOf(list, sheet)
   const fits = Buffer.byteLength(stem + ending) <= longestName
-  return join(dirname(list), fits ? `${stem}${ending}` : markedName(stem, list))
+  const clear = fits && (sheet === null || stem.endsWith(` (${sheet})`))
+  return join(dirname(list), clear ? `${stem}${ending}` : markedName(stem, hashed(list, sheet)))
+}
+
+function stemOf(path: string, sheet: string | null): string {
+  const stem = basename(path, extname(path))
+  return sheet === null ? stem : `${stem} (${sheet.replace(/[/\\:*?"<>|\p{Cc}]+/gu, '_')})`
+}
+
+function hashed(path: string, sheet: string | null): string {
+  return sheet === null ? path : `${path}\0${sheet}`
 }
 
 /** One folder for lists of all folders; lists with the same name differ in part of their hash. */
-function rejectsElsewhere({ path, name, home }: RejectingList): string {
-  const stem = path === null ? name : basename(path, extname(path))
+function rejectsElsewhere({ path, name, home, sheet = null }: RejectingList): string {
+  const stem = path === null ? name : stemOf(path, sheet)
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
-  return join(home, 'rejected', markedName(safe, path ?? `standard input: ${name}`))
+  const whole = path === null ? `standard input: ${name}` : hashed(path, sheet)
+  return join(home, 'rejected', markedName(safe, whole))
 }
 
 /** Truncates a name to the file system's limit and adds part of a hash. */
-function markedName(stem: string, hashed: string): string {
-  const rest = `.${hash('sha256', hashed, 'hex').slice(0, 8)}${ending}`
+function markedName(stem: string, whole: string): string {
+  const rest = `.${hash('sha256', whole, 'hex').slice(0, 8)}${ending}`
   const most = Buffer.from(stem).subarray(0, longestName - rest.length)
   return `${most.toString('utf8', 0, lastCharacterEnd(most))}${rest}`
 }
@@ -60,7 +73,7 @@ export async function writeRejects(
 ): Promise<RejectsFile> {
   const other = rejectsElsewhere(list)
   if (list.path !== null) {
-    const path = rejectsPath(list.path)
+    const path = rejectsPath(list.path, list.sheet)
     if ((await isOurs(path)) && (await trouble(() => write(path, pages()))) === null) {
       await removeOurs(other)
       return { path, beside: true }
@@ -75,7 +88,7 @@ export async function writeRejects(
 
 /** Removes the file of an earlier reading once no line is rejected. */
 export async function removeRejects(list: RejectingList): Promise<void> {
-  if (list.path !== null) await removeOurs(rejectsPath(list.path))
+  if (list.path !== null) await removeOurs(rejectsPath(list.path, list.sheet))
   await removeOurs(rejectsElsewhere(list))
 }
 

@@ -41,6 +41,54 @@ export async function chooseTable(
   shown: string,
   choice: Choice,
 ): Promise<Table> {
+  const meant = await judgeTables(tables, shown, choice)
+  const [only, another] = meant
+  if (another === undefined) return readable(only)
+  const found = meant.slice(0, 20).map(({ table, columns }) => {
+    const cells = columns.slice(0, 6).map(show)
+    const held = cells.length === 0 ? 'not read' : cells.join(', ')
+    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
+  })
+  const { table } = meant.find(({ columns }) => columns.length > 0) ?? only
+  const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
+  const all =
+    meant.every(({ problem }) => problem === null) && !isNamed(tables, everyTable)
+      ? `, or --sheet ${everyTable} for a list of each`
+      : ''
+  throw new Misuse(
+    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another${all}`,
+  )
+}
+
+/** Value of --sheet that stands for every table, unless one has this name. */
+const everyTable = 'all'
+
+/** True if this value of --sheet stands for every table. */
+export function meansEvery(sheet: string | undefined): boolean {
+  return sheet !== undefined && plainText(sheet) === everyTable
+}
+
+/** Returns all tables that may be meant; rejects one that can't be read. */
+export async function chooseAll(
+  tables: readonly Table[],
+  shown: string,
+  choice: Choice,
+): Promise<readonly Table[]> {
+  if (isNamed(tables, everyTable)) return [namedTable(tables, shown, everyTable)]
+  return (await judgeTables(tables, shown, choice)).map(readable)
+}
+
+function readable({ table, problem }: Judged): Table {
+  if (problem === null) return table
+  throw problem
+}
+
+/** Tables that may be meant, at least one. A single list is not judged: it may be in a format that needs flags. */
+async function judgeTables(
+  tables: readonly Table[],
+  shown: string,
+  choice: Choice,
+): Promise<readonly [Judged, ...Judged[]]> {
   const visible = tables.filter(({ hidden, kind }) => !hidden && kind !== 'document')
   if (visible.length > mostTables) {
     throw new Misuse(
@@ -54,27 +102,12 @@ export async function chooseTable(
   )
   const [list] = lists
   if (others.length === 0 && list === undefined) throw noTable(tables, shown, 'a table')
-  if (others.length === 0 && list !== undefined && lists.length === 1) return list
-  const meant = [...(await judgeAll(lists, choice)), ...others]
-  const [only, another] = meant
-  if (only === undefined) {
-    throw new Misuse(
-      `expected a table with a column of queries in ${shown}, got ${namesOf(visible)}; name one with --sheet, and its column with --column`,
-    )
-  }
-  if (another === undefined) {
-    if (only.problem === null) return only.table
-    throw only.problem
-  }
-  const found = meant.slice(0, 20).map(({ table, columns }) => {
-    const cells = columns.slice(0, 6).map(show)
-    const held = cells.length === 0 ? 'not read' : cells.join(', ')
-    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
-  })
-  const { table } = meant.find(({ columns }) => columns.length > 0) ?? only
-  const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
+  if (others.length === 0 && list !== undefined && lists.length === 1)
+    return [{ table: list, columns: [], problem: null }]
+  const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
+  if (first !== undefined) return [first, ...more]
   throw new Misuse(
-    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another`,
+    `expected a table with a column of queries in ${shown}, got ${namesOf(visible)}; name one with --sheet, and its column with --column`,
   )
 }
 
@@ -88,18 +121,24 @@ export function namesOf(tables: readonly Table[]): string {
 
 /** Returns the table with this name, or with this last part of its path. */
 export function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
-  const wanted = plainText(sheet)
-  const exact = tables.filter(({ name }) => name === sheet)
-  const named = tables.filter(
-    ({ name }) =>
-      plainText(name) === wanted || plainText(name.slice(name.lastIndexOf('/') + 1)) === wanted,
-  )
-  const [table, another] = exact.length > 0 ? exact : named
+  const [table, ...others] = tablesNamed(tables, sheet)
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
-  if (another === undefined) return table
+  if (others.length === 0) return table
   throw new Misuse(
-    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf(named)}; type --sheet with the whole name of one`,
+    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; type --sheet with the whole name of one`,
   )
+}
+
+function isNamed(tables: readonly Table[], sheet: string): boolean {
+  return tablesNamed(tables, sheet).length > 0
+}
+
+function tablesNamed(tables: readonly Table[], sheet: string): readonly Table[] {
+  const exact = tables.filter(({ name }) => name === sheet)
+  if (exact.length > 0) return exact
+  const wanted = plainText(sheet)
+  const named = (name: string): boolean => plainText(name) === wanted
+  return tables.filter(({ name }) => named(name) || named(name.slice(name.lastIndexOf('/') + 1)))
 }
 
 function plainText(text: string): string {

@@ -1,8 +1,9 @@
 // @module-tag slow
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
@@ -60,6 +61,87 @@ describe('several tables that may be meant', () => {
     )
   })
 })
+
+describe('--sheet all', () => {
+  const shoes = rowsOf(['Keyword', 'Volume'], ['red shoes', '10'], ['wool hats', '5'], ['=A1', '1'])
+  const free = rowsOf(['Keyword'], ['free'], ['cheap'], ['=A2'])
+  const book = xlsxOf({ 'Red/blue': shoes, Negative: free, Filters: filters }, [])
+
+  test('is offered where two tables may be meant, and makes a list of each', async () => {
+    const { mill } = await openScene()
+    const folder = mkdtempSync(join(tmpdir(), 'querymill-workbooks-'))
+    const file = join(folder, 'book.xlsx')
+    writeFileSync(file, book)
+    const refused = await run('enqueue', [file, '--dry-run', '--json'], mill.env)
+    expect(refused.code).toBe(2)
+    const hints = [...refused.stderr.matchAll(/--sheet ("[^"]+"|\w+)/g)].map(([, name]) => name)
+    expect(hints).toEqual(['"Red/blue"', 'all'])
+    const one = await run('enqueue', [file, '--dry-run', '--json', '--sheet', 'Red/blue'], mill.env)
+    expect(JSON.parse(one.stdout).runs[0].sample.first[0].q).toBe('red shoes')
+    const { code, stdout } = await run('enqueue', [file, '--json', '--sheet', 'all'], mill.env)
+    expect(code).toBe(0)
+    const runs: readonly ReportedRun[] = JSON.parse(stdout).runs
+    expect(runs.map(({ list, sample }) => [list, sample.first[0]?.q])).toEqual([
+      ['book (Red/blue)', 'red shoes'],
+      ['book (Negative)', 'free'],
+    ])
+    expect(runs.map(({ notices }) => notices)).toEqual([
+      ['left out "Filters"; name a table with --sheet'],
+      [],
+    ])
+    const { rows } = await sql<{ sheet: string; source: string }>`
+      select reading ->> 'sheet' as sheet, source from lists order by id`.execute(mill.db)
+    expect(rows).toEqual([
+      { sheet: 'Red/blue', source: file },
+      { sheet: 'Negative', source: file },
+    ])
+    const rejected = runs.map(({ rejected_file: path }) => readFileSync(path, 'utf8'))
+    expect(rejected).toEqual([expect.stringContaining('=A1'), expect.stringContaining('=A2')])
+    expect(runs[1]?.rejected_file).toBe(join(folder, 'book (Negative).rejected.csv'))
+  })
+
+  test('reads a table of that name, if there is one', async () => {
+    const named = xlsxOf({ All: free, Shoes: shoes }, [])
+    const refused = await tried('book.xlsx', named)
+    expect(refused.stderr).toContain('or the name of another\n')
+    const { list } = await tried('book.xlsx', named, ['--sheet', 'all'])
+    expect([list.list, list.sample.first[0].q]).toEqual(['book', 'free'])
+    expect(list.notices).toEqual(['left out "Shoes"; name a table with --sheet'])
+  })
+
+  test('reads files of the same name in folders of an archive, and a file that holds one list', async () => {
+    const archive = zipOf({ 'a/x.csv': 'keyword\nfree\nred\n', 'x.csv': 'keyword\nhats\nred\n' })
+    const { mill } = await openScene()
+    const folder = mkdtempSync(join(tmpdir(), 'querymill-workbooks-'))
+    const [packed, plain] = [join(folder, 'lists.zip'), join(folder, 'plain.csv')]
+    writeFileSync(packed, archive)
+    writeFileSync(plain, 'keyword\nboots\n')
+    const args = [packed, plain, '--json', '--dry-run', '--sheet', 'all']
+    const { stdout } = await run('enqueue', args, mill.env)
+    const runs: readonly ReportedRun[] = JSON.parse(stdout).runs
+    expect(runs.map(({ list, sample }) => [list, sample.first[0]?.q])).toEqual([
+      ['lists (a/x.csv)', 'free'],
+      ['lists (x.csv)', 'hats'],
+      ['plain', 'boots'],
+    ])
+  })
+
+  test('queues nothing if a table cannot be read, or if its lists have one name', async () => {
+    const unread = await tried('book.xlsx', xlsxOf({ Keywords: asked, Negative: free }, []), [
+      ...['--sheet', 'all'],
+    ])
+    expect([unread.code, unread.stderr]).toEqual([2, expect.stringContaining('(Keywords):1')])
+    const twins = await tried('book.xlsx', book, ['--sheet', 'all', '--as', 'shoes'])
+    expect([twins.code, twins.stderr]).toEqual([2, expect.stringContaining('got 2; enqueue them')])
+  })
+})
+
+interface ReportedRun {
+  readonly list: string
+  readonly notices: readonly string[]
+  readonly sample: { readonly first: readonly { readonly q: string }[] }
+  readonly rejected_file: string
+}
 
 describe('an archive with a list beside a file that is not read as one', () => {
   const csv = 'keyword,volume\nboots,10\nhats,12\n'
