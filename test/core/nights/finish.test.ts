@@ -154,6 +154,10 @@ describe('days that are kept', () => {
       const roll = dice(seed)
       const days = await tellByChance(scene.story, { seed, days: 5 })
       await run("update runs set state = 'done', finished_at = now()")
+      // Queries that belong to a slice until the last night only.
+      await run(`insert into list_query_history (list_id, query_id, until, weight, target_url, tags)
+        select list_id, query_id, (select max(created_at) from runs), weight, target_url, tags || 'more'::text
+        from list_queries`)
       for (let round = 0; round < 4; round++) {
         await finishDays(scene.db)
         expect(await anyUnfinished(scene.db)).toBe(false)
