@@ -70,6 +70,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
 -- check: each answer of a finished day differs from the previous one as stored
+-- The pages and domains behind the counts are only compared day by day.
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -80,7 +81,7 @@ from (
   select
     drawn.run_date, sums.query_id, sums.search_id, sums.fetched_at, sums.depth, sums.compared_depth, sums.entered,
     sums.left_top_10, sums.stayed, sums.previous_search_id, sums.previous_run_date, sums.previous_depth,
-    sums.volatility
+    sums.volatility, sums.switched, sums.retitled, sums.came, sums.went
   from drawn
   join finished_steps as sums on sums.finish_id = drawn.id
 ) as there
@@ -88,7 +89,7 @@ full join (
   select
     live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
     live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
-    live.volatility
+    live.volatility, null::text[] as switched, null::text[] as retitled, null::bigint[] as came, null::bigint[] as went
   from analysis.live_steps as live
   where :all_days::boolean
     and live.run_date in (select run_date from drawn)
@@ -96,7 +97,7 @@ full join (
   select
     live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
     live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
-    live.volatility
+    live.volatility, live.switched, live.retitled, live.came, live.went
   from drawn
   cross join lateral analysis.compared_on(drawn.run_date) as live
   where not :all_days::boolean
@@ -111,7 +112,56 @@ where there.search_id is distinct from live.search_id
   or there.previous_search_id is distinct from live.previous_search_id
   or there.previous_run_date is distinct from live.previous_run_date
   or there.previous_depth is distinct from live.previous_depth
-  or abs(coalesce(there.volatility, 0) - coalesce(live.volatility, 0)) > 1e-9 * greatest(1, abs(live.volatility));
+  or abs(coalesce(there.volatility, 0) - coalesce(live.volatility, 0)) > 1e-9 * greatest(1, abs(live.volatility))
+  or (
+    not :all_days::boolean
+    and (
+      there.switched is distinct from live.switched
+      or array(select unnest(there.retitled) order by 1) <> array(select unnest(live.retitled) order by 1)
+      or array(select unnest(there.came) order by 1) <> array(select unnest(live.came) order by 1)
+      or array(select unnest(there.went) order by 1) <> array(select unnest(live.went) order by 1)
+    )
+  );
+
+-- check: each finished day holds the losses that its answers give
+-- Losses that are not yet confirmed are only compared day by day.
+with drawn as materialized (
+  select id, run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from (
+  select
+    drawn.run_date, sums.query_id, sums.domain, sums.base_search_id, sums.base_run_date, sums.base_place, sums.position,
+    sums.confirmed
+  from drawn
+  join finished_losses as sums on sums.finish_id = drawn.id
+  where not :all_days::boolean
+    or sums.confirmed
+    -- What an answer in the archive said cannot be computed again.
+    and sums.base_run_date not in (select archived_days.run_date from archived_days)
+) as there
+full join (
+  select
+    live.run_date, live.query_id, live.domain, live.base_search_id, live.base_run_date, live.base_place, live.position,
+    true as confirmed
+  from analysis.live_losses as live
+  where :all_days::boolean
+    and live.run_date in (select run_date from drawn)
+  union all
+  select
+    drawn.run_date, live.query_id, live.domain, live.base_search_id, live.base_run_date, live.base_place, live.position,
+    live.confirmed
+  from drawn
+  cross join lateral analysis.losses_on(drawn.run_date) as live
+  where not :all_days::boolean
+) as live using (run_date, query_id, domain)
+where there.base_search_id is distinct from live.base_search_id
+  or there.base_run_date is distinct from live.base_run_date
+  or there.base_place is distinct from live.base_place
+  or there.position is distinct from live.position
+  or there.confirmed is distinct from live.confirmed;
 
 -- check: each page that a finished day showed is known with its query
 with drawn as materialized (

@@ -1,4 +1,5 @@
 -- Runs and tasks
+-- Parameters: :zone (time zone of the month).
 
 -- check: the spending of each run is that of its calls
 select count(*) as violations
@@ -6,7 +7,8 @@ from runs r
 left join (
   select t.run_id,
     sum(c.credits_reserved) filter (where c.outcome is null) as reserved,
-    sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end) as spent
+    sum(c.credits_reserved) filter (where c.outcome = 'unknown') as uncertain,
+    sum(c.credits_used) filter (where c.outcome = 'settled') as spent
   from calls c
   join (
     select id, run_id from tasks
@@ -15,16 +17,35 @@ left join (
   ) t on t.id = c.task_id
   group by t.run_id
 ) sums on sums.run_id = r.id
-where r.reserved <> coalesce(sums.reserved, 0) or r.spent <> coalesce(sums.spent, 0);
+where r.reserved <> coalesce(sums.reserved, 0)
+  or r.uncertain <> coalesce(sums.uncertain, 0)
+  or r.spent <> coalesce(sums.spent, 0);
 
 -- check: no run spent more than its budget, apart from calls that cost more than was set aside
 select count(*) as violations
 from runs r
-where r.spent > r.budget + (
+where r.spent + r.uncertain > r.budget + (
   select coalesce(sum(greatest(0, c.credits_used - c.credits_reserved)), 0)
   from calls c
   join tasks t on t.id = c.task_id
   where t.run_id = r.id and c.outcome = 'settled'
+);
+
+-- check: no list spent more than its budget in this month, apart from calls that cost more than was set aside
+select count(*) as violations
+from (
+  select l.id, l.budget, sum(r.spent + r.uncertain) as spent, array_agg(r.id) as runs
+  from lists l
+  join runs r on r.list_id = l.id
+  where l.budget is not null
+    and date_trunc('month', r.run_date) = date_trunc('month', clock_timestamp() at time zone :zone::text)
+  group by l.id
+) used
+where used.spent > used.budget + (
+  select coalesce(sum(greatest(0, c.credits_used - c.credits_reserved)), 0)
+  from calls c
+  join tasks t on t.id = c.task_id
+  where t.run_id = any(used.runs) and c.outcome = 'settled'
 );
 
 -- check: the lines of each run add up

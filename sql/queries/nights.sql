@@ -6,9 +6,13 @@
 select
   run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
-from analysis.coverage
+-- Worked out once, or the days of all time would be read.
+from (
+  select analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer) as since
+  offset 0
+) as first
+cross join lateral analysis.coverage_between(first.since, 'infinity')
 where (:list::text is null or list = :list)
-  and run_date >= analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer)
   and analysis.in_span(run_date)
   and case :only when 'gaps' then answered < planned or planned = 0
     when 'suspect' then suspect > 0

@@ -225,6 +225,27 @@ comment on column finished_steps.went is 'Pages that left positions 1 to 10, in 
 comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page has changed; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
 
+create table finished_losses (
+  finish_id bigint not null,
+  query_id uuid not null,
+  domain text collate "C" not null,
+  base_search_id bigint not null,
+  base_run_date date not null,
+  base_place bigint not null,
+  position bigint,
+  confirmed boolean not null,
+  primary key (finish_id, query_id, domain)
+);
+comment on table finished_losses is 'Places in the first ten that domains lost by a finished day: those whose loss the day confirmed, and those whose loss is not yet confirmed.';
+comment on column finished_losses.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
+comment on column finished_losses.domain is 'Domain that lost its place.';
+comment on column finished_losses.base_search_id is 'Last answer with the domain in the first ten.';
+comment on column finished_losses.base_run_date is 'Run date of that answer.';
+comment on column finished_losses.base_place is 'Place in that answer, as in result_domains.';
+comment on column finished_losses.position is 'Best position in the answer of the finished day; null if the domain is not in it.';
+comment on column finished_losses.confirmed is 'True if the loss was confirmed on this day. It is then not stored for later days.';
+
 create table finished_keywords (
   finish_id bigint not null,
   query_id uuid not null,

@@ -10,7 +10,9 @@ create table runs (
   budget bigint check (budget >= 0),
   max_age_ms bigint not null default 0 check (max_age_ms >= 0),
   spent bigint not null default 0 check (spent >= 0),
+  uncertain bigint not null default 0 check (uncertain >= 0),
   reserved bigint not null default 0 check (reserved >= 0),
+  budget_used bigint not null generated always as (spent + uncertain + reserved) stored,
   rows bigint not null default 0,
   accepted bigint not null default 0,
   duplicates bigint not null default 0,
@@ -35,8 +37,10 @@ comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
 comment on column runs.budget is 'Maximum credits that the run may use; null for no limit of its own.';
 comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused instead of bought; 0 buys all.';
-comment on column runs.spent is 'Credits used by calls of the run. A call of unknown cost counts with its reserved credits.';
+comment on column runs.spent is 'Credits used by calls of the run whose cost is known.';
+comment on column runs.uncertain is 'Credits held for calls of the run with an unknown outcome, which may have been charged.';
 comment on column runs.reserved is 'Credits reserved for calls of the run that are in flight.';
+comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines of the file that are not blank, without the header.';
 comment on column runs.accepted is 'Number of lines that gave a query.';
 comment on column runs.duplicates is 'Number of lines whose queries were already given by earlier lines.';

@@ -1,7 +1,7 @@
 -- All list budgets, for the months of their open runs and for the month of :day.
 select
   lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
-  coalesce(sum(runs.spent + runs.reserved), 0)::float8 as gone
+  coalesce(sum(runs.budget_used), 0)::float8 as gone
 from lists
 join lateral (
   select date_trunc('month', :day::date) as month

@@ -1,7 +1,7 @@
 -- List budgets for the months of :runs, with what their runs have used or reserved.
 select
   lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
-  sum(runs.spent + runs.reserved)::float8 as gone
+  sum(runs.budget_used)::float8 as gone
 from (
   select distinct list_id, date_trunc('month', run_date) as month
   from runs

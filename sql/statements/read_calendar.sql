@@ -1,7 +1,7 @@
 -- Every run, and every night without one, by day and list, newest first.
 select
   l.name as list, r.run_date, r.id as run, r.kind, r.state, n.schedule, n.outcome, n.note, r.suspect,
-  coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent
+  coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent, r.uncertain
 from runs r
 join lists l on l.id = r.list_id
 left join night_health h on h.run_id = r.id
@@ -16,7 +16,7 @@ where r.run_date between :since::date and :until::date
 union all
 select
   coalesce(s.list, n.schedule), n.run_date, null, 'nightly', '', n.schedule, coalesce(n.outcome, 'waiting'), n.note,
-  false, '{}', null, null, 0
+  false, '{}', null, null, 0, 0
 from nights n
 left join schedules s on s.name = n.schedule
 where n.run_id is null

@@ -69,13 +69,13 @@ changed_runs as (
   join runs r on r.id = w.run
   join lists l on l.id = r.list_id
   where r.budget is distinct from w.budget
-    or w.budget is not null and (r.spent, r.reserved) is distinct from (w.had_spent, w.had_reserved)
+    or w.budget is not null and (r.spent + r.uncertain, r.reserved) is distinct from (w.had_spent, w.had_reserved)
     or l.budget is distinct from (w.list ->> 'budget')::bigint
     or l.budget is not null and exists (
       select
       from runs o
       where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
-      having (sum(o.spent), sum(o.reserved)) is distinct from
+      having (sum(o.spent + o.uncertain), sum(o.reserved)) is distinct from
         ((w.list ->> 'spent')::numeric, (w.list ->> 'reserved')::numeric)
     )
 ),

@@ -421,20 +421,23 @@ updated_tasks as (
 ),
 updated_runs as (
   update runs
-  set spent = greatest(0, runs.spent + r.spent), reserved = greatest(0, runs.reserved + r.reserved)
+  set
+    spent = greatest(0, runs.spent + r.spent),
+    uncertain = greatest(0, runs.uncertain + r.uncertain),
+    reserved = greatest(0, runs.reserved + r.reserved)
   from (
-    select run, sum(spent) as spent, sum(reserved) as reserved
+    select run, sum(spent) as spent, sum(uncertain) as uncertain, sum(reserved) as reserved
     from (
-      select r.run, r.spent, r.reserved
-      from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, reserved bigint)
+      select r.run, r.spent, r.uncertain, r.reserved
+      from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Less is held, and what is in a balance stays spent.
-      select run_id, bound - credits_reserved, 0
+      -- Less is held for lost calls, but not for those in a balance: nothing says what they cost.
+      select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed
     ) both_ways
     group by run
   ) r
-  where runs.id = r.run and (r.spent <> 0 or r.reserved <> 0)
+  where runs.id = r.run and (r.spent <> 0 or r.uncertain <> 0 or r.reserved <> 0)
 )
 select case when exists (select from changed) then ledger_changed() else true end as written

@@ -1,4 +1,5 @@
--- Notes the fields of the answers bought by run :run (bigint) that the interface does not name; gives those that no answer of their API had before.
+-- Notes the fields of the answers bought by run :run (bigint) that the interface does not name; gives those that no
+-- answer of their API had before, apart from runs that are read together with it (:together, bigint[]) or still open.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks
@@ -49,6 +50,13 @@ where not exists (
     from searches as earlier
     where earlier.api = counted.api
       and earlier.id < counted.first
+      and not exists (
+        select
+        from tasks
+        join runs as unread on unread.id = tasks.run_id
+        where tasks.id = earlier.task_id
+          and (unread.id = any(:together::bigint[]) or unread.state = 'open' and unread.opened_at is null)
+      )
       and case counted.place
         when 'answer' then earlier.extra ? counted.field
         else exists (

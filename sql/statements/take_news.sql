@@ -3,7 +3,7 @@ with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
     jsonb_build_object(
-      'run', r.id, 'list', l.name, 'run_date', r.run_date, 'state', r.state, 'spent', r.spent,
+      'run', r.id, 'list', l.name, 'run_date', r.run_date, 'state', r.state, 'spent', r.spent, 'uncertain', r.uncertain,
       'tasks', (
         select coalesce(jsonb_object_agg(state, count), '{}')
         from (select t.state, count(*) from tasks t where t.run_id = r.id group by t.state) counted

@@ -1,10 +1,16 @@
 // Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
+import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { type CallName, type Entry, settleCalls } from '../../src/core/ledger/settle.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { Lease } from '../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../src/core/worker/worker.ts'
+import { WriteAheadLog } from '../../src/core/worker/write-ahead-log.ts'
+import { pause } from '../../src/base/waiting.ts'
 import { mostTogether } from '../../src/core/worker/batch.ts'
 import type { Query } from '../../src/base/query.ts'
 import { openApi } from '../../src/core/search/call.ts'
@@ -31,6 +37,9 @@ export interface Component {
 
 const slice = 25
 const batch = mostTogether
+/** At 2,400 answers a second. */
+const perFlush = 24
+const flushMs = 10
 
 function per(reading: Reading, count: number): Component {
   const node = reading.node / count
@@ -158,17 +167,8 @@ export async function storeAll(mill: BenchMill, batches: StoredAnswer[][]): Prom
 /** An answer with its body, as the pipeline hands it over. */
 export function numberedAnswer(number: number): StoredAnswer {
   const query = queryOf(number)
-  const body = sampleBody(number, query.q)
-  const receivedAt = new Date()
-  const reply = {
-    kind: 'response',
-    status: 200,
-    body,
-    truncated: false,
-    retryAfter: null,
-    replayMs: null,
-    receivedAt,
-  } as const
+  const reply = replyTo(number)
+  const { body, receivedAt } = reply
   const verdict = judge(reply, query)
   if (verdict.kind !== 'answered') throw new Error('expected the sample to be an answer')
   return {
@@ -185,6 +185,39 @@ export function numberedAnswer(number: number): StoredAnswer {
       answer: verdict.answer,
     },
   }
+}
+
+function replyTo(number: number) {
+  return {
+    kind: 'response',
+    status: 200,
+    body: sampleBody(number, queryOf(number).q),
+    truncated: false,
+    retryAfter: null,
+    replayMs: null,
+    receivedAt: new Date(),
+  } as const
+}
+
+/** Writing replies to the log that keeps them until they are in the database: as many to a flush as come in that time. */
+export async function measureLog(queries: number): Promise<Component> {
+  const folder = mkdtempSync(join(tmpdir(), 'querymill-bench-log-'))
+  const provenance = { origin: 'live', api: 'bench' } as const
+  const log = WriteAheadLog.open({ folder, installation: 'bench', provenance, bytes: 64 * 2 ** 20 })
+  const replies = Array.from({ length: queries }, (_, number) => replyTo(number))
+  const read = startMeter({})
+  for (let first = 0; first < queries; first += perFlush) {
+    const group = replies.slice(first, first + perFlush)
+    for (const [index, reply] of group.entries()) {
+      log.append({ id: first + index, mark: randomUUID() }, reply)
+    }
+    await pause(flushMs)
+    log.settle(group.map((_, index) => first + index))
+  }
+  const component = per(read(), queries)
+  await log.close()
+  rmSync(folder, { recursive: true })
+  return component
 }
 
 /** Items in groups as large as a batch of the worker. */

@@ -1,6 +1,7 @@
 import {
   measureCalls,
   measureLedger,
+  measureLog,
   measureQueue,
   measureSlices,
   measureStoring,
@@ -112,9 +113,10 @@ async function measureParts(
     say('the queue on Redis')
     round.components['queue_redis'] = await measureQueue({ ...onPostgres, redis: true }, part)
   }
-  say('slices, calls, storing, ledger')
+  say('slices, calls, write-ahead log, storing, ledger')
   round.components['slices'] = await measureSlices(onPostgres, part)
   round.components['calls'] = await measureCalls(onPostgres, part)
+  round.components['log'] = await measureLog(part)
   round.components['storing'] = await measureStoring(onPostgres, part)
   round.components['ledger'] = await measureLedger(onPostgres, part)
 }
@@ -136,7 +138,7 @@ function summarise(rounds: readonly Round[], short: boolean): MillFigures {
   const components = mergeAll(rounds.map((round) => round.components))
   const whole = mergeAll(rounds.map((round) => round.whole))
   const plain = mergeAll(rounds.map((round) => round.plain))
-  const sum = ['queue_postgres', 'slices', 'calls', 'storing', 'ledger']
+  const sum = ['queue_postgres', 'slices', 'calls', 'log', 'storing', 'ledger']
     .map((name) => components[name]?.sum ?? Number.NaN)
     .reduce((total, one) => total + one, 0)
   const fast = whole['postgres']

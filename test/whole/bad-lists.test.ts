@@ -176,7 +176,10 @@ describe('a list', () => {
       .poll(() => bytesRead(running.pid, file), { interval: 1 })
       .toBeGreaterThan(1_000_000)
     change(file)
-    expect(await outcomeOf(running)).toEqual(
+    const { said, ...outcome } = await outcomeOf(running)
+    // A slow machine is told how far the reading is.
+    const refused = said.filter((line) => !line.startsWith(`reading ${verb}: `))
+    expect({ ...outcome, said: refused }).toEqual(
       refusal('to stay as it is while it is read, got a file that changed'),
     )
   })

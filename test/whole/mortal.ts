@@ -1,16 +1,19 @@
 // A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live. It adds
-// a byte to the file `received` of MILL_HOME for every reply that it has received.
+// a byte to the file `received` of MILL_HOME for every reply that it has received, and keeps what it has flushed to disk
+// in the folder `flushed`.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Closers } from '../../src/base/waiting.ts'
 import { processEnvironment, readConfig } from '../../src/base/config.ts'
 import { openMill } from '../../src/core/mill.ts'
 import { work } from '../../src/core/worker/work.ts'
+import { keepFlushed } from './flushed.ts'
 
 const [, , moment] = process.argv
 const config = readConfig(processEnvironment())
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 const mill = await openMill({ config, closers: new Closers(), say, name: 'mortal' })
+keepFlushed(join(config.home, 'flushed'))
 const received = openSync(join(config.home, 'received'), 'a')
 await work(mill, {
   drain: true,

@@ -2,6 +2,7 @@
 // Replies that lie about money or name another query, keys of other accounts, and two accounts on one database.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { conserveCredits } from '../../src/features/verify/verify.ts'
 import { startFaulty } from '../faults/api/standin.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { verifyPromises } from '../support/promises.ts'
@@ -64,6 +65,21 @@ describe('an API whose bills say less than it takes', () => {
     await mill.plan(queries(40))
     expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 40 })
   })
+})
+
+test('an API whose price is 0.4 is bought from down to the floor, and the sums are too high by less than one credit a call', async () => {
+  const { api, mill } = await openScene({
+    api: { credits: 130, cost: 0.4 },
+    settings: { ...settings, MILL_CONCURRENCY: '4' },
+  })
+  await mill.plan(queries(100))
+  expect((await mill.drain()).finish).toBe('credit_floor')
+  expect(api.least()).toBeGreaterThanOrEqual(floor)
+  expect(api.least()).toBeLessThan(floor + 6)
+  const [credits] = await conserveCredits(mill.db)
+  const calls = api.charges().length
+  expect(credits).toMatchObject({ used: calls, closing: Math.floor(api.balance()) })
+  expect(await brokenPromises(mill)).toEqual([])
 })
 
 /** Two accounts at one API under one name, each with a balance and a key of its own, on one database. */

@@ -3,14 +3,22 @@
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$
+declare
+  asked date[];
 begin
+  -- Of finished days it is known already, unless somebody asks for all.
+  select array_agg(distinct runs.run_date) into asked
+  from public.runs
+  where finished
+    or runs.run_date not in (select days.run_date from public.finished_days as days where days.made_at is not null);
+  if asked is null then
+    return;
+  end if;
   return query
     with told as materialized (
       select query_days.query_id, query_days.run_date, query_days.slices
       from analysis.query_days
-      -- Of finished days it is known already, unless somebody asks for all.
-      where finished
-        or query_days.run_date not in (select days.run_date from public.finished_days as days where days.made_at is not null)
+      where query_days.run_date = any (asked)
     ),
     -- Many queries have the same labels: each set of them is judged once.
     fitting as materialized (

@@ -16,13 +16,13 @@ select
 from (
   select
     members.run_date, members.list, tag,
-    sum(spent.calls)::bigint as calls,
-    sum(spent.credits_used)::bigint as credits_used,
-    sum(found.answers)::bigint as answers,
+    coalesce(sum(spent.calls), 0)::bigint as calls,
+    coalesce(sum(spent.credits_used), 0)::bigint as credits_used,
+    coalesce(sum(found.answers), 0)::bigint as answers,
     sum(found.changed)::bigint as changed,
-    sum(spent.unknown_calls)::bigint as unknown_calls,
-    sum(spent.credits_unknown)::bigint as credits_unknown,
-    sum(spent.credits_lost)::bigint as credits_lost
+    coalesce(sum(spent.unknown_calls), 0)::bigint as unknown_calls,
+    coalesce(sum(spent.credits_unknown), 0)::bigint as credits_unknown,
+    coalesce(sum(spent.credits_lost), 0)::bigint as credits_lost
   from analysis.memberships as members
   left join (
     select
@@ -57,15 +57,14 @@ from (
       and searches.origin = any ((select analysis.origins())::text[])
     group by searches.task_id
   ) as found on found.task_id = members.task_id
+  left join public.finished_days as finished on finished.run_date = members.run_date and finished.made_at is not null
   cross join unnest(array_remove(members.tags, '*') || '*'::text) as tag
   where case when (select analysis.slice() is not null)
     then (coalesce(
       (
         select kept.set_id
-        from public.finished_days
-        join public.finished_queries as kept on kept.finish_id = finished_days.id
-        where finished_days.made_at is not null
-          and finished_days.run_date = members.run_date
+        from public.finished_queries as kept
+        where kept.finish_id = finished.id
           and kept.query_id = members.query_id
       ) = any ((select analysis.sets_in_slice())::bigint[]),
       (members.query_id, members.run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced)

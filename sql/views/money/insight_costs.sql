@@ -26,8 +26,10 @@ left join (
   from analysis.confirmed_losses as lost
   -- A loss counts for each list that asked the query that day: each might have had it alone.
   join (
-    select distinct run_date, list, query_id
-    from analysis.memberships
+    select distinct runs.run_date, lists.name as list, tasks.query_id
+    from runs
+    join lists on lists.id = runs.list_id
+    join tasks on tasks.run_id = runs.id
   ) as asked using (run_date, query_id)
   group by asked.run_date, asked.list
 ) as confirmed using (run_date, list);

@@ -12,6 +12,8 @@ with edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
+    -- Kept apart: spelled once for each text, not for each query that names it.
+    offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related
 ),

@@ -1,74 +1,67 @@
--- Domains that lost a place in the top ten and stayed away in two answers running.
+-- Domains that lost a place in the top ten and stayed away in two answers running: what is kept of finished days, the rest
+-- anew.
 create or replace view analysis.confirmed_losses as
--- Once for all who ask for it below.
-with answers as materialized (
+-- Losses across a day in the archive and those of queries that were not always in the slice are worked out from the answers.
+with chosen as materialized (
   select
-    query_id, q, search_id, run_date, depth, fetched_at, step, steps,
-    min(search_id) over (partition by query_id, origin, api) as series
-  from analysis.steps
+    analysis.basis() is not null and not exists (
+      select
+      from analysis.away_days
+      join public.runs on runs.run_date < away_days.run_date
+      where runs.run_date not in (select away.run_date from analysis.away_days as away)
+    ) as kept,
+    array(select query_id from analysis.sliced_queries() where not always) as partly,
+    array(select run_date from analysis.unfinished_days) as unfinished
 )
 select
   found.query_id,
-  found.q,
+  queries.q,
   found.domain,
   found.run_date,
   found.position,
-  found.place >> 20 as base_position,
+  found.base_place >> 20 as base_position,
   found.base_run_date,
   pages.url_key,
-  found.depth,
+  found.depth::bigint as depth,
   found.fetched_at,
   found.search_id,
   found.base_search_id
 from (
-  select distinct on (query_id, domain, base_search_id) *
-  from (
-    select
-      later.query_id, later.q, base.domain, base.place, base.run_date as base_run_date, base.search_id as base_search_id,
-      later.run_date, later.depth, later.fetched_at, later.search_id, later.step, lower.position,
-      lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20) as lost,
-      lag(lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20))
-        over (partition by base.search_id, base.domain order by later.step) as lost_before
-    from (
-      select
-        -- A series is of one query: the fewer columns, the more rows are put in order in memory.
-        answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- The best place of an answer comes last: of several, all others are followed by their own answer.
-        lead(answers.step, 1, answers.steps + 1)
-          over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
-          as next_step
-      from answers
-      join public.result_domains as shown on shown.search_id = answers.search_id
-      where shown.position <= 10
-        and shown.place is not null
-        and shown.domain is not null
-    ) as base
-    join answers as later
-      on later.series = base.series
-      and later.step > base.step
-      and later.step < base.next_step
-    left join lateral (
-      select min(result_domains.position) as position
-      from public.result_domains
-      where later.depth > 10
-        and result_domains.search_id = later.search_id
-        and result_domains.domain = base.domain
-        and result_domains.position > 10
-      offset 0
-    ) as lower on true
-    -- Two answers away from the top ten are needed before anything can be confirmed.
-    where base.next_step - base.step > 2
-  ) as judged
-  where lost
-    and lost_before
-  order by query_id, domain, base_search_id, step
+  select
+    kept.query_id, kept.domain, finished_days.run_date, kept.position, kept.base_place, kept.base_run_date,
+    steps.depth, steps.fetched_at, steps.search_id, kept.base_search_id
+  from finished_days
+  join finished_losses as kept on kept.finish_id = finished_days.id
+  join finished_steps as steps on steps.finish_id = kept.finish_id and steps.query_id = kept.query_id
+  where kept.confirmed
+    and finished_days.made_at is not null
+    and finished_days.basis = (select analysis.basis())
+    and (select chosen.kept from chosen)
+    and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
+    and kept.base_run_date not in (select away_days.run_date from analysis.away_days)
+    and case when (select analysis.slice() is not null)
+      then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+      else 1
+    end <> 0
+  union all
+  select
+    live.query_id, live.domain, live.run_date, live.position, live.base_place, live.base_run_date,
+    live.depth, live.fetched_at, live.search_id, live.base_search_id
+  from analysis.live_losses as live
+  where (select not kept or partly <> '{}' or unfinished <> '{}' from chosen)
+    and (
+      (select not kept from chosen)
+      or live.query_id = any ((select partly from chosen)::uuid[])
+      or live.run_date = any ((select unfinished from chosen)::date[])
+    )
 ) as found
+left join queries on queries.id = found.query_id
 -- Looked up one by one: there are far fewer losses than results, whatever the planner expects.
 left join lateral (
   select organic_results.page_id
   from organic_results
   where organic_results.search_id = found.base_search_id
-    and organic_results.ordinal = (found.place & 1048575)
+    and organic_results.ordinal = (found.base_place & 1048575)
   offset 0
 ) as shown on true
 left join pages on pages.id = shown.page_id;

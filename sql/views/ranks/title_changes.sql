@@ -15,8 +15,8 @@ select
   changed.domain
 from (
   select
-    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, named.domain, titles.url_key, titles.position,
-    titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
+    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, named.domain collate "C" as domain,
+    titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
   from analysis.step_days as steps
   cross join lateral unnest(steps.retitled) as named (domain)
   -- Only answers of a domain that is asked about are compared.
@@ -28,12 +28,31 @@ from (
   ) as titles
   where steps.retitled <> '{}'
   union all
+  -- Of answers of which that is not known, all are compared at once.
   select
-    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, titles.domain, titles.url_key, titles.position,
-    titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
+    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, shown.domain, pages.url_key, shown.position,
+    before.title, shown.title, before.snippet, shown.snippet
   from analysis.step_days as steps
-  cross join lateral analysis.titles_of(steps.search_id, steps.previous_search_id) as titles
+  join public.result_domains as shown on shown.search_id = steps.search_id
+  join organic_results as before on before.search_id = steps.previous_search_id and before.page_id = shown.page_id
+  join pages on pages.id = shown.page_id
   where steps.retitled is null
+    and before.title is distinct from shown.title
+    -- An answer may show an address twice, with two titles: the first one counts, or the two would be held against each other.
+    and not exists (
+      select
+      from organic_results as first
+      where first.search_id = shown.search_id
+        and first.page_id = shown.page_id
+        and first.ordinal < shown.ordinal
+    )
+    and not exists (
+      select
+      from organic_results as first
+      where first.search_id = before.search_id
+        and first.page_id = before.page_id
+        and first.ordinal < before.ordinal
+    )
 ) as changed
 join queries on queries.id = changed.query_id;
 comment on view analysis.title_changes is 'Pages that an answer and the previous one show under the same address with different titles. If an answer shows the address twice, its first title counts.';

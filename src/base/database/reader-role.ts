@@ -237,6 +237,7 @@ export const readable = [
   'finished_queries',
   'finished_shares',
   'finished_steps',
+  'finished_losses',
   'finished_keywords',
   'finished_keyword_days',
   'seen_pages',

@@ -909,6 +909,41 @@ export interface FinishedLabels {
   weight: number;
 }
 
+export interface FinishedLosses {
+  /**
+   * Place in that answer, as in result_domains.
+   */
+  base_place: number;
+  /**
+   * Run date of that answer.
+   */
+  base_run_date: string;
+  /**
+   * Last answer with the domain in the first ten.
+   */
+  base_search_id: number;
+  /**
+   * True if the loss was confirmed on this day. It is then not stored for later days.
+   */
+  confirmed: boolean;
+  /**
+   * Domain that lost its place.
+   */
+  domain: string;
+  /**
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   */
+  finish_id: number;
+  /**
+   * Best position in the answer of the finished day; null if the domain is not in it.
+   */
+  position: number | null;
+  /**
+   * Query for which the domain lost its place.
+   */
+  query_id: string;
+}
+
 export interface FinishedQueries {
   /**
    * Finished day (finished_days.id) of the row. Rows without one are deleted.
@@ -1902,6 +1937,10 @@ export interface Runs {
    */
   budget: number | null;
   /**
+   * Credits that count against the budget: spent, uncertain and reserved.
+   */
+  budget_used: Generated<number>;
+  /**
    * Time at which the run was planned.
    */
   created_at: Generated<Timestamp>;
@@ -1954,7 +1993,7 @@ export interface Runs {
    */
   run_date: string;
   /**
-   * Credits used by calls of the run. A call of unknown cost counts with its reserved credits.
+   * Credits used by calls of the run whose cost is known.
    */
   spent: Generated<number>;
   /**
@@ -1965,6 +2004,10 @@ export interface Runs {
    * True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
+  /**
+   * Credits held for calls of the run with an unknown outcome, which may have been charged.
+   */
+  uncertain: Generated<number>;
 }
 
 export interface Schedules {
@@ -2434,6 +2477,7 @@ export interface DB {
   finished_keyword_days: FinishedKeywordDays;
   finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
+  finished_losses: FinishedLosses;
   finished_queries: FinishedQueries;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;

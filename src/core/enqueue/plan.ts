@@ -5,7 +5,6 @@ import { nowBefore } from '../../base/database/clock.ts'
 import {
   type AliasableExpression,
   type ControlledTransaction,
-  type ExpressionBuilder,
   type Kysely,
   type OnConflictBuilder,
   type OrderByItemBuilder,
@@ -172,7 +171,7 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
     .selectFrom('runs')
     .where('id', '=', run)
     .select((eb) => [
-      eb('spent', '+', eb.ref('reserved')).as('spent'),
+      'budget_used as spent',
       eb
         .selectFrom('tasks')
         .where('tasks.run_id', '=', run)
@@ -616,14 +615,16 @@ async function closeRun(
     .set((eb) => ({
       ...(typeof budget === 'number' && {
         budget:
-          into === null ? budget : eb.fn<number>('least', ['budget', eb(usedOf(eb), '+', budget)]),
+          into === null
+            ? budget
+            : eb.fn<number>('least', ['budget', eb('budget_used', '+', budget)]),
       }),
       state: eb.case().when(eb.ref('left_over')).then('open').else('done').end(),
       finished_at: eb.case().when(eb.ref('left_over')).then(null).else(eb.fn<Date>('now')).end(),
     }))
     .where('runs.id', '=', run)
     .where('runs.state', '<>', 'cancelled')
-    .returning((eb) => ['state', usedOf(eb).as('gone')])
+    .returning(['state', 'budget_used as gone'])
     .executeTakeFirst()
   if (closed === undefined) {
     throw new Misuse(
@@ -632,11 +633,6 @@ async function closeRun(
   }
   expectRoom(order, { run, gone: closed.gone })
   return closed.state === 'done'
-}
-
-/** Credits that a run has used or reserved. */
-function usedOf(eb: ExpressionBuilder<DB, 'runs'>) {
-  return eb('spent', '+', eb.ref('reserved'))
 }
 
 /** Rejects a budget that is lower than what the joined run has already used. */

@@ -77,7 +77,7 @@ export async function readOpenTasks(db: Database) {
           .then(
             eb.fn<number>('greatest', [
               eb.lit(0),
-              eb(eb('runs.budget', '-', eb.ref('runs.spent')), '-', eb.ref('runs.reserved')),
+              eb('runs.budget', '-', eb.ref('runs.budget_used')),
             ]),
           )
           .end()

@@ -135,7 +135,8 @@ function readingReport(heading: Heading): ReadingReport {
     encoding: encoding.label,
     encoding_by: encoding.how,
     delimiter,
-    header_line: headerLine,
+    // JSON lines have names of fields in place of a header.
+    header_line: headerLine === 0 ? null : headerLine,
     columns: [query, ...used]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
@@ -176,8 +177,10 @@ const delimiterWords = new Map<string | null, string>([
 function readingPhrase(heading: Heading): string {
   const { encoding, dialect, verdict } = heading
   const { delimiter, headerLine, header, columns } = dialect
-  const divided =
-    delimiter === null
+  const isJson = headerLine === 0
+  const divided = isJson
+    ? 'JSON lines'
+    : delimiter === null
       ? 'one query per line'
       : `separated by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
   const query = header[columns.query]?.trim()
@@ -185,7 +188,7 @@ function readingPhrase(heading: Heading): string {
   const from =
     headerLine === null || query === undefined
       ? `no header${column}`
-      : `queries from ${JSON.stringify(query)} (header on line ${headerLine})`
+      : `queries from ${JSON.stringify(query)}${isJson ? '' : ` (header on line ${headerLine})`}`
   const named = columns.others
     .filter(({ index }) => !verdict.ignored.has(index))
     .map(({ role, index }) => withName(role === 'target' ? 'target url' : role, header[index]))

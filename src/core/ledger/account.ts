@@ -2,6 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { statement } from '../../base/database/sql-file.ts'
+import { Misuse } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
@@ -228,7 +229,7 @@ function runBudgets(db: Database) {
       'runs.id as run',
       'lists.name as list',
       'runs.budget',
-      eb('spent', '+', eb.ref('reserved')).as('gone'),
+      'runs.budget_used as gone',
       eb('runs.state', 'in', ['planning', 'open']).$castTo<boolean>().as('open'),
     ])
     .orderBy('runs.id')
@@ -246,7 +247,7 @@ export function setRunBudgets(
   return db.transaction().execute(async (trx) => {
     const locked = await trx
       .selectFrom('runs')
-      .select(({ eb }) => eb('spent', '+', eb.ref('reserved')).as('gone'))
+      .select('budget_used as gone')
       .where('id', 'in', runs)
       .orderBy('id')
       .forNoKeyUpdate()
@@ -284,11 +285,29 @@ export async function readAllListBudgets(
   return rows
 }
 
-/** Sets the monthly budget of a list; null removes the limit. */
-export async function setListBudget(
+/** Sets the monthly budget of a list; null removes the limit. Throws if more is used in the month of `day` or of an open run. */
+export function setListBudget(
   db: Database,
-  list: string,
-  budget: number | null,
+  { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
-  await db.updateTable('lists').set({ budget }).where('name', '=', list).execute()
+  return db.transaction().execute(async (trx) => {
+    // As workers may buy concurrently.
+    await trx
+      .selectFrom('runs')
+      .innerJoin('lists', 'lists.id', 'runs.list_id')
+      .select('runs.id')
+      .where('lists.name', '=', list)
+      .where('runs.state', 'in', ['planning', 'open'])
+      .orderBy('runs.id')
+      .forNoKeyUpdate('runs')
+      .execute()
+    await trx.updateTable('lists').set({ budget }).where('name', '=', list).execute()
+    const months = (await readAllListBudgets(trx, day)).filter((one) => one.list === list)
+    for (const { month, budget: most, gone } of months) {
+      if (most >= gone) continue
+      throw new Misuse(
+        `expected a budget of at least ${gone} credits for list ${list}, got ${most}: ${gone} are used or held in ${month}; set --credits to the total of a month, or end its runs with npm run cancel`,
+      )
+    }
+  })
 }

@@ -38,7 +38,7 @@ export interface SpentRow {
   readonly credits: number
   readonly answers: number
   readonly lost: number
-  /** Credits reserved for calls that reported no cost; they may have been used. */
+  /** Credits held for calls with an unknown outcome, which may have been charged. */
   readonly perhaps: number
   readonly dearest: number | null
 }
@@ -125,7 +125,7 @@ export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly
       coalesce(sum(c.credits_used), 0) as credits,
       count(*) filter (where s.id is not null and s.parse_error is null) as answers,
       coalesce(sum(c.credits_used) filter (where s.id is null or s.parse_error is not null), 0) as lost,
-      coalesce(sum(c.credits_reserved) filter (where c.credits_used is null), 0) as perhaps,
+      coalesce(sum(c.credits_reserved) filter (where c.outcome = 'unknown'), 0) as perhaps,
       max(c.credits_used) as dearest
     from calls c
     join tasks t on t.id = c.task_id

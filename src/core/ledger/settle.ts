@@ -432,7 +432,7 @@ export interface Settlement {
     error_code: Optional<string>
     error_message: Optional<string>
   }[]
-  readonly runs: readonly { run: number; spent: number; reserved: number }[]
+  readonly runs: readonly RunChange[]
 }
 
 /** Builds the statement that writes a settlement. */
@@ -778,18 +778,23 @@ function taskRow(
   }
 }
 
-function runChanges(
-  matched: readonly Matched[],
-): { run: number; spent: number; reserved: number }[] {
-  const sums = new Map<number, { run: number; spent: number; reserved: number }>()
+/** Changes of the books of a run by a settlement. */
+interface RunChange {
+  readonly run: number
+  readonly spent: number
+  readonly uncertain: number
+  readonly reserved: number
+}
+
+function runChanges(matched: readonly Matched[]): RunChange[] {
+  const sums = new Map<number, { -readonly [Name in keyof RunChange]: number }>()
   for (const { entry, call } of matched) {
-    const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, reserved: 0 }
+    const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, uncertain: 0, reserved: 0 }
     const bound = call.credits_reserved
-    // A given-up call counts at its bound until its answer arrives.
     if (call.outcome === null) sum.reserved -= bound
-    else sum.spent -= bound
+    else sum.uncertain -= bound
     if (entry.ending.kind === 'settled') sum.spent += entry.ending.used
-    if (entry.ending.kind === 'unknown') sum.spent += bound
+    if (entry.ending.kind === 'unknown') sum.uncertain += bound
     sums.set(call.run_id, sum)
   }
   return [...sums.values()]

@@ -195,7 +195,7 @@ const listBudget = sql`
     select json_build_object(
       'key', l.id || ' ' || to_char(r.run_date, 'YYYY-MM'),
       'budget', l.budget,
-      'spent', sum(o.spent)::float8,
+      'spent', sum(o.spent + o.uncertain)::float8,
       'reserved', sum(o.reserved)::float8
     )
     from runs o
@@ -253,7 +253,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
         t.run_id,
         r.state = 'open' as run_open,
         r.budget,
-        r.spent,
+        r.spent + r.uncertain as spent,
         r.reserved,
         ${listBudget} as list,
         r.max_age_ms,

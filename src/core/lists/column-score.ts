@@ -25,11 +25,17 @@ export function looksLikeMail(cell: string): boolean {
   return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
 }
 
+/** True for an address, a date, a price or another cell that is clearly not a search query. */
+export function isThing(cell: string): boolean {
+  return otherThing(cell) !== undefined || looksLikeMail(cell)
+}
+
 /** True for article and document numbers, hashes and the like. */
 export function isIdentifier(cell: string): boolean {
   const text = cell.trim()
   return (
     /^(?=.*\d)(?=.*[A-Z_]|.*-.*-)[\w-]{6,}$/.test(text) ||
+    /^[A-Z]{1,6}[-_]\d+$/.test(text) ||
     /^[\da-f-]{24,}$/i.test(text) ||
     /^\d{6,}$/.test(text)
   )
@@ -37,13 +43,7 @@ export function isIdentifier(cell: string): boolean {
 
 /** True for a cell that is not a search query. */
 function isOther(cell: string): boolean {
-  return (
-    !/\p{L}/u.test(cell) ||
-    isNumber(cell) ||
-    otherThing(cell) !== undefined ||
-    looksLikeMail(cell) ||
-    isIdentifier(cell)
-  )
+  return !/\p{L}/u.test(cell) || isNumber(cell) || isThing(cell) || isIdentifier(cell)
 }
 
 /** True for a search setting such as a country or device; a column of these contains no queries. */

@@ -287,7 +287,11 @@ function findToolColumns(
   })
 }
 
-const worthSaying = new Set(['country', 'language', 'locale', 'market', 'volume'])
+const worthSaying = new Set(
+  'country,language,locale,market,volume,land,sprache,pays,langue,país,idioma,paese,lingua,taal,kraj,język,страна,язык,国,国家,国家/地区,言語,语言,국가,언어'.split(
+    ',',
+  ),
+)
 
 /** Ignored columns that a user may expect to be read. */
 export function missedColumns(ignored: readonly string[]): readonly string[] {

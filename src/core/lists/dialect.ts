@@ -12,6 +12,7 @@ import {
   dividesRows,
   isBlank,
   isReport,
+  lineAt,
   looksLikeHeader,
   mostCommonWidth,
   type Trial,
@@ -89,7 +90,7 @@ function dialectOf({ trial, at, columns }: Candidate): Dialect {
 function unclear(shown: string, one: Candidate, other: Candidate): Misuse {
   const names = [one, other].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
   return new Misuse(
-    `${shown}:${one.trial.lines[one.at] ?? 0}: expected one delimiter, got ${names} that both fit; say which with --delimiter`,
+    `${shown}:${lineAt(one.trial, one.at)}: expected one delimiter, got ${names} that both fit; say which with --delimiter`,
   )
 }
 
@@ -189,6 +190,9 @@ function columnOf(
   )
 }
 
+/** A column that scores less than this share of the best one holds labels such as "high" and "low". */
+const likelyShare = 0.75
+
 interface Asked {
   readonly column: string | undefined
   /** True if other delimiters would split the list too. */
@@ -206,8 +210,9 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
       : `a column ${JSON.stringify(column)}`
   const below = trial.records.slice(at + 1, at + 200).filter((cells) => !isBlank(cells))
   const texts = scoreColumns(below.length === 0 ? [header] : below, header.length)
-  const first = texts[0]?.index
-  const names = texts.slice(0, 12).map(({ index }) => show(header[index] ?? ''))
+  const [{ index: first, score: best } = { index: undefined, score: 0 }] = texts
+  const likely = texts.filter(({ score }) => score >= best * likelyShare)
+  const names = likely.slice(0, 12).map(({ index }) => show(header[index] ?? ''))
   const isRow = first !== undefined && isClearlyRow(trial, at)
   const hint =
     first === undefined
@@ -222,8 +227,9 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
       ? ''
       : `; if the file has no header, type ${delimiter}--no-header --column ${first + 1}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
-  const plain = width <= 2 ? '; type --delimiter none if each line is one query' : ''
+  const plain =
+    width <= 2 && texts.length === width ? '; type --delimiter none if each line is one query' : ''
   return new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got ${isRow ? 'the row' : 'the first line'} ${header.slice(0, 12).map(show).join(', ')}${more}${hint}${headerless}${plain}`,
+    `${shown}:${lineAt(trial, at)}: expected ${expected}, got ${isRow ? 'the row' : 'the first line'} ${header.slice(0, 12).map(show).join(', ')}${more}${hint}${headerless}${plain}`,
   )
 }

@@ -23,7 +23,11 @@ const formats: readonly Format[] = [
     first: /^version https:\/\/git-lfs\./,
     advice: 'fetch the file itself: git lfs pull',
   },
-  { name: 'a diff', first: /^(?:diff --git |--- \S+|Index: \S)/ },
+  {
+    name: 'a diff',
+    first: /^(?:diff --git |--- \S+|Index: \S)/,
+    any: /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/,
+  },
   {
     name: 'a file with merge conflict markers',
     any: /^(?:<{7}|>{7})(?: |$)/,
@@ -52,6 +56,13 @@ const formats: readonly Format[] = [
 /** A number or bullet before a query, as in documents. */
 const numbering = /^\s*(?:(\d{1,5})\s?[.):]|[•▪◦‣–*-](?=\s))\s*(?=\S)/u
 
+/** A number before a query that is not the beginning of a fraction or a time, such as "1.5" or "9:30". */
+const ordinal = /^\s*\d{1,5}\s?[.):](?!\d{1,3}(?!\d))/
+
+function numberOf(line: string): number {
+  return Number.parseInt(line, 10)
+}
+
 /** Strips the number or bullet from a line. */
 export function stripNumbering(text: string): string {
   return text.replace(numbering, '')
@@ -59,7 +70,7 @@ export function stripNumbering(text: string): string {
 
 /** True for a comment line. */
 export function isComment(line: string): boolean {
-  return /^\s*(?:#+|\/\/)\s+[\p{L}\p{N}]/u.test(line)
+  return /^\s*(?:#+\s+|\/\/\s*)[\p{L}\p{N}]/u.test(line)
 }
 
 const looked = 400
@@ -106,7 +117,7 @@ export function refuseForeign(head: Buffer, shown: string, options: LineOptions)
   }
 }
 
-/** True if numbers count the lines, or nearly each line starts with a bullet. */
+/** True if nearly each line starts with a bullet or with a greater number than the line before. */
 function isNumbered(lines: readonly string[]): boolean {
   if (lines.length < 3) return false
   const found = lines.map((line) => numbering.exec(line))
@@ -114,14 +125,17 @@ function isNumbered(lines: readonly string[]): boolean {
   const counted = found.filter(
     (match, at) => match?.[1] !== undefined && Number(match[1]) === Number(found[0]?.[1]) + at,
   ).length
-  return Math.max(bullets, counted) >= lines.length * 0.8
+  const rising = lines.filter(
+    (line, at) => ordinal.test(line) && at > 0 && numberOf(line) > numberOf(lines[at - 1] ?? ''),
+  ).length
+  return Math.max(bullets, counted, rising + 1) >= lines.length * 0.8
 }
 
 // Common column headings that nobody would use as a query.
 const headings: ReadonlySet<string> = new Set(
   `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
 keyword phrase, keyword phrases, keyword list, target keyword, target keywords, focus keyword, main keyword,
-primary keyword, seed keyword, seed keywords, search phrase, search phrases, search string, key phrase, key phrases,
+primary keyword, seed keyword, seed keywords, search phrase, search phrases, search string, key phrase, key phrases, kw, kws, seo keyword, seo keywords,
 suchphrase, suchphrasen, suchwort, suchwörter, suchtext, phrase clé, expression clé, frase clave, frase de búsqueda,
 frase chiave, termo, termos, término, termine, termini, zoekzin, fraza, frazy, fras, фраза, фразы, слово, слова, ключ,
 ключи, フレーズ, 语句, 구문, email, e-mail, mail, sku, asin, ean, gtin, isbn, product id, product name, url, urls,
@@ -129,6 +143,10 @@ website, domain, domains, phone, address, id`
     .split(',')
     .map((name) => plainName(name)),
 )
+
+// These languages write names such as "list of keywords" as one word.
+const longHeading =
+  /^\P{P}{0,6}(?:キーワード|検索語|検索ワード|关键[词字]|關鍵[詞字]|搜索词|키워드|검색어)\P{P}{0,6}$/u
 
 const signs = [',', ';', '\t', '|']
 
@@ -138,19 +156,17 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const [first = '', ...rest] = lines
   const cells = Math.max(...signs.map((sign) => cellsOf(first, sign)))
   const plain = 'type --delimiter none if each line is one query'
+  const inside = signs.find(
+    (sign) => lines.filter((line) => cellsInQuotes(line, sign) > 1).length > lines.length * 0.6,
+  )
+  if (inside !== undefined && rest.length > 0) {
+    throw new Misuse(
+      `${shown}:1: expected one query per line, got whole rows inside quotes, such as ${show(first)}; remove the quotes around the rows, or ${plain}`,
+    )
+  }
   if (cells > 2) {
     throw new Misuse(
       `${shown}:1: expected one query per line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
-    )
-  }
-  const rows = lines.map((line) => /^"([^"]*)"$/.exec(line.trim())?.[1])
-  const inside = signs.find((sign) => {
-    const [width = 1, ...others] = rows.map((row) => cellsOf(row ?? '', sign))
-    return width > 1 && others.length > 0 && others.every((other) => other === width)
-  })
-  if (inside !== undefined) {
-    throw new Misuse(
-      `${shown}:1: expected one query per line, got whole rows inside quotes, such as ${show(first)}; remove the quotes around the rows, or ${plain}`,
     )
   }
   const things = otherThings(lines)
@@ -159,11 +175,16 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
       `expected a column of queries in ${shown}, got what seem to be ${things} (it begins with ${show(first)}); ${plain}`,
     )
   }
-  if (rest.length > 0 && (headings.has(plainName(first)) || isTitled(first, rest))) {
+  if (rest.length > 0 && (isHeading(first) || isTitled(first, rest))) {
     throw new Misuse(
       `${shown}:1: expected a query or a known name of a column, got ${show(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
     )
   }
+}
+
+function isHeading(line: string): boolean {
+  const name = plainName(line)
+  return headings.has(name) || longHeading.test(name)
 }
 
 const identifiers = 'article numbers, hashes or the like'
@@ -173,7 +194,7 @@ function otherThings(lines: readonly string[]): string | undefined {
   if (lines.filter(looksLikeMail).length * 5 > lines.length)
     return 'email addresses, which are personal data and would go to the search API'
   const found = lines.map(
-    (line) => otherThing(line) ?? (isIdentifier(line) ? identifiers : undefined),
+    (line) => otherThing(line) ?? (isIdentifier(line) || isFigures(line) ? identifiers : undefined),
   )
   const thing = found.findLast((one) => one !== undefined)
   const count = found.filter((one) => one === thing).length
@@ -182,12 +203,15 @@ function otherThings(lines: readonly string[]): string | undefined {
   return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
 }
 
+function isFigures(line: string): boolean {
+  return /^\P{L}*\d\P{L}*$/u.test(line)
+}
+
 /** True for a first line with a capital or underscores above lines without: column names look like that. */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false
-  const isName = (line: string): boolean =>
-    /^\s*\p{Lu}\p{Ll}/u.test(line) || /^\s*\w+_\w+\s*$/.test(line)
+  const isName = (line: string): boolean => /^\s*\p{Lu}/u.test(line) || /^\s*\w+_\w+\s*$/.test(line)
   return isName(first) && !rest.some(isName)
 }
 
@@ -195,6 +219,11 @@ function isTitled(first: string, rest: readonly string[]): boolean {
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
+}
+
+/** Counts the cells of a whole row inside quotes. */
+function cellsInQuotes(line: string, sign: string): number {
+  return cellsOf(/^"([^"]*)"$/.exec(line.trim())?.[1] ?? '', sign)
 }
 
 function linesOf(head: Buffer): string[] {

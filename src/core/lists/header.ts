@@ -11,11 +11,13 @@ import {
   show,
 } from './columns.ts'
 import {
+  comesAgain,
   filledWidth,
   isBlank,
   isFigure,
   isName,
   isProse,
+  lineAt,
   looksLikeHeader,
   type Trial,
   type ListOptions,
@@ -97,7 +99,7 @@ function candidateAt(place: Place, shown: string, options: ListOptions): Candida
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
     throw new Misuse(
-      `${shown}:${trial.lines[at] ?? 0}: ${reading.problem}; pick one with --column and its number${lines}`,
+      `${shown}:${lineAt(trial, at)}: ${reading.problem}; pick one with --column and its number${lines}`,
     )
   }
   const { columns } = reading
@@ -111,14 +113,6 @@ function candidateAt(place: Place, shown: string, options: ListOptions): Candida
     !isClear(place, { fit, numbered: true })
   if (number !== undefined && among) return undefined
   return { trial, at, columns, fit, clear, among }
-}
-
-/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
-function comesAgain(trial: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
-  if (reading.kind !== 'columns') return false
-  const [header = [], ...rows] = rowsFrom(trial, at)
-  const { query } = reading.columns
-  return rows.filter((cells) => cells[query] === header[query]).length * 2 > rows.length
 }
 
 /** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
@@ -180,8 +174,10 @@ export function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
   if (first.some(isFigure)) return readHeader(first, undefined).kind === 'none'
-  if (first.some((cell) => readMeaning(cell) !== undefined)) return false
   const others = rows.filter((cells) => cells.some((cell, index) => cell !== first[index]))
+  const isLabel = (index: number): boolean =>
+    others.filter((cells) => cells[index] === first[index]).length * 2 > others.length
+  if (first.some((cell, index) => readMeaning(cell) !== undefined && !isLabel(index))) return false
   return first.some((cell, index) => {
     const below = others.map((cells) => cells[index] ?? '')
     const codes = below.length > 0 && [cell, ...below].every((text) => code.test(text))
@@ -201,7 +197,7 @@ export function refuseNames(trial: Trial, shown: string, number: number): void {
   const cells = records[at] ?? []
   const name = show(cells[number] ?? '')
   throw new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+    `${shown}:${lineAt(trial, at)}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or --no-header --column ${number + 1} if it is a row`,
   )
 }
 
@@ -211,6 +207,6 @@ export function unclearHeader(shown: string, { trial, at, columns, among }: Cand
   const name = show(cells[columns.query] ?? '')
   const row = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
   return new Misuse(
-    `${shown}:${trial.lines[at] ?? 0}: expected a header on the first line, or below a title and above rows as wide as it, got ${cells.slice(0, 12).map(show).join(', ')} below lines that may be queries; type --column ${name} if it is the header and they are no queries${row}, --delimiter none if each line is one query`,
+    `${shown}:${lineAt(trial, at)}: expected a header on the first line, or below a title and above rows as wide as it, got ${cells.slice(0, 12).map(show).join(', ')} below lines that may be queries; type --column ${name} if it is the header and they are no queries${row}, --delimiter none if each line is one query`,
   )
 }

@@ -1,10 +1,12 @@
 // Opens a list as bytes, whatever its container format.
 
 import { Misuse } from '../../base/errors.ts'
+import { readJsonLines } from './json-lines.ts'
+import { isOds, odsBook, odsLines, odsPart } from './ods.ts'
 import type { ReadOptions } from './reader.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
 import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'
-import { dateStyles, sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
+import { dateStyles, sharedTexts, sheetsOf, workbookLines } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 export { meansEvery } from './tables.ts'
@@ -19,7 +21,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
   try {
     const unwrapped = await unwrap(bare)
-    if (unwrapped !== null) return unwrapped
+    if (unwrapped !== null) return await asLines(unwrapped, options)
     if (from.kind === 'file') return await openInside(bare, from.path, options)
     throw new Misuse(
       'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
@@ -28,6 +30,11 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
     await bare.close()
     throw error
   }
+}
+
+/** Lines that flags divide or leave out are read as they are. */
+function asLines(source: Source, { delimiter, skip }: ReadOptions): Source | Promise<Source> {
+  return delimiter === undefined && skip === undefined ? readJsonLines(source) : source
 }
 
 /** Unpacks a compressed list; null for an archive, which holds several. */
@@ -56,7 +63,7 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
   try {
     const tables = await tablesOf(archive, shown)
     const { sheet } = options
-    const opened = openerOf(bare)
+    const opened = openerOf(bare, options)
     const table =
       sheet === undefined
         ? await chooseTable(tables, shown, { opened, options })
@@ -92,7 +99,7 @@ export async function everyTableOf(
     const archive = await openArchive(path, shown)
     try {
       const tables = await tablesOf(archive, shown)
-      const chosen = await chooseAll(tables, shown, { opened: openerOf(bare), options })
+      const chosen = await chooseAll(tables, shown, { opened: openerOf(bare, options), options })
       return { sheets: chosen.map(({ name }) => name), notices: leftOut(tables, chosen) }
     } finally {
       archive.close()
@@ -102,12 +109,12 @@ export async function everyTableOf(
   }
 }
 
-function openerOf(bare: Source): (table: Table) => Promise<Source> {
+function openerOf(bare: Source, options: ReadOptions): (table: Table) => Promise<Source> {
   return async (table) => {
     const source = sourceOf(bare, table)
     const unwrapped = await unwrap(source)
     if (unwrapped === null) throw packedTwice(source.shown)
-    return unwrapped
+    return asLines(unwrapped, options)
   }
 }
 
@@ -146,8 +153,16 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
     return sheets.map(({ name, part, hidden }) => {
       const hiddenRows = new Set<number>()
       const book = { texts, dates, hiddenRows }
-      const chunks = () => sheetLines(archive, { part, shown }, book)
+      const chunks = () => workbookLines(archive, { part, shown }, book)
       return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
+    })
+  }
+  if (await isOds(archive)) {
+    const { sheets, dates } = await odsBook(archive, shown)
+    return sheets.map(({ name, hidden }, sheet) => {
+      const hiddenRows = new Set<number>()
+      const chunks = () => odsLines(archive, { sheet, dates, hiddenRows }, shown)
+      return { name, hidden, kind: 'list', size: sizeOf(odsPart), chunks, hiddenRows }
     })
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
@@ -168,7 +183,7 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
 
 /** Files that operating systems add to archives. */
 const noise = /(?:^|\/)(?:__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i
-const list = /\.(?:csv|tsv|tab|txt)$/i
+const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
 const document =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
@@ -177,37 +192,41 @@ const headSize = 512
 
 type Wrapping = 'none' | 'gzip' | 'zip'
 
-const tarAt = 257
-const tar = { name: 'a tar archive', advice: 'unpack it first: tar xf FILE' }
+interface Kind {
+  /** The bytes by which it is known, and where they are if not at the start. */
+  readonly bytes: string
+  readonly at?: number
+  readonly name: string
+  readonly advice: string
+}
 
-const kinds: readonly { readonly start: string; readonly name: string; readonly advice: string }[] =
-  [
-    {
-      start: 'd0cf11e0a1b11ae1',
-      name: 'an old spreadsheet (.xls)',
-      advice: 'save it as .xlsx or CSV',
-    },
-    { start: '25504446', name: 'a PDF', advice: 'export its table as CSV' },
-    { start: '377abcaf271c', name: 'a 7-Zip archive', advice: 'unpack it first' },
-    { start: '526172211a07', name: 'a RAR archive', advice: 'unpack it first' },
-    { start: '425a68', name: 'a bzip2 file', advice: 'unpack it first: bunzip2 FILE' },
-    { start: 'fd377a585a00', name: 'an xz file', advice: 'unpack it first: unxz FILE' },
-    { start: '28b52ffd', name: 'a zstd file', advice: 'unpack it first: unzstd FILE' },
-    { start: '89504e47', name: 'a picture', advice: 'export its table as CSV' },
-    { start: 'ffd8ff', name: 'a picture', advice: 'export its table as CSV' },
-    { start: '47494638', name: 'a picture', advice: 'export its table as CSV' },
-    { start: '50415231', name: 'a Parquet file', advice: 'write its queries as CSV' },
-    { start: '53514c69746520', name: 'an SQLite database', advice: 'write its queries as CSV' },
-    { start: '7f454c46', name: 'a program', advice: 'name a list of queries' },
-  ]
+const kinds: readonly Kind[] = [
+  {
+    bytes: 'd0cf11e0a1b11ae1',
+    name: 'an old spreadsheet (.xls)',
+    advice: 'save it as .xlsx or CSV',
+  },
+  { bytes: '25504446', name: 'a PDF', advice: 'export its table as CSV' },
+  { bytes: '377abcaf271c', name: 'a 7-Zip archive', advice: 'unpack it first' },
+  { bytes: '526172211a07', name: 'a RAR archive', advice: 'unpack it first' },
+  { bytes: '425a68', name: 'a bzip2 file', advice: 'unpack it first: bunzip2 FILE' },
+  { bytes: 'fd377a585a00', name: 'an xz file', advice: 'unpack it first: unxz FILE' },
+  { bytes: '28b52ffd', name: 'a zstd file', advice: 'unpack it first: unzstd FILE' },
+  { bytes: '89504e47', name: 'a picture', advice: 'export its table as CSV' },
+  { bytes: 'ffd8ff', name: 'a picture', advice: 'export its table as CSV' },
+  { bytes: '47494638', name: 'a picture', advice: 'export its table as CSV' },
+  { bytes: '50415231', name: 'a Parquet file', advice: 'write its queries as CSV' },
+  { bytes: '53514c69746520', name: 'an SQLite database', advice: 'write its queries as CSV' },
+  { bytes: '7573746172', at: 257, name: 'a tar archive', advice: 'unpack it first: tar xf FILE' },
+  { bytes: '7f454c46', name: 'a program', advice: 'name a list of queries' },
+]
 
 /** Detects the container format; unreadable formats are rejected by name. */
 function wrappingOf(head: Buffer, shown: string): Wrapping {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'
   if (start.startsWith('504b0304') || start.startsWith('504b0506')) return 'zip'
-  const isTar = head.toString('latin1', tarAt, tarAt + 5) === 'ustar'
-  const kind = isTar ? tar : kinds.find((one) => start.startsWith(one.start))
+  const kind = kinds.find(({ bytes, at = 0 }) => head.toString('hex', at).startsWith(bytes))
   if (kind === undefined) return 'none'
   throw new Misuse(`expected a list of queries in ${shown}, got ${kind.name}; ${kind.advice}`)
 }

@@ -45,9 +45,10 @@ const headSize = 256 * 1024
 /** Opens a list. Ambiguities in its beginning are rejected before the list is read in full. */
 export async function openList(
   source: Source,
-  options: ReadOptions,
+  typed: ReadOptions,
   known?: ColumnFindings,
 ): Promise<OpenList> {
+  const options = { ...typed, firstLine: source.firstLine }
   const { head, whole, all } = await peek(source.chunks, headSize)
   if (head.length === 0) throw nothingIn(source.shown, true)
   const encoding = await detectEncoding(head, whole, options.encoding)

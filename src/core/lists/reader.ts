@@ -81,7 +81,7 @@ export class Reader {
     const { shown, dialect, verdict } = known
     const { columns, delimiter } = dialect
     this.#known = known
-    this.#cutter = new Cutter(delimiter, shown)
+    this.#cutter = new Cutter(delimiter, shown, options.firstLine)
     this.#options = options
     this.#headers = new Headers(shown, dialect, options)
     this.#columns = columns

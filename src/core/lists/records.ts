@@ -37,10 +37,11 @@ export class Cutter {
   #rest: Buffer = Buffer.alloc(0)
   /** An unfinished quoted cell is parsed again once its length has doubled. */
   #patience = 0
-  #line = 1
+  #line: number
 
-  constructor(delimiter: string | null, shown: string) {
+  constructor(delimiter: string | null, shown: string, firstLine = 1) {
     this.#shown = shown
+    this.#line = firstLine
     this.#literal = delimiter === null
     this.#trims = delimiter !== '\t'
     this.#delimiter = Buffer.from(delimiter ?? noDelimiter)

@@ -18,6 +18,7 @@ import {
   checkWeight,
   type DecimalSign,
   isGap,
+  isNumber,
   knownCountry,
   knownLanguage,
   noRhythm,
@@ -107,7 +108,8 @@ export class Rows {
     const own = numbering === 'strip' ? stripNumbering(given ?? '') : (given ?? '')
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
-    if (columns.width > 2 && isTotal(text.value)) return 'a total of the lines above, not a query'
+    if (columns.width > 1 && isTotal(text.value) && (columns.width > 2 || cells.some(isNumber)))
+      return 'a total of the lines above, not a query'
     const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)

@@ -67,7 +67,8 @@ export class Survey {
     const decimals = new Map<number, DecimalSign>()
     for (const tally of this.#tallies) {
       const { column, style, filled, fits: fitting, misfit } = tally
-      const enough = fitting * 2 >= filled
+      // A single "1" counts no rows.
+      const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
       if (!isNumeric(column)) continue
       const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
@@ -105,7 +106,7 @@ function isNumeric({ role }: ListColumn): boolean {
 function fits({ column: { role }, last }: Tally, cell: string): boolean {
   // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
   if (role === 'location') return !isNumber(cell)
-  if (role === 'num') return last === '' || Number(cell) !== Number(last) + 1
+  if (role === 'num') return Number(cell) !== Number(last) + 1
   if (role === 'priority') return checkPriority(cell).ok
   if (role === 'every') return checkEvery(cell).ok
   if (role === 'max_age') return checkMaxAge(cell).ok

@@ -12,6 +12,8 @@ export interface Source {
   readonly file?: string
   readonly sheet?: string
   readonly chunks: AsyncIterable<Buffer>
+  /** Number of the first line, if it is not 1. */
+  readonly firstLine?: number
   /** Size of the whole file in bytes, null if unknown, and the bytes read so far. */
   readonly size: number | null
   readonly taken: () => number

@@ -166,8 +166,10 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   let source: Source
   let columns: string[] | null
   try {
-    source = await opened(table)
-    columns = await beginningOf(await opened(table), table, options)
+    const whole = await opened(table)
+    const { all, ...beginning } = await peek(whole.chunks, 64 * 1024)
+    source = { ...whole, chunks: all }
+    columns = await beginningOf(beginning, table, options)
   } catch (error) {
     if (!(error instanceof Misuse)) throw error
     return { table, columns: [], problem: error }
@@ -196,11 +198,10 @@ const otherTables: ReadonlySet<string> = new Set(
 
 /** First cells of a table that may be a list; null if no column contains possible queries. */
 async function beginningOf(
-  source: Source,
+  { head, whole }: { readonly head: Buffer; readonly whole: boolean },
   { kind }: Table,
   options: ReadOptions,
 ): Promise<string[] | null> {
-  const { head, whole } = await peek(source.chunks, 64 * 1024)
   const { label } = await detectEncoding(head, whole, options.encoding)
   const decoded = new TextDecoder(label).decode(head)
   // JSON is no table, but an array or lines of objects may be a list.

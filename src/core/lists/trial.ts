@@ -1,6 +1,7 @@
 // Splits the beginning of a list with a delimiter, to see whether it fits.
 
 import { Misuse } from '../../base/errors.ts'
+import { isThing } from './column-score.ts'
 import { type Mapping, readHeader } from './columns.ts'
 import { isComment } from './foreign.ts'
 import { Cutter } from './records.ts'
@@ -18,6 +19,8 @@ export interface ListOptions {
   readonly numbering?: 'keep' | 'strip' | undefined
   /** Handling of lines that start with # or //; if undefined, such a list is rejected. */
   readonly comments?: 'keep' | 'skip' | undefined
+  /** Number of the first line, if it is not 1. */
+  readonly firstLine?: number | undefined
 }
 
 /** Beginning of a list, split with one delimiter. */
@@ -59,9 +62,9 @@ export function typedDelimiter(delimiter: string | null): string {
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
-  { comments }: Pick<ListOptions, 'comments'> = {},
+  { comments, firstLine }: Pick<ListOptions, 'comments' | 'firstLine'> = {},
 ): Trial {
-  const { cells, lines, broken } = new Cutter(delimiter, '').push(head, true)
+  const { cells, lines, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
   const order = [...lines.keys()]
     .filter((index) => comments !== 'skip' || !isComment(cells[index]?.[0] ?? ''))
     .toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
@@ -71,6 +74,11 @@ export function tryOut(
     lines: order.map((index) => lines[index] ?? 0),
     broken: broken.map(({ line }) => line),
   }
+}
+
+/** Number of a record's line, for messages; names of JSON fields are on its first line. */
+export function lineAt({ lines }: Trial, at: number): number {
+  return Math.max(lines[at] ?? 1, 1)
 }
 
 /** True for a cell that may be a column name. */
@@ -132,10 +140,27 @@ export function isReport(records: readonly (readonly string[])[]): boolean {
   return width > 2 && rows.filter(({ length }) => length === width).length > rows.length / 2
 }
 
-/** True for a first record of words above columns of numbers, or one with known column names. */
-export function looksLikeHeader({ records }: Trial, at: number): boolean {
+/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
+export function comesAgain(
+  trial: Trial,
+  at: number,
+  reading: ReturnType<typeof readHeader>,
+): boolean {
+  if (reading.kind !== 'columns') return false
+  const header = trial.records[at] ?? []
+  const { query } = reading.columns
+  const rows = trial.records.filter(
+    (cells, index) => index !== at && cells.length === header.length && !isBlank(cells),
+  )
+  return rows.filter((cells) => cells[query] === header[query]).length * 2 > rows.length
+}
+
+/** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
+export function looksLikeHeader(trial: Trial, at: number): boolean {
+  const { records } = trial
   const cells = records[at] ?? []
-  if (readHeader(cells, undefined).kind !== 'none') return true
+  const reading = readHeader(cells, undefined)
+  if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
   // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
   if (cells.length < 2) return false
   const block = records.slice(records.slice(0, at).findLastIndex(isBlank) + 1, at)
@@ -144,7 +169,12 @@ export function looksLikeHeader({ records }: Trial, at: number): boolean {
   const rows = records.slice(at + 1, at + 50).filter((row) => row.length === cells.length)
   return (
     rows.length > 0 &&
-    cells.some((cell, index) => isName(cell) && rows.every((row) => isNumber(row[index] ?? '')))
+    cells.some(
+      (cell, index) =>
+        isName(cell) &&
+        !isThing(cell) &&
+        rows.every((row) => isNumber(row[index] ?? '') || isThing(row[index] ?? '')),
+    )
   )
 }
 

@@ -1,8 +1,7 @@
 // Reads the sheets of an Excel workbook as CSV lines.
 
-import { StringDecoder } from 'node:string_decoder'
-import { SaxesParser } from 'saxes'
-import { Misuse, reasonOf } from '../../base/errors.ts'
+import { Misuse } from '../../base/errors.ts'
+import { type Attributes, parseWhole, sheetLines, SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
 
 /** A sheet of a spreadsheet, and its file in the archive. */
@@ -124,76 +123,20 @@ interface Book {
   readonly hiddenRows: Set<number>
 }
 
-async function parseWhole(
-  archive: Archive,
-  of: { readonly part: string; readonly shown: string },
-  element: XmlReader,
-): Promise<void> {
-  for await (const _ of parsed(archive, of, element)) continue
-}
-
-/** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
-async function* parsed(
-  archive: Archive,
-  { part, shown }: { readonly part: string; readonly shown: string },
-  { open, text, close }: XmlReader,
-): AsyncGenerator<void> {
-  const parser = new SaxesParser()
-  const decoder = new StringDecoder('utf8')
-  parser.on('opentag', ({ name, attributes }) => open?.(bare(name), attributes))
-  parser.on('text', (found) => text?.(found))
-  parser.on('closetag', ({ name }) => close?.(bare(name)))
-  try {
-    for await (const piece of archive.read(part)) {
-      parser.write(decoder.write(piece))
-      yield
-    }
-    parser.close()
-    yield
-  } catch (cause) {
-    if (cause instanceof Misuse) throw cause
-    throw new Misuse(
-      `expected ${shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
-      { cause },
-    )
-  }
-}
-
-/** Removes a namespace prefix from a name. */
-function bare(name: string): string {
-  return name.slice(name.indexOf(':') + 1)
-}
-
-/** Rows of a sheet as CSV lines; the line number is the row number. */
-export async function* sheetLines(
+/** Rows of a sheet as CSV lines. */
+export function workbookLines(
   archive: Archive,
   of: { readonly part: string; readonly shown: string },
   book: Book,
 ): AsyncGenerator<Buffer> {
-  const rows = new SheetRows(book)
-  for await (const _ of parsed(archive, of, rows)) {
-    const lines = rows.take(false)
-    if (lines !== '') yield Buffer.from(lines)
-  }
-  const lines = rows.take(true)
-  if (lines !== '') yield Buffer.from(lines)
+  const rows = new SheetRows()
+  return sheetLines(archive, of, { reader: new RowReader(book, rows), rows })
 }
 
-type Attributes = Readonly<Record<string, string>>
-
-interface XmlReader {
-  readonly open?: (name: string, attributes: Attributes) => void
-  readonly text?: (text: string) => void
-  readonly close?: (name: string) => void
-}
-
-/** Converts the XML of a sheet to CSV lines. */
-class SheetRows implements XmlReader {
+/** Reads the rows in the XML of a sheet. */
+class RowReader implements XmlReader {
   readonly #book: Book
-  #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
-  /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */
-  #width: number | null = null
-  #written = 0
+  readonly #rows: SheetRows
   #row = 0
   #hidden = false
   #cells: (string | undefined)[] = []
@@ -204,8 +147,9 @@ class SheetRows implements XmlReader {
   #formula: string | null = null
   #within = ''
 
-  constructor(book: Book) {
+  constructor(book: Book, rows: SheetRows) {
     this.#book = book
+    this.#rows = rows
   }
 
   readonly open = (name: string, { r, t, s, hidden }: Attributes): void => {
@@ -237,8 +181,7 @@ class SheetRows implements XmlReader {
 
   #endCell(): void {
     const text = this.#shown()
-    // A line end in a cell would shift the line numbers of the following rows.
-    if (text !== '') this.#cells[this.#column] = text.replace(/\s+/g, ' ')
+    if (text !== '') this.#cells[this.#column] = text
     this.#column++
   }
 
@@ -249,6 +192,7 @@ class SheetRows implements XmlReader {
     if (value === '' && this.#formula !== null && this.#kind === 'n') {
       return this.#formula === '' ? '=(…)' : `=${this.#formula}`
     }
+    if (this.#kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
     if (value !== '' && this.#isDate) return dateOf(Number(value))
     return this.#kind === 'inlineStr' || this.#kind === 'str' ? unescaped(value) : value
   }
@@ -256,31 +200,12 @@ class SheetRows implements XmlReader {
   #endRow(): void {
     if (this.#cells.length === 0) return
     if (this.#hidden) this.#book.hiddenRows.add(this.#row)
-    this.#rows.push({ row: this.#row, cells: this.#cells })
-  }
-
-  /** Returns the rows read so far; the first ones are held back until their width is known. */
-  take(last: boolean): string {
-    if (this.#width === null && !last && this.#rows.length < firstRows) return ''
-    this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
-    let out = ''
-    for (const { row, cells } of this.#rows) {
-      // Empty rows are written only if a row with a value follows.
-      const gap = Math.max(0, Math.min(row, 2_000_000) - this.#written - 1)
-      const length = Math.max(cells.length, this.#width)
-      const texts = Array.from({ length }, (_, at) => csvCell(cells[at] ?? ''))
-      out += `${'\n'.repeat(gap)}${texts.join(',')}\n`
-      this.#written += gap + 1
-    }
-    this.#rows = []
-    return out
+    this.#rows.add(this.#row, this.#cells)
   }
 }
 
-const firstRows = 100
-
 /** Formats a spreadsheet date; what was typed, such as "may 1", is no longer in the file. */
-function dateOf(days: number): string {
+export function dateOf(days: number): string {
   const date = new Date(Math.round((days - 25_569) * 86_400_000))
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)
 }
@@ -293,8 +218,4 @@ function columnOf(reference: string): number {
   for (const sign of reference.replace(/\d+$/, '')) column = column * 26 + sign.charCodeAt(0) - 64
   if (column >= 1 && column <= mostColumns) return column - 1
   throw new Misuse(`expected a cell of a spreadsheet, got ${reference.slice(0, 20)}`)
-}
-
-function csvCell(text: string): string {
-  return /[",;\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

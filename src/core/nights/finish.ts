@@ -134,6 +134,7 @@ const sums = [
   'finished_queries',
   'finished_shares',
   'finished_steps',
+  'finished_losses',
   'finished_keywords',
   'finished_keyword_days',
 ] as const
@@ -232,7 +233,13 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 }
 
 /** Statements that store the sums of a day. */
-const sumsOfDay = ['finish_labels', 'finish_queries', 'finish_shares', 'finish_steps']
+const sumsOfDay = [
+  'finish_labels',
+  'finish_queries',
+  'finish_shares',
+  'finish_steps',
+  'finish_losses',
+]
 
 class Changed extends Error {}
 
@@ -306,7 +313,7 @@ export async function readDaysLeft(db: Database, since: string | undefined): Pro
 
 /** Updates the planner's statistics right after storing, rather than waiting for autovacuum. */
 export async function analyzeFinished(db: Database): Promise<void> {
-  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, seen_pages`.execute(
+  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, seen_pages`.execute(
     db,
   )
 }

@@ -505,6 +505,8 @@ export interface CalendarEntry {
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number
+  /** Held for calls with an unknown outcome. */
+  readonly uncertain: number
 }
 
 /** Every run, and every night without one, by day and list, newest first. */

@@ -23,6 +23,8 @@ export interface RunFacts {
   readonly finished_at: Date | null
   readonly budget: number | null
   readonly spent: number
+  /** Held for calls with an unknown outcome. */
+  readonly uncertain: number
   readonly max_age_ms: number
   readonly accepted: number
   readonly duplicates: number
@@ -78,6 +80,7 @@ const factColumns = [
   'runs.finished_at',
   'runs.budget',
   'runs.spent',
+  'runs.uncertain',
   'runs.max_age_ms',
   'runs.accepted',
   'runs.duplicates',

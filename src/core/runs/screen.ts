@@ -91,7 +91,7 @@ function runLines(runs: readonly RunStatus[]): string[] {
       unknown,
       unaffordable + cancelled,
       run.unreadable,
-      `${run.spent}${budget}`,
+      `${run.spent}${run.uncertain === 0 ? '' : ` + ${run.uncertain} uncertain`}${budget}`,
     ]
   })
   return [

@@ -32,9 +32,9 @@ export interface RunStatus {
   /** Of these: answers to a different query. */
   readonly other_query: number
   readonly rejected: number
-  /** Credits of calls that returned, and of those that can't be read. */
+  /** Credits used by calls whose cost is known. */
   readonly spent: number
-  /** Part of `spent` held for calls that can't be read and may not have been charged. */
+  /** Credits held for calls with an unknown outcome, which may have been charged; not part of `spent`. */
   readonly uncertain: number
   /** Credits reserved for calls in flight; not part of `spent`. */
   readonly reserved: number
@@ -52,19 +52,13 @@ export async function readRuns(
     Omit<RunStatus, 'tasks'> & { tasks: Partial<Record<TaskState, number>> | null }
   >`
     select
-      r.id as run, l.name as list, r.run_date, r.kind, r.state, r.rejected, r.spent, r.reserved, r.budget,
+      r.id as run, l.name as list, r.run_date, r.kind, r.state, r.rejected, r.spent, r.uncertain, r.reserved, r.budget,
       to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
       to_char(r.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as finished_at,
       (
         select jsonb_object_agg(state, count)
         from (select t.state, count(*) from tasks t where t.run_id = r.id group by t.state) counted
       ) as tasks,
-      (
-        select coalesce(sum(c.credits_reserved), 0)::float8
-        from calls c
-        join tasks t on t.id = c.task_id
-        where t.run_id = r.id and c.outcome = 'unknown' and c.washed_at is null
-      ) as uncertain,
       flaws.*
     from (
       select * from runs

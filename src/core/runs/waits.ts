@@ -215,8 +215,9 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
     .returning('id')
     .execute()
   const found: NewFields[] = []
-  for (const { id } of runs.toSorted((a, b) => a.id - b.id)) {
-    const read = await db.executeQuery(statement<NewFields>('take_fields', { run: id }))
+  const together = runs.map(({ id }) => id).toSorted((a, b) => a - b)
+  for (const run of together) {
+    const read = await db.executeQuery(statement<NewFields>('take_fields', { run, together }))
     found.push(...read.rows)
   }
   return found

@@ -249,22 +249,30 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
+/** Finer fractions are errors of binary arithmetic, like 0.1 + 0.2. */
+const decimals = 1_000_000
 /** Credits with decimals: the ledger counts whole credits, so costs are rounded up and balances down. */
-const amount = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^(0|-?[1-9]\d{0,15})(\.\d{1,12})?$/)
-    .transform(Number),
-])
+const amount = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^(0|-?[1-9]\d{0,15})(\.\d{1,12})?$/)
+      .transform(Number),
+  ])
+  .transform((credits) => Math.round(credits * decimals) / decimals)
 const cost = amount
-  .transform(Math.ceil)
+  .transform((credits) => Math.ceil(credits))
   .pipe(z.int().min(0).max(mostCredits))
   .optional()
   .catch(undefined)
 // A paid search can't leave a negative balance. Such a value is broken, and trusting it would stop an account that has
 // credits.
-const balance = amount.transform(Math.floor).pipe(z.int().min(0)).optional().catch(undefined)
+const balance = amount
+  .transform((credits) => Math.floor(credits))
+  .pipe(z.int().min(0))
+  .optional()
+  .catch(undefined)
 
 /** Answer fields with their own columns. */
 const answerShape = z.object({

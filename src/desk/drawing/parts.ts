@@ -27,6 +27,11 @@ export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
 
+/** Says how many credits are held for calls with an unknown outcome, if any. */
+export function uncertainNote({ uncertain }: { readonly uncertain: number }): Html | null {
+  return uncertain === 0 ? null : html` <span class="soft">+ ${amount(uncertain)} uncertain</span>`
+}
+
 /** An instant in a zone, to the minute, with the exact value for programs. */
 export function instant(at: Date | string | null, zone: string): Html {
   if (at === null) return unknown

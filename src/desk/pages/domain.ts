@@ -473,7 +473,7 @@ export const domainsPage = definePage({
     }),
   show: ({ span, rows, ...found }, place, { word }) => ({
     title: 'Domains',
-    lead: `Shares of the clicks in the last known answers on two days: ${daysText(span, place)}.`,
+    lead: `Shares of the clicks on the first and the last answered day: ${daysText(span, place)}.`,
     body: html`${chooser({ place, name: 'Which domains, which days' }, [
       textField({ name: 'word', label: 'Name, or a part of it', value: word }),
       dayFields(span),

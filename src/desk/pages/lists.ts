@@ -98,7 +98,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
       : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
         ${dayTable(days, place)}`
   const about =
-    'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits include the reservation of each call whose price is not known.'
+    'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits are those of calls whose cost is known.'
   return section(
     {
       id: place.id('coverage'),

@@ -23,6 +23,7 @@ import {
   table,
   tiles,
   to,
+  uncertainNote,
 } from '../drawing/parts.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { nightPath, toDomain, toQuery } from './ways.ts'
@@ -178,6 +179,7 @@ function moved({ moves, facts }: NightFound, place: PagePlace): Html {
 /** Cost of a run compared with its forecast, and its results. */
 function drawCost({
   spent,
+  uncertain,
   budget,
   asked,
   answered,
@@ -196,7 +198,7 @@ function drawCost({
       <dd>${percent(asked === null || asked === 0 ? null : (answered ?? 0) / asked)}</dd>
       <dt>credits used</dt>
       <dd>
-        ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}
+        ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}${uncertainNote({ uncertain })}
       </dd>
       <dt>expected, at the prices of earlier nights</dt>
       <dd>${amount(foreseen)}</dd>

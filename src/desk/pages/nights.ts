@@ -4,7 +4,16 @@ import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
 import { type Html, html } from '../drawing/html.ts'
-import { amount, badge, given, nothing, section, table, to } from '../drawing/parts.ts'
+import {
+  amount,
+  badge,
+  given,
+  nothing,
+  section,
+  table,
+  to,
+  uncertainNote,
+} from '../drawing/parts.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
@@ -149,7 +158,11 @@ function newest(entries: readonly CalendarEntry[], { href }: PagePlace): Html {
     },
     { head: 'outcome', word, cell: (row: CalendarEntry) => outcomeBadge(row) },
     { head: 'answered', number, cell: (row: CalendarEntry) => answeredOf(row) },
-    { head: 'credits', number, cell: (row: CalendarEntry) => amount(row.spent) },
+    {
+      head: 'credits',
+      number,
+      cell: (row: CalendarEntry) => html`${amount(row.spent)}${uncertainNote(row)}`,
+    },
     {
       head: 'remarks',
       cell: (row: CalendarEntry) =>

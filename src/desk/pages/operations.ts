@@ -23,6 +23,7 @@ import {
   tiles,
   to,
   unknown,
+  uncertainNote,
 } from '../drawing/parts.ts'
 import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
 import { drawForecastLines } from './money.ts'
@@ -151,8 +152,11 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
           text: 'held for calls with an unknown outcome',
           value: figure('account.uncertain', account.uncertain),
         },
-        { text: 'spent today', value: figure('account.day_spent', account.day_spent) },
-        { text: 'spent this month', value: figure('account.month_spent', account.month_spent) },
+        { text: 'used or held today', value: figure('account.day_spent', account.day_spent) },
+        {
+          text: 'used or held this month',
+          value: figure('account.month_spent', account.month_spent),
+        },
       ])}
       <h3>Forecast</h3>
       ${forecastLinesOf(found, zone)}
@@ -255,9 +259,9 @@ function doneOf({ tasks }: RunStatus): Html {
   return progress(all - tasks.open, all)
 }
 
-function creditsOf({ run, spent, budget }: RunStatus): Html {
+function creditsOf({ run, spent, uncertain, budget }: RunStatus): Html {
   const limit = budget === null ? null : html` of ${budget}`
-  return html`${figure(`runs.${run}.spent`, spent)}${limit}`
+  return html`${figure(`runs.${run}.spent`, spent)}${limit}${uncertainNote({ uncertain })}`
 }
 
 const stopWords: Readonly<Record<string, string>> = {

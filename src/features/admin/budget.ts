@@ -42,7 +42,8 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
   const mill = await openMill({ config, closers, say, name: 'budget', reading: change === null })
   if (change !== null) {
     await expectList(mill.db, change.list)
-    await setListBudget(mill.db, change.list, change.budget)
+    const day = localDate(config.zone, await databaseNow(mill.db))
+    await setListBudget(mill.db, { ...change, day })
     say(
       change.budget === null
         ? `list ${change.list} no longer has its own budget`

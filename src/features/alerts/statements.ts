@@ -453,6 +453,7 @@ export type NoticeFacts =
       readonly run_date: string
       readonly state: string
       readonly spent: number
+      readonly uncertain: number
       readonly tasks: Readonly<Record<string, number>>
     }
   | {

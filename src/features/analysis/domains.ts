@@ -294,14 +294,14 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks of all queries with a known answer, on the later and the earlier day. */
+  /** Share of the clicks of the queries answered on the later and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
   readonly top3: number
 }
 
-/** Domains by their share in the last known answers on a day, compared with an earlier day; own domains first. */
+/** Domains by their share on the last answered day of a span, compared with the first; own domains first. */
 export async function readDomainTable(
   db: Database,
   { since, until }: Pick<ReadSpan, 'since' | 'until'>,

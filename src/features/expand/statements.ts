@@ -185,7 +185,7 @@ export async function lowerBudget(
   return db.transaction().execute(async (trx) => {
     const open = await trx
       .selectFrom('runs')
-      .select((eb) => ['id', 'budget as most', eb('spent', '+', eb.ref('reserved')).as('gone')])
+      .select(['id', 'budget as most', 'budget_used as gone'])
       .where('list_id', '=', into)
       .where('kind', '=', 'manual')
       .where('state', 'in', ['planning', 'open'])
@@ -226,12 +226,12 @@ export async function recordRun(
   if (Number(linked.numUpdatedRows) !== tasks) throw new TakenElsewhere()
   await trx
     .updateTable('runs')
-    .set((eb) => ({ budget: eb('spent', '+', eb.ref('reserved')) }))
+    .set((eb) => ({ budget: eb.ref('budget_used') }))
     .where('list_id', '=', into)
     .where('id', '<>', run)
     .where('kind', '=', 'manual')
     .where('state', 'in', ['done', 'cancelled'])
-    .where((eb) => eb('budget', '>', eb('spent', '+', eb.ref('reserved'))))
+    .whereRef('budget', '>', 'budget_used')
     .execute()
   await restoreMembers(trx, into)
 }

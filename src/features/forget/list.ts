@@ -368,7 +368,13 @@ export async function markDays(db: Database): Promise<void> {
 /** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  const kept = ['finished_labels', 'finished_queries', 'finished_shares', 'finished_steps'] as const
+  const kept = [
+    'finished_labels',
+    'finished_queries',
+    'finished_shares',
+    'finished_steps',
+    'finished_losses',
+  ] as const
   for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
     const left = db
       .selectFrom(table)

@@ -251,7 +251,7 @@ function textOf(same: readonly NoticeFacts[]): string {
     case 'run_finished': {
       const counts = Object.entries(facts.tasks).map(([state, number]) => `${number} ${state}`)
       const what = facts.state === 'done' ? 'is finished' : 'was ended'
-      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${facts.spent} credits used`
+      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${facts.spent} credits used${facts.uncertain > 0 ? `, and perhaps ${facts.uncertain} more by calls with an unknown outcome` : ''}`
     }
     case 'run_suspect':
     case 'run_odd': {

@@ -33,6 +33,7 @@ describe('a file that is refused', () => {
       'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n',
     ],
     ['a diff', 'diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-shoes\n+boots\n'],
+    ['a diff', '@@ -1,2 +1,2 @@\n shoes\n-boots\n+hats\n'],
     ['merge conflict markers', 'shoes\n<<<<<<< HEAD\nboots\n=======\nhats\n>>>>>>> b\n'],
     [
       'a server log',
@@ -41,6 +42,10 @@ describe('a file that is refused', () => {
     ['email addresses, which are personal data', 'ann@mail.example\nbob@mail.example\nshoes\n'],
     ['prices', '€12.50\n€9.99\n€100\n'],
     ['article numbers', 'SKU-1234-01\nSKU-1235-01\nSKU-1236-01\n'],
+    ['article numbers', '12.00\n13.50\n9.99\n'],
+    ['article numbers', '030 1234567\n030 7654321\n555-123-4567\n'],
+    ['rows inside quotes', '"keyword;volume"\n"red shoes;1"\n"wool; hats;5"\n"boots;5"\n'],
+    ['rows inside quotes', '"red shoes;10;2"\n"wool hats;5;1"\n"boots;5;1"\n'],
     ['telephone numbers', '+49 30 1234567\n+49 40 7654321\n+49 89 1112223\n'],
     ['IP addresses', '10.0.0.1\n10.0.0.2\n10.0.0.3\n'],
     [
@@ -67,7 +72,18 @@ describe('lines with more than their query', () => {
     },
   )
 
+  test('such as numbers of topics, which leave some out, are refused', async () => {
+    const text = '301:red shoes\n305:wool hats\n309:2026 calendar\n312:boots\n'
+    const [plain, read] = await tryFile(text, [], ['--numbering', 'strip'])
+    expect(plain).toMatchObject({ code: 2, stderr: expect.stringContaining('--numbering strip') })
+    expect(read?.queries).toEqual(['red shoes', 'wool hats', '2026 calendar'])
+    const [sizes] = await tryFile('1.5 ton jack\n2.5 ton jack\n4.5 ton jack\n9.5 ton jack\n', [])
+    expect(sizes?.code).toBe(0)
+  })
+
   test('such as comments are refused, and left out when that is typed', async () => {
+    const [joined] = await tryFile('red shoes\n//more\nhats\n', [])
+    expect(joined?.stderr).toContain('got "//more", which may be a comment')
     const text = '# spring\nred shoes\n// more\nhats\n'
     const [plain, skipped] = await tryFile(text, [], ['--comments', 'skip'])
     expect(plain?.stderr).toContain('got "# spring", which may be a comment; type --comments skip')
@@ -99,6 +115,43 @@ describe('a table', () => {
     ])
   })
 
+  test('whose column "Land" holds countries says that it is not read', async () => {
+    const [found] = await tryFile('Keyword;Land\nshoes;Türkei\nhats;Italien\n', [])
+    expect(found?.list.notices.join()).toContain('the column "Land" is not read')
+  })
+
+  test('of two rows has no numbers of results where its column "num" counts them', async () => {
+    const [two, one] = [
+      await tryFile('num,keyword\n1,shoes\n2,hats\n', []),
+      await tryFile('num,keyword\n1,shoes\n', []),
+    ].map(([found]) => found?.list.sample.first.map(({ num }: { num: number }) => num))
+    expect(two).toEqual([10, 10])
+    expect(one).toEqual([1])
+  })
+
+  test.each([
+    ['labels', 'Column1,Column2\nred shoes,low\nwool hats,low\nblue boots,high\n', 'Column2'],
+    ['people', 'name,email\nAnn,ann@mail.example\nBob,bob@mail.example\n', '--no-header'],
+    ['numbers of rows', '301,red shoes\n302,wool hats\n303,boots\n', '--delimiter none'],
+    ['ids and the word "q"', 'A-01\tred shoes\tq\nA-02\twool hats\tq\nA-03\tboots\tq\n', '"q" if'],
+  ])('of queries and %s names no column or flag that buys others', async (_, text, never) => {
+    const [found] = await tryFile(text, [])
+    expect(found?.code).toBe(2)
+    expect(found?.stderr.replace(/got the (?:row|first line) [^;]*/, '')).not.toContain(never)
+  })
+
+  test('whose rows all have the word "q" is read from its first row on', async () => {
+    const text = 'WT-01\tred shoes\tq\nWT-02\twool hats\tq\nWT-03\tboots\tq\n'
+    const [plain, ...typed] = await tryFile(
+      text,
+      [],
+      ['--no-header', '--column', '2'],
+      ['--column', '2'],
+    )
+    expect(plain?.stderr).toContain('type --no-header --column 2')
+    for (const found of typed) expect(found.queries).toEqual(['red shoes', 'wool hats', 'boots'])
+  })
+
   test('that repeats each query for each device is refused until a person says what is meant', async () => {
     const text =
       'Keyword,Device,Clicks\nshoes,Computers,3\nshoes,Mobile phones,4\nshoes,Tablets,1\n'
@@ -118,8 +171,11 @@ describe('a table', () => {
       [],
     )
     expect(found?.queries).toEqual(['shoes', 'total recall'])
-    expect(found?.list.reasons).toEqual([
-      { reason: 'a total of the lines above, not a query', lines: 1 },
-    ])
+    const reasons = [{ reason: 'a total of the lines above, not a query', lines: 1 }]
+    expect(found?.list.reasons).toEqual(reasons)
+    const [narrow] = await tryFile('Keyword,Clicks\nshoes,1\nTotal recall,1\nGrand Total,2\n', [])
+    expect(narrow).toMatchObject({ queries: ['shoes', 'Total recall'], list: { reasons } })
+    const [tagged] = await tryFile('keyword,tags\nTotal,gas stations\n', [])
+    expect(tagged?.queries).toEqual(['Total'])
   })
 })

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
-import { xlsxOf, zipOf } from '../lists/archives.ts'
+import { odsOf, xlsxOf, zipOf } from '../lists/archives.ts'
 
 /** What a dry run says about a file. */
 async function tried(name: string, bytes: Buffer, flags: readonly string[] = []) {
@@ -260,9 +260,10 @@ describe('a cell of a workbook', () => {
       `<row r="6" hidden="1">${cell('hidden shoes', 'A6')}</row>`,
       `<row r="7">${cell('red_x000D_ shoes', 'A7')}</row>`,
       '<row r="8"><c r="A8" s="2"><v>501</v></c></row>',
+      '<row r="9"><c r="A9" t="b"><v>1</v></c></row>',
     ]
     const { list } = await tried('book.xlsx', xlsxOf({ Terms: sheet.join('') }, [], { styles }))
-    expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['red shoes', '501'])
+    expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['red shoes', '501', 'TRUE'])
     const reasons = list.reasons.map(({ reason, lines }: { reason: string; lines: number }) => [
       reason,
       lines,
@@ -280,6 +281,75 @@ describe('a cell of a workbook', () => {
     const { list } = await tried('book.xlsx', xlsxOf({ Terms: sheet }, []))
     expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['red shoes', 'hats'])
     expect(list.rejected).toBe(0)
+  })
+})
+
+describe('an OpenDocument spreadsheet', () => {
+  const text = (value: string) =>
+    `<table:table-cell office:value-type="string"><text:p>${value}</text:p></table:table-cell>`
+  const row = (inside: string, more = '') => `<table:table-row${more}>${inside}</table:table-row>`
+
+  test('has each row counted, and what is no text rejected with its reason', async () => {
+    const sheet = [
+      row(text('Keyword')),
+      row(text('red shoes')),
+      row(
+        '<table:table-cell office:value-type="date" office:date-value="2026-01-02"><text:p>02.01.26</text:p></table:table-cell>',
+      ),
+      row(
+        '<table:table-cell office:value-type="float" office:value="46024" table:style-name="day"><text:p>1/2/26</text:p></table:table-cell>',
+      ),
+      row(
+        '<table:table-cell office:value-type="string" calcext:value-type="error" xmlns:calcext="c"><text:p>Err:502</text:p></table:table-cell>',
+      ),
+      row('<table:table-cell table:formula="of:=[.B1]"/>'),
+      row(text('hidden shoes'), ' table:visibility="collapse"'),
+    ]
+    const book = odsOf(
+      { Old: row(text('Keyword')) + row(text('last year')), Terms: sheet.join('') },
+      { hidden: ['Old'] },
+    )
+    const { list } = await tried('book.ods', book)
+    expect(list).toMatchObject({ rows: 6, accepted: 1, rejected: 5 })
+    expect(list.sample.first[0].q).toBe('red shoes')
+    expect(list.notices).toEqual(['left out "Old" (hidden); name a table with --sheet'])
+    const reasons = list.reasons.map(({ reason }: { reason: string }) => reason)
+    expect(reasons.toSorted()).toEqual([
+      'a date instead of a query',
+      'a formula instead of a query',
+      'a hidden row of the spreadsheet',
+      'a spreadsheet error instead of a query',
+    ])
+  })
+
+  test('with two tables that may be meant is refused with what to type', async () => {
+    const list = row(text('Keyword')) + row(text('red shoes'))
+    const { code, stderr } = await tried('book.ods', odsOf({ One: list, Two: list }))
+    expect(code).toBe(2)
+    expect(stderr).toContain('got "One" ("Keyword"), "Two" ("Keyword"); type --sheet "One"')
+  })
+})
+
+describe('JSON lines', () => {
+  test('are read with the fields that say what is asked, and the others are named', async () => {
+    const lines = [
+      '{"query":"red shoes","weight":3,"tags":["a","b"],"from":{"page":1}}',
+      '{"query":"caf\\u00e9, 24\\"","country":"Germany"}',
+      '{"query":"hats","country":"Atlantis"}',
+      '{"query":null,"weight":1}',
+    ]
+    const { list } = await tried('list.jsonl', Buffer.from(`${lines.join('\n')}\n`))
+    expect(list).toMatchObject({ rows: 4, accepted: 2, rejected: 2 })
+    expect(list.sample.first).toMatchObject([
+      { q: 'red shoes', gl: null },
+      { q: 'café, 24"', gl: 'de' },
+    ])
+    expect(list.reading).toMatchObject({ header_line: null, ignored: ['from'] })
+  })
+
+  test('of strings are read if the name of the file says so', async () => {
+    const { list } = await tried('list.ndjson', Buffer.from('"caf\\u00e9"\n"24\\" monitor"\n'))
+    expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['café', '24" monitor'])
   })
 })
 
@@ -314,14 +384,14 @@ test('a list of unclosed quotes takes no more than four times the work of a clea
 })
 
 describe('a list of one column', () => {
-  test.each(['Keyword Phrase', 'Target keyword', 'Suchphrase', 'Фраза', 'Email', 'SKU'])(
-    'that begins with %j is refused instead of bought with its header',
-    async (name) => {
-      const { code, stderr } = await tried('list.csv', Buffer.from(`${name}\nshoes\nwool hats\n`))
-      expect(code).toBe(2)
-      expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
-    },
-  )
+  test.each([
+    ...['Keyword Phrase', 'Target keyword', 'Suchphrase', 'Фраза', 'Email', 'SKU'],
+    ...['KW', 'kws', 'SEO keywords', '検索ワード', '关键词列表', '키워드 목록'],
+  ])('that begins with %j is refused instead of bought with its header', async (name) => {
+    const { code, stderr } = await tried('list.csv', Buffer.from(`${name}\nshoes\nwool hats\n`))
+    expect(code).toBe(2)
+    expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
+  })
 
   test('that holds whole rows inside quotes is refused', async () => {
     const text = '"keyword;volume"\n"red shoes;10"\n"wool hats;5"\n'

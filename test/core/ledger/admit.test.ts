@@ -127,6 +127,23 @@ describe('the gate', () => {
     })
   })
 
+  test('looks with one call whether the balance is that of another key, also beside calls of the old one', () => {
+    const account = { ...known, keys: ['another'] }
+    expect(ask({ account }).grants).toMatchObject([{ probe: true }])
+    expect(ask({ account: { ...account, inFlight: 1 } }).grants).toMatchObject([{ probe: true }])
+    expect(ask({ account: { ...account, keys: ['another', 'key'] } }).grants).toHaveLength(20)
+  })
+
+  test.each([
+    { now: 5, last: 0 },
+    { now: 0, last: 5 },
+  ])(
+    'sets aside for each call what the balance fell beyond bills, in $now or $last',
+    (external) => {
+      expect(ask({ account: { ...known, external } }).grants).toHaveLength(10)
+    },
+  )
+
   test('sets more aside for each call of a class whose prices are few', () => {
     const { grants } = ask({ cost: { ...trusted, seen: 3 } })
     expect(grants.map(({ bound }) => bound)).toEqual([20, 20, 20, 20, 20])

@@ -77,7 +77,7 @@ const settlement: Settlement = {
     },
   ],
   tasks: [],
-  runs: [{ run: 1, spent: 1, reserved: -1 }],
+  runs: [{ run: 1, spent: 1, uncertain: 0, reserved: -1 }],
 }
 
 async function reservationOf(pool: Pool): Promise<Reservation> {
@@ -124,7 +124,10 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
   }
 }
 
-/** What a look at a statement's plan says, on a connection as a worker's is: one plan for whatever it is given. */
+/**
+ * What a look at a statement's plan says, on a connection as a worker's is: one plan for whatever it is given. The first
+ * look counts what the server reads of its catalogue, too, and so does one after other tests made it forget that.
+ */
 async function planned(
   pool: Pool,
   look: typeof mostBlocks,
@@ -139,9 +142,14 @@ async function planned(
   await client.query('set local plan_cache_mode = force_generic_plan')
   await client.query(`prepare planned as ${text}`)
   const given = parameters.map((value) => client.escapeLiteral(String(value)))
-  const found = await look(client, `execute planned (${given.join(', ')})`, [])
+  const found: number[] = []
+  await client.query('savepoint before')
+  for (let time = 0; time < 3; time += 1) {
+    found.push(await look(client, `execute planned (${given.join(', ')})`, []))
+    await client.query('rollback to before')
+  }
   await client.query('rollback; deallocate planned')
-  return found
+  return Math.min(...found)
 }
 
 /** A settlement of the oldest calls in flight and their tasks. */
@@ -161,7 +169,7 @@ async function settlementOf(pool: Pool, count: number): Promise<CompiledQuery> {
 
 test('settling reads the rows it writes, however large the tables are', async () => {
   const pool = await openBooks()
-  expect(await planned(pool, mostBlocks, await settlementOf(pool, 1))).toBeLessThan(200)
+  expect(await planned(pool, mostBlocks, await settlementOf(pool, 1))).toBeLessThan(100)
 })
 
 test('settling four times as many calls looks at four times as many rows', async () => {
@@ -174,5 +182,5 @@ test('settling four times as many calls looks at four times as many rows', async
 test('reserving reads the rows it writes, however large the tables are', async () => {
   const pool = await openBooks()
   const reservation = reserving(await reservationOf(pool))
-  expect(await planned(pool, mostBlocks, reservation)).toBeLessThan(200)
+  expect(await planned(pool, mostBlocks, reservation)).toBeLessThan(100)
 })

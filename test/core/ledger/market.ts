@@ -224,7 +224,8 @@ export class Market {
       uncertain: number
       used: number
       spent: number
-      bound: number
+      held: number
+      unread: number
     }>`
       select
         coalesce(sum(c.credits_reserved) filter (where c.outcome is null), 0)::integer as reserved,
@@ -232,19 +233,28 @@ export class Market {
         coalesce(sum(c.credits_reserved) filter (where c.outcome = 'unknown' and c.washed_at is null), 0)::integer as uncertain,
         coalesce(sum(c.credits_used) filter (where c.outcome = 'settled'), 0)::integer as used,
         max(r.spent)::integer as spent,
-        coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)::integer as bound
+        max(r.uncertain)::integer as held,
+        coalesce(sum(c.credits_reserved) filter (where c.outcome = 'unknown'), 0)::integer as unread
       from runs r
       join tasks t on t.run_id = r.id
       left join calls c on c.task_id = t.id
       where r.id = (select run_id from tasks where id = ${this.#tasks[0] ?? 0})`.execute(this.#db)
     const { account } = await readBooks(this.#db, this.id)
-    const sums = rows[0] ?? { reserved: 0, flying: 0, uncertain: 0, used: 0, spent: 0, bound: 0 }
+    const sums = rows[0] ?? {
+      reserved: 0,
+      flying: 0,
+      uncertain: 0,
+      used: 0,
+      spent: 0,
+      held: 0,
+      unread: 0,
+    }
     const said = {
       ...{ reserved: account.reserved, flying: account.in_flight, uncertain: account.uncertain },
-      ...{ used: account.used_total, spent: sums.spent },
+      ...{ used: account.used_total, spent: sums.spent, held: sums.held },
     }
-    const { bound, ...found } = { ...sums, spent: sums.bound }
-    promise(bound === found.spent && isDeepStrictEqual(found, said), () => {
+    const { unread: _, ...found } = { ...sums, spent: sums.used, held: sums.unread }
+    promise(isDeepStrictEqual(found, said), () => {
       return `the books say ${JSON.stringify(said)}, the calls ${JSON.stringify(found)}`
     })
     const most = this.#most ?? Infinity

@@ -189,7 +189,7 @@ async function enter({
       )`.execute(db)
   }
   const { rows: run } = await sql<{ id: number }>`
-    insert into runs (list_id, run_date, kind, state, spent) values (1, current_date, 'nightly', 'open', 10000)
+    insert into runs (list_id, run_date, kind, state, uncertain) values (1, current_date, 'nightly', 'open', 10000)
     returning id`.execute(db)
   const calls: Held[] = []
   for (const [place, { unknownAt, bound, class: name }] of held.entries()) {
@@ -220,7 +220,12 @@ test('the statement that settles calls writes what the rules say, whatever the b
       const settlement: Settlement = {
         ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
         ...{ change: changeRow(change), prices: priceRows(change) },
-        ...{ stops: [], calls: [], tasks: [], runs: [{ run, spent: 0, reserved: 0 }] },
+        ...{
+          stops: [],
+          calls: [],
+          tasks: [],
+          runs: [{ run, spent: 0, uncertain: 0, reserved: 0 }],
+        },
       }
       await saveSettlement(db, settlement, [])
       const books = await readBooks(db, id)
@@ -277,10 +282,10 @@ test('the statement that settles calls writes what the rules say, whatever the b
       const freed = calls.reduce((sum, { call, bound }) => {
         return sum + bound - (lowered.get(call) ?? bound)
       }, 0)
-      const { rows: runs } = await sql<{
-        spent: number
-      }>`select spent from runs where id = ${run}`.execute(db)
-      expect(runs).toEqual([{ spent: 10_000 - freed }])
+      const { rows: runs } = await sql`select spent, uncertain from runs where id = ${run}`.execute(
+        db,
+      )
+      expect(runs).toEqual([{ spent: 0, uncertain: 10_000 - freed }])
     }),
     { numRuns: 250, seed: 11 },
   )
@@ -299,7 +304,7 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
   const settlement: Settlement = {
     ...{ account_id: id, key: 'z', floor: 0, jitter: 0 },
     ...{ change: { ...changeRow(change), used: 5 }, prices: [], stops: [], tasks: [] },
-    runs: [{ run, spent: 5, reserved: 0 }],
+    runs: [{ run, spent: 5, uncertain: 0, reserved: 0 }],
     calls: [
       {
         ...{ id: call, mark: null, was: null, was_washed: false, bound: 7, outcome: 'settled' },

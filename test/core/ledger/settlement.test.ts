@@ -37,23 +37,23 @@ describe('the purse of a run', () => {
     settled(match(1, given, { outcome })).runs
 
   test('gives back what was reserved, and pays what a call says', () => {
-    expect(purse({}, null)).toEqual([{ run: 1, spent: 3, reserved: -5 }])
+    expect(purse({}, null)).toEqual([{ run: 1, spent: 3, uncertain: 0, reserved: -5 }])
   })
 
-  test('pays the bound of a call that nobody could read, and nothing for one that was not sent', () => {
-    expect(purse(lost, null)).toEqual([{ run: 1, spent: 5, reserved: -5 }])
-    expect(purse(unsent, null)).toEqual([{ run: 1, spent: 0, reserved: -5 }])
+  test('holds the bound of a call that nobody could read apart, and nothing for one that was not sent', () => {
+    expect(purse(lost, null)).toEqual([{ run: 1, spent: 0, uncertain: 5, reserved: -5 }])
+    expect(purse(unsent, null)).toEqual([{ run: 1, spent: 0, uncertain: 0, reserved: -5 }])
   })
 
   test('pays the price instead of the bound once a late answer tells it', () => {
-    expect(purse({}, 'unknown')).toEqual([{ run: 1, spent: -2, reserved: 0 }])
-    expect(purse(unsent, 'unknown')).toEqual([{ run: 1, spent: -5, reserved: 0 }])
+    expect(purse({}, 'unknown')).toEqual([{ run: 1, spent: 3, uncertain: -5, reserved: 0 }])
+    expect(purse(unsent, 'unknown')).toEqual([{ run: 1, spent: 0, uncertain: -5, reserved: 0 }])
   })
 
   test('adds up calls that end together', () => {
     expect(settled(match(1), match(2), match(3, lost, { run_id: 2 })).runs).toEqual([
-      { run: 1, spent: 6, reserved: -10 },
-      { run: 2, spent: 5, reserved: -5 },
+      { run: 1, spent: 6, uncertain: 0, reserved: -10 },
+      { run: 2, spent: 0, uncertain: 5, reserved: -5 },
     ])
   })
 })

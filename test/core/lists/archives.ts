@@ -34,6 +34,25 @@ export function zipOf(files: Readonly<Record<string, string | Buffer>>): Buffer 
   return Buffer.concat([...parts, index, Buffer.from('PK\u0005\u0006'), end])
 }
 
+/** An OpenDocument spreadsheet with these sheets, each given as the XML of its rows. */
+export function odsOf(
+  sheets: Readonly<Record<string, string>>,
+  { hidden = [] }: { readonly hidden?: readonly string[] } = {},
+): Buffer {
+  const styles =
+    '<style:style style:name="shown" style:family="table"><style:table-properties table:display="true"/></style:style>' +
+    '<style:style style:name="hidden" style:family="table"><style:table-properties table:display="false"/></style:style>' +
+    '<number:date-style style:name="N1" xmlns:number="n"/><style:style style:name="day" style:family="table-cell" style:data-style-name="N1"/>'
+  const tables = Object.entries(sheets).map(
+    ([name, rows]) =>
+      `<table:table table:name="${name}" table:style-name="${hidden.includes(name) ? 'hidden' : 'shown'}"><table:table-column table:number-columns-repeated="16384"/>${rows}<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row></table:table>`,
+  )
+  return zipOf({
+    mimetype: 'application/vnd.oasis.opendocument.spreadsheet',
+    'content.xml': `<?xml version="1.0" encoding="UTF-8"?><office:document-content xmlns:office="o" xmlns:table="t" xmlns:style="s" xmlns:text="x"><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet>${tables.join('')}</office:spreadsheet></office:body></office:document-content>`,
+  })
+}
+
 /** A spreadsheet with these sheets, each given as the XML of its rows. */
 export function xlsxOf(
   sheets: Readonly<Record<string, string>>,

@@ -1,7 +1,8 @@
+// @module-tag slow
 // Reads 500 files whose meaning is known: each is read as it is meant, or refused, and no hint leads to rubbish.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Misuse } from '../../../src/base/errors.ts'
 import { openSource } from '../../../src/core/lists/open.ts'
@@ -13,7 +14,7 @@ import { type KnownFile, knownFiles } from './list-kinds.ts'
 async function readFile(path: string, typed: TypedReading): Promise<readonly string[] | string> {
   try {
     const reading = readReading(typed)
-    const source = await openSource({ kind: 'file', path, shown: 'list' }, reading)
+    const source = await openSource({ kind: 'file', path, shown: basename(path) }, reading)
     const queries = new Set<string>()
     try {
       const list = await openList(source, reading)
@@ -48,6 +49,15 @@ function hintsOf(message: string, file: KnownFile): TypedReading[] {
   for (const clause of masked.split(/; |, or |, (?=--)| or (?=--)/)) {
     if (Object.entries(conditions).some(([words, holds]) => clause.includes(words) && !holds(file)))
       continue
+    if (clause.startsWith('columns of text that would do')) {
+      // The message goes on: "name one with --column if it holds queries".
+      if (file.queries === null || !file.header) continue
+      for (const [, at] of clause.matchAll(/"(\d+)"/g)) {
+        const column: unknown = JSON.parse(quoted[Number(at)] ?? '""')
+        hints.push({ column: String(column) })
+      }
+      continue
+    }
     const typed: Record<string, unknown> = {}
     for (const [, flag = '', value = ''] of clause.matchAll(/(--[a-z-]+)(?: ("\d+"|[^\s,;]+))?/g)) {
       const said: unknown = value.startsWith('"')

@@ -1,5 +1,5 @@
 // Writes list files of forty kinds whose meaning is known, for the test that reads them all.
-import { xlsxOf, zipOf } from './archives.ts'
+import { odsOf, xlsxOf, zipOf } from './archives.ts'
 
 /** A file with what a person means by it. */
 export interface KnownFile {
@@ -442,6 +442,38 @@ const kinds: Readonly<Record<string, (draw: Draw) => Written>> = {
       queries,
       name: 'book.xlsx',
     }
+  },
+  'OpenDocument sheet': (draw) => {
+    const queries = draw.queries(draw.one(languages))
+    const marked = (text: string) =>
+      `<table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell>`
+    const rows = [[draw.one(knownHeaders), 'Note'], ...queries.map((query) => [query, 'x'])]
+    const text = odsOf({
+      Sheet1: rows
+        .map((cells) => `<table:table-row>${cells.map(marked).join('')}</table:table-row>`)
+        .join(''),
+    })
+    return { text, queries, name: 'book.ods' }
+  },
+  'JSON lines': (draw) => {
+    const queries = draw.queries(draw.one(languages)).map((query) => `${query}, 24" wide`)
+    const field = draw.one(['query', 'keyword', 'q', 'search_term'])
+    const rows = queries.map((query, at) => JSON.stringify({ id: at, [field]: query, tags: ['a'] }))
+    return { text: lines(rows), queries, name: draw.one(['list.jsonl', 'list.json']) }
+  },
+  'JSON lines of strings': (draw) => {
+    const queries = draw.queries(draw.one(languages)).map((query) => `${query}, 24" wide`)
+    return {
+      text: lines(queries.map((query) => JSON.stringify(query))),
+      queries,
+      name: 'list.ndjson',
+      lines: true,
+    }
+  },
+  'JSON lines without a known field': (draw) => {
+    const queries = draw.queries()
+    const rows = queries.map((query, at) => JSON.stringify({ _id: `D-${at}`, text: query }))
+    return { text: lines(rows), queries, refused: true, header: true, name: 'topics.jsonl' }
   },
   'workbook of several lists': (draw) => {
     const queries = draw.queries()

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nameOfList } from '../../../src/core/lists/files.ts'
 import { openSource } from '../../../src/core/lists/open.ts'
 import { openList, type ReadOptions } from '../../../src/core/lists/read.ts'
-import { xlsxOf, zipOf } from './archives.ts'
+import { odsOf, xlsxOf, zipOf } from './archives.ts'
 import { options } from './support.ts'
 
 let folder: string
@@ -175,6 +175,96 @@ describe('a spreadsheet', () => {
 
   test('that is no XML inside is refused', async () => {
     await expect(texts(xlsxOf({ Terms: '<row><c>' }, []))).rejects.toThrow('a whole spreadsheet')
+  })
+})
+
+describe('an OpenDocument spreadsheet', () => {
+  const text = (...paragraphs: readonly string[]) =>
+    `<table:table-cell office:value-type="string">${paragraphs.map((one) => `<text:p>${one}</text:p>`).join('')}</table:table-cell>`
+  const row = (...cells: readonly string[]) =>
+    `<table:table-row>${cells.join('')}</table:table-row>`
+  const header = row(text('Keyword'), text('Volume'))
+  const count =
+    '<table:table-cell office:value-type="float" office:value="1200"><text:p>1.200,00</text:p></table:table-cell>'
+
+  test('has its rows read by their numbers, with repeated ones, and its comments and shapes left out', async () => {
+    const noted =
+      '<table:table-cell office:value-type="string"><office:annotation><text:p>ask Ann</text:p></office:annotation><text:p>hats,<text:s/>&amp; <text:span>"caps"</text:span></text:p></table:table-cell>'
+    const rows = [
+      header,
+      '<table:table-row table:number-rows-repeated="2"><table:table-cell table:number-columns-repeated="2"/></table:table-row>',
+      row(text('red', 'shoes'), count),
+      `<table:table-row table:number-rows-repeated="2">${text('wool socks')}${count}</table:table-row>`,
+      row(noted, count),
+    ]
+    expect(await texts(odsOf({ Terms: rows.join('') }))).toEqual([
+      [4, 'red shoes'],
+      [5, 'wool socks'],
+      [6, 'wool socks'],
+      [7, 'hats, & "caps"'],
+    ])
+  })
+
+  test('with more equal rows than a list has, or no XML inside, is refused', async () => {
+    const many = `${header}<table:table-row table:number-rows-repeated="9000000">${text('shoes')}</table:table-row>`
+    await expect(texts(odsOf({ Terms: many }))).rejects.toThrow('got 9000000 times')
+    await expect(texts(odsOf({ Terms: '<a>' }))).rejects.toThrow('a whole spreadsheet')
+  })
+
+  test('of another kind is refused', async () => {
+    const document = zipOf({
+      mimetype: 'application/vnd.oasis.opendocument.text',
+      'content.xml': '',
+    })
+    await expect(texts(document)).rejects.toThrow('a spreadsheet of another kind')
+  })
+})
+
+describe('JSON lines', () => {
+  test('have their queries read by their numbers, also compressed and in an archive', async () => {
+    const lines =
+      '\ufeff{"id":7,"query":"red shoes"}\r\n\n{"query":"24\\" monitor,\\nblack","id":8}\n{"query":"caf\\u00e9"}'
+    const queries = [
+      [1, 'red shoes'],
+      [3, '24" monitor, black'],
+      [4, 'café'],
+    ]
+    expect(await texts(Buffer.from(lines))).toEqual(queries)
+    expect(await texts(gzipSync(lines))).toEqual(queries)
+    const strings = '"red shoes"\n"24\\" monitor"\n'
+    expect(await texts(zipOf({ 'a.jsonl': strings }))).toEqual([
+      [1, 'red shoes'],
+      [2, '24" monitor'],
+    ])
+  })
+
+  test('of many pieces keep the numbers of their lines', async () => {
+    const lines = Array.from({ length: 9_000 }, (_, at) => `{"query":"shoes ${at}"}\n`)
+    expect((await texts(Buffer.from(lines.join('')))).at(-1)).toEqual([9_000, 'shoes 8999'])
+  })
+
+  test('with a field that comes late are refused if it says what is asked', async () => {
+    const lines = (late: string) =>
+      Buffer.from(`{"query":"shoes"}\n${' \n'.repeat(70_000)}{"query":"hats","${late}":"de"}\n`)
+    expect(await texts(lines('note'))).toEqual([
+      [1, 'shoes'],
+      [70_002, 'hats'],
+    ])
+    await expect(texts(lines('country'))).rejects.toThrow('list.bin:70002: expected the fields')
+    const known = `{"query":"shoes","country":null}\n${lines('country').toString()}`
+    expect(await texts(Buffer.from(known))).toHaveLength(3)
+  })
+
+  test.each([
+    ['another line', '{"query":"shoes"}\nhats\n', 'list.bin:2: expected a JSON object or string'],
+    ['several queries in one', '{"query":"a"}\n{"query":["b","c"]}\n', 'a text in "query", got'],
+    ['a cut line', '{"query":"shoes"}\n{"query":"ha', 'list.bin:2: expected a JSON object'],
+    ['no query', '{"made":"today"}\n{"made":"now"}\n', 'what seems to be JSON'],
+    ['two fields of queries', '{"query":"a","keyword":"b"}\n', 'list.bin:1: expected one column'],
+    ['other bytes', Buffer.from('{"query":"caf\u00e9"}\n', 'latin1'), 'to be UTF-8'],
+    ['a line of 2 MB', `{"query":"a"}\n"${'a'.repeat(2_000_000)}`, 'list.bin:2: expected lines'],
+  ])('with %s are refused', async (_, bytes, reason) => {
+    await expect(texts(Buffer.from(bytes))).rejects.toThrow(reason)
   })
 })
 

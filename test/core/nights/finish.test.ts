@@ -57,6 +57,9 @@ const liveTitles = `(
   cross join lateral analysis.titles_of(search_id, previous_search_id) as titles
 ) as live`
 
+const losses =
+  'query_id, domain, position, base_run_date, depth, fetched_at, search_id, base_search_id'
+
 const lengths = (from: string) =>
   `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
 
@@ -72,6 +75,9 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf(titles, 'titles', slice)).toEqual(
       await linesOf(liveTitles, 'titles', slice),
     )
+    expect(await linesOf('analysis.confirmed_losses', `${losses}, base_position`, slice)).toEqual(
+      await linesOf('analysis.live_losses', `${losses}, base_place >> 20`, slice),
+    )
     expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay', slice)).toEqual(
       await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay', slice),
     )
@@ -81,8 +87,8 @@ async function expectTruth(): Promise<void> {
   )
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
-  expect(await broken(2)).toEqual([0, 0, 0, 0])
-  expect(await broken()).toEqual([0, 0, 0, 0])
+  expect(await broken(2)).toEqual([0, 0, 0, 0, 0])
+  expect(await broken()).toEqual([0, 0, 0, 0, 0])
 }
 
 /** What breaks the promises of finished days. */
@@ -159,6 +165,8 @@ describe('days that are kept', () => {
         select list_id, query_id, (select max(created_at) from runs), weight, target_url, tags || 'more'::text
         from list_queries`)
       for (let round = 0; round < 4; round++) {
+        // Later days may be kept before those that they follow.
+        await finishDays(scene.db, Infinity, { since: days[roll(days.length)] })
         await finishDays(scene.db)
         expect(await anyUnfinished(scene.db)).toBe(false)
         const { rows } = await run('select from analysis.unfinished_days')
@@ -254,16 +262,22 @@ describe('days that are kept', () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['b.com/'] })
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
-    expect(await broken()).toEqual([0, 0, 0, 0])
+    expect(await broken()).toEqual([0, 0, 0, 0, 0])
+    await run("update finished_steps set came = '{1}'")
+    expect(await broken(1)).toEqual([0, 0, 2, 0, 0])
+    await run('update finished_steps set came = null')
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken()).toEqual([1, 0, 0, 0])
+    expect(await broken()).toEqual([1, 0, 0, 0, 0])
     await run("update finished_shares set clicks = clicks + 0.001 where domain = 'a.com'")
     await run("delete from finished_shares where domain = 'b.com'")
-    expect(await broken()).toEqual([1, 2, 0, 0])
+    expect(await broken()).toEqual([1, 2, 0, 0, 0])
     await run('update finished_steps set depth = 3')
-    expect(await broken()).toEqual([1, 2, 2, 0])
+    expect(await broken()).toEqual([1, 2, 2, 0, 0])
     await run('delete from seen_pages')
-    expect(await broken()).toEqual([1, 2, 2, 3])
+    expect(await broken()).toEqual([1, 2, 2, 0, 3])
+    await run(`insert into finished_losses
+      select finish_id, query_id, 'c.com', search_id, '2026-01-01', 1048577, null, true from finished_steps`)
+    expect(await broken()).toEqual([1, 2, 2, 2, 3])
   })
 
   test('are added up again by verify, as many as it is told, drawn anew', async () => {
@@ -272,8 +286,8 @@ describe('days that are kept', () => {
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken(0)).toEqual([0, 0, 0, 0])
-    expect(await broken(2)).toEqual([2, 0, 0, 0])
-    expect(await broken()).toEqual([3, 0, 0, 0])
+    expect(await broken(0)).toEqual([0, 0, 0, 0, 0])
+    expect(await broken(2)).toEqual([2, 0, 0, 0, 0])
+    expect(await broken()).toEqual([3, 0, 0, 0, 0])
   })
 })

@@ -1,14 +1,19 @@
 // SIGKILL in the middle of buying: a crash costs only the calls in flight, with any number of lanes.
-import { existsSync, statSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { clockBefore } from '../../../src/base/database/clock.ts'
+import { logFolder, readAbandonedLogs } from '../../../src/core/worker/write-ahead-log.ts'
 import { verifyPromises } from '../../support/promises.ts'
+import { backends, type TestBackend } from '../../support/redis.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 import { dies, startMortal } from '../../whole/dying.ts'
 
-async function openKillScene(delayMs: number): Promise<Scene> {
+async function openKillScene(delayMs: number, backend?: TestBackend): Promise<Scene> {
   const scene = await openScene({
+    ...(backend === undefined ? {} : { backend }),
     settings: { MILL_CREDIT_FLOOR: '0' },
     api: { delayMs, credits: 100_000 },
   })
@@ -24,12 +29,26 @@ function receivedBy({ config }: Scene['mill']): number {
   return existsSync(file) ? statSync(file).size : 0
 }
 
-/** Kills a worker of so many lanes once it has received `after` replies; gives back how many calls were in flight. */
-async function killOne({ api, mill }: Scene, lanes: number, after: number): Promise<number> {
+function startWorker(mill: Scene['mill'], lanes: number): ChildProcess {
   const env = { ...mill.env, MILL_CONCURRENCY: String(lanes) }
-  const [charged, received] = [api.charges().length, receivedBy(mill)]
   const worker = startMortal({ ...mill, env }, 'never')
   onTestFinished(() => void worker.kill('SIGKILL'))
+  return worker
+}
+
+/** Nobody has to wait for the lease of a dead worker. */
+async function endLeases({ db }: Scene['mill']): Promise<void> {
+  await db
+    .updateTable('workers')
+    .set({ lease_until: clockBefore(1_000) })
+    .where('stopped_at', 'is', null)
+    .execute()
+}
+
+/** Kills a worker of so many lanes once it has received `after` replies; gives back how many calls were in flight. */
+async function killOne({ api, mill }: Scene, lanes: number, after: number): Promise<number> {
+  const [charged, received] = [api.charges().length, receivedBy(mill)]
+  const worker = startWorker(mill, lanes)
   await expect
     .poll(() => receivedBy(mill), { interval: 1 })
     .toBeGreaterThanOrEqual(received + after)
@@ -37,12 +56,7 @@ async function killOne({ api, mill }: Scene, lanes: number, after: number): Prom
   await dies(worker)
   // What was sent before the kill may be charged after it.
   await expect.poll(() => api.charges().every(({ ended_at }) => ended_at !== null)).toBe(true)
-  // Nobody has to wait for the lease of the dead worker.
-  await mill.db
-    .updateTable('workers')
-    .set({ lease_until: clockBefore(1_000) })
-    .where('stopped_at', 'is', null)
-    .execute()
+  await endLeases(mill)
   return api.charges().length - charged - (receivedBy(mill) - received)
 }
 
@@ -69,11 +83,11 @@ test('a killed worker of 17 lanes loses no answer that it received, and no more 
   await expectNothingLost(scene, 180, inFlight)
 })
 
-test(
-  'twenty kills of workers with 8, 17, 64 and 200 lanes lose no answer that was received, and no more is bought twice than was in flight',
+test.each(backends)(
+  'twenty kills of workers with 8, 17, 64 and 200 lanes lose no answer that was received, and no more is bought twice than was in flight, with the queue on $name',
   { tags: ['slow'] },
-  async () => {
-    const scene = await openKillScene(100)
+  async (backend) => {
+    const scene = await openKillScene(100, backend)
     await scene.mill.plan(queries(4_000))
     let inFlight = 0
     for (let round = 0; round < 5; round += 1) {
@@ -87,3 +101,77 @@ test(
     await expectNothingLost(scene, 4_030, inFlight)
   },
 )
+
+/** Calls whose replies are in the logs in a folder of MILL_HOME. */
+function loggedIn(folder: string, { config, installation }: Scene['mill']): number[] {
+  const logs = readAbandonedLogs(folder, { installation, leaseMs: config.leaseMs })
+  return logs.flatMap(({ replies }) => replies.map(({ call }) => call.id))
+}
+
+/** True once all that the logs hold has been flushed to disk. One that holds nothing begins with an empty line. */
+function isFlushed(mill: Scene['mill']): boolean {
+  const [folder, flushed] = [logFolder(mill), join(mill.config.home, 'flushed')]
+  return readdirSync(folder).every((name) => {
+    const written = readFileSync(join(folder, name))
+    return written[0] === 10 || written.equals(readFileSync(join(flushed, name)))
+  })
+}
+
+/** Leaves of each log what had been flushed; gives back the calls whose replies are gone. */
+function dropUnflushed(mill: Scene['mill']): number[] {
+  const [folder, flushed] = [logFolder(mill), join(mill.config.home, 'flushed')]
+  const written = loggedIn(folder, mill)
+  for (const name of readdirSync(folder)) copyFileSync(join(flushed, name), join(folder, name))
+  const kept = new Set(loggedIn(folder, mill))
+  return written.filter((call) => !kept.has(call))
+}
+
+/** Ends what the server still does for a worker that is gone, as it does when its machine lost power. */
+async function endStatementsOf({ db }: Scene['mill'], name: string): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { rows } = await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = ${name}`.execute(db)
+      return rows.length
+    })
+    .toBe(0)
+}
+
+describe('a power failure', { tags: ['slow'] }, () => {
+  test('loses what was received within the last milliseconds, and no more is bought twice than that and what was in flight', async () => {
+    const scene = await openKillScene(100)
+    await scene.mill.plan(queries(800))
+    let [inFlight, unflushed] = [0, 0]
+    for (const lanes of [8, 17, 64, 200]) {
+      inFlight += await killOne(scene, lanes, 2 * lanes)
+      unflushed += dropUnflushed(scene.mill).length
+    }
+    expect(unflushed).toBeGreaterThan(0)
+    await expectNothingLost(scene, 830, inFlight + unflushed)
+  })
+
+  test('loses nothing that was received, once it was flushed, also while the database takes no answer', async () => {
+    const scene = await openKillScene(30)
+    const { api, mill } = scene
+    await mill.plan(queries(100))
+    const worker = startWorker(mill, 17)
+    await expect.poll(() => receivedBy(mill)).toBeGreaterThanOrEqual(20)
+    const client = await mill.pool.connect()
+    await client.query('begin; select from accounts for update')
+    await expect.poll(() => receivedBy(mill)).toBe(api.charges().length - 30)
+    const flushed = receivedBy(mill)
+    await expect.poll(() => isFlushed(mill)).toBe(true)
+    worker.kill('SIGKILL')
+    await dies(worker)
+    await endStatementsOf(mill, 'querymill mortal')
+    await client.query('rollback')
+    client.release()
+    dropUnflushed(mill)
+    expect(loggedIn(logFolder(mill), mill).length).toBeGreaterThan(0)
+    await expect.poll(() => api.charges().every(({ ended_at }) => ended_at !== null)).toBe(true)
+    const later = api.charges().length - 30 - flushed
+    await endLeases(mill)
+    await expectNothingLost(scene, 130, later)
+  })
+})

@@ -79,7 +79,7 @@ function evilBooks(): Books {
     nights: payloads.map((list, run) => ({
       ...{ list, run_date: days[0], run, kind: 'nightly', state: list, schedule: list },
       ...{ outcome: list, note: list, suspect: run % 2 === 0, reasons: payloads },
-      ...{ asked: 10, answered: 9, spent: 1 },
+      ...{ asked: 10, answered: 9, spent: 1, uncertain: 0 },
     })),
     money: {
       accounts: payloads.map((account, id) => ({

@@ -7,7 +7,7 @@ const span = z.strictObject({ least: z.number().min(0), most: z.number().min(0) 
 const price = z.union([
   /** As the service: one credit for each ten results begun. */
   z.literal('num'),
-  credits,
+  z.number().min(0),
   span,
   z.strictObject({ byNum: z.record(z.string(), credits) }),
 ])

@@ -45,6 +45,23 @@ describe('npm run budget', () => {
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 2 })
   })
 
+  test('refuses for a list less than what is used in the month, and changes nothing', async () => {
+    const { mill } = await openScene()
+    await mill.plan(queries(6))
+    await mill.drain()
+    const budget = (credits: string) =>
+      run('budget', ['--list', 'test', '--credits', credits], mill.env)
+    expect((await budget('8')).code).toBe(0)
+    expect(await budget('5')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'expected a budget of at least 6 credits for list test, got 5',
+      ),
+    })
+    await mill.plan(queries(6))
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 2 })
+  })
+
   test.each([
     [['--credits', '5'], 'expected --list with --credits or --none'],
     [['--list', 'test'], 'expected --credits with the monthly limit of list test'],

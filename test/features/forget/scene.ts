@@ -173,7 +173,7 @@ export async function moneyOf(db: Database): Promise<unknown> {
     db,
   )
   const { rows: runs } = await sql`
-    select id, run_date, kind, state, budget, spent, reserved, rows, accepted, duplicates, rejected from runs order by id`.execute(
+    select id, run_date, kind, state, budget, spent, uncertain, reserved, rows, accepted, duplicates, rejected from runs order by id`.execute(
     db,
   )
   const { rows: statement } = await sql`

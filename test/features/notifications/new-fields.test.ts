@@ -32,6 +32,7 @@ async function night(
     [ids, result],
   )
   await database.pool.query('update runs set finished_at = now() where finished_at is null')
+  return ids
 }
 
 async function told(events?: readonly string[]): Promise<readonly unknown[]> {
@@ -76,5 +77,24 @@ test('a field that older answers carry is no news to a webhook that is set up la
   expect(receiver.bodies().map((body) => [body['api'], body['fields']])).toEqual([
     ['api.example.com', [{ place: 'answer', field: 'video', answers: 2 }]],
     ['other.example.com', [{ place: 'answer', field: 'ads', answers: 2 }]],
+  ])
+})
+
+test.each([
+  ['that finished in one batch with it', "update runs set state = 'done'"],
+  ['that is still open', "update runs set state = 'open', finished_at = null where id = 3"],
+])('a field is told although a run %s bought an earlier answer with it', async (_, by) => {
+  await night('2026-01-01', {})
+  expect(await told()).toEqual([])
+  const [first = 0] = await night('2026-01-02', {})
+  await night('2026-01-02', { ads: [] })
+  const late = await story.late(first, { results: ten('a') })
+  await database.pool.query(`update searches set extra = '{"ads": []}' where id = $1`, [late])
+  await database.pool.query(by)
+  await told()
+  await database.pool.query("update runs set state = 'done', finished_at = now()")
+  await told()
+  expect(receiver.bodies().map((body) => [body['run'], body['fields']])).toEqual([
+    [2, [{ place: 'answer', field: 'ads', answers: 1 }]],
   ])
 })

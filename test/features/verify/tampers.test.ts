@@ -40,7 +40,7 @@ beforeAll(async () => {
       returning account_id, task_id
     ),
     purse as (
-      update runs set spent = spent + 4 from lost where runs.id = (select run_id from tasks where id = lost.task_id)
+      update runs set uncertain = uncertain + 4 from lost where runs.id = (select run_id from tasks where id = lost.task_id)
     ),
     tries as (
       update tasks set attempts = attempts + 1, ambiguous = 1 from lost where tasks.id = lost.task_id
@@ -131,7 +131,7 @@ const tampers: readonly Tamper[] = [
     by: [
       sql`update calls set outcome = 'unsent' where outcome = 'unknown'`,
       sql`update accounts set uncertain = 0`,
-      sql`update runs set spent = spent - 4`,
+      sql`update runs set uncertain = 0`,
     ],
     found: [
       'each call with a response or an unknown outcome was sent',
@@ -354,6 +354,11 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
     sql`update runs set budget = spent - 1`,
   ],
   [
+    'a budget of a list below what was spent',
+    'no list spent more than its budget in this month, apart from calls that cost more than was set aside',
+    sql`update lists set budget = 10`,
+  ],
+  [
     'a failed task that has an answer',
     'no task that is open, failed or unknown has an answer that may be used',
     sql`update tasks set state = 'failed', search_id = null where search_id = ${oneAnswer}`,
@@ -381,6 +386,109 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
     'answers to other queries that nobody counted',
     'each account counts the answers that named another query',
     sql`update searches set parse_error = 'it answers another query: "x"' where id = ${oneAnswer}`,
+  ],
+  [
+    'an answered task that is called open',
+    'no task that is open, failed or unknown has an answer that may be used',
+    sql`update tasks set state = 'open', search_id = null, finished_at = null where search_id = ${oneAnswer}`,
+  ],
+  [
+    'an answered task that is called unknown',
+    'no task that is open, failed or unknown has an answer that may be used',
+    sql`update tasks set state = 'unknown', search_id = null where search_id = ${oneAnswer}`,
+  ],
+  [
+    'a task with the answer of another one',
+    'each answered, reused or not asked task has its answer, no other has one',
+    sql`update tasks set search_id = search_id + 1 where search_id = ${oneAnswer}`,
+  ],
+  [
+    'a task that was removed',
+    'the spending of each run is that of its calls',
+    sql`delete from tasks where search_id = ${oneAnswer}`,
+  ],
+  [
+    'less spent by a run',
+    'the spending of each run is that of its calls',
+    sql`update runs set spent = spent - 4`,
+  ],
+  [
+    'fewer credits in the month',
+    'the credits of the month are at least those of the calls that began in it',
+    sql`update accounts set month_spent = month_spent - 5`,
+  ],
+  [
+    'more credits held than lost calls hold',
+    'credits held are those of calls with an unknown outcome',
+    sql`update accounts set uncertain = uncertain + 4`,
+  ],
+  [
+    'a call of an account that never made it',
+    'credits used by an account are those of its settled calls',
+    sql`update calls set account_id = account_id + 1 where id = ${oneAnswer}`,
+  ],
+  [
+    'a number of calls that was raised',
+    'the calls of an account are numbered without gaps',
+    sql`update accounts set seq = seq + 1`,
+  ],
+  [
+    'a settled call that is called unsent',
+    'each call with a response or an unknown outcome was sent',
+    sql`update calls set outcome = 'unsent' where id = ${oneAnswer}`,
+  ],
+  [
+    'a balance that an answer never told',
+    'each answer tells the cost and the balance of its call',
+    sql`update calls set credits_remaining = credits_remaining + 500 where id = ${oneAnswer}`,
+  ],
+  [
+    'more that was spent since the newest balance',
+    'the spending since the newest balance is that of the calls that ended since',
+    sql`update accounts set spent_since = spent_since + 40`,
+  ],
+  [
+    'answers without a balance left out of a bound',
+    'no bound of a balance is higher than the reported balances',
+    sql`
+      with silent as (
+        update calls set credits_remaining = null where id = ${oneAnswer}
+      )
+      update accounts set told_seq = 0, told_least = 0, told_untold = 0`,
+  ],
+  [
+    'bodies of two answers in each other’s place',
+    says,
+    sql`
+      update raw_answers set body = other.body
+      from raw_answers other
+      where raw_answers.call_id in (${oneAnswer}, ${oneAnswer} + 1)
+        and other.call_id = 2 * ${oneAnswer} + 1 - raw_answers.call_id`,
+  ],
+  [
+    'an answer that names another query and is believed',
+    says,
+    sql`
+      update raw_answers
+      set body = convert_to(
+        (convert_from(body, 'UTF8')::jsonb || '{"query": "how to wash headlamp"}')::text, 'UTF8'
+      )
+      where call_id = ${oneAnswer}`,
+  ],
+  [
+    'a result that was removed',
+    'each answer has as many results as it counts',
+    sql`delete from organic_results where search_id = ${oneAnswer} and position = 1`,
+  ],
+  [
+    'an answer of another origin',
+    'each answer says the origin that the account of its call buys from',
+    sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
+  ],
+  [
+    'a run that is called suspect for no reason',
+    'a run is suspect if it was judged so for a reason',
+    sql`update runs set suspect = not suspect`,
   ],
   [
     'a query that was bought twice at once',

@@ -68,6 +68,7 @@ test('each sum of an account and of a run that its calls do not say is found', a
     ['accounts', 'uncertain', 'credits held are those of calls with an unknown outcome'],
     ['runs', 'reserved', 'the spending of each run is that of its calls'],
     ['runs', 'spent', 'the spending of each run is that of its calls'],
+    ['runs', 'uncertain', 'the spending of each run is that of its calls'],
   ] as const
   for (const [table, column, name] of sums) {
     expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)

@@ -92,10 +92,10 @@ function hasChanged(
 }
 
 function isDrawnOn(tables: Tables, read: Reservation['runs'][number]): boolean {
-  const { budget, spent, reserved } = tables.run(read.run)
+  const { budget, spent, uncertain, reserved } = tables.run(read.run)
   if (!isDeepStrictEqual(tables.listPurse(), read.list)) return true
   if (budget !== read.budget) return true
-  return budget !== null && (spent !== read.had_spent || reserved !== read.had_reserved)
+  return budget !== null && (spent + uncertain !== read.had_spent || reserved !== read.had_reserved)
 }
 
 function insertCalls(

@@ -40,6 +40,7 @@ export interface TaskRow {
 export interface RunRow {
   readonly budget: number | null
   readonly spent: number
+  readonly uncertain: number
   readonly reserved: number
   readonly maxAgeMs: number
 }

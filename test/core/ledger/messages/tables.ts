@@ -82,7 +82,7 @@ export class Tables {
     const { id, query, state, notBefore, version } = task
     return {
       ...{ id, version: String(version), query_id: query, state, run_id: task.run, run_open: true },
-      ...{ budget: run.budget, spent: run.spent, reserved: run.reserved },
+      ...{ budget: run.budget, spent: run.spent + run.uncertain, reserved: run.reserved },
       list: this.listPurse(),
       busy: this.inFlight((call) => {
         return call.task === id || (call.account === account && call.query === query)
@@ -103,9 +103,12 @@ export class Tables {
   listPurse(): Waiting['tasks'][number]['list'] {
     const { listBudget: budget } = this
     if (budget === null) return null
-    const sum = (of: 'spent' | 'reserved') =>
+    const sum = (of: 'spent' | 'uncertain' | 'reserved') =>
       this.shelf.runs.reduce((total, run) => total + run[of], 0)
-    return { key: 'list', budget, spent: sum('spent'), reserved: sum('reserved') }
+    return {
+      ...{ key: 'list', budget, spent: sum('spent') + sum('uncertain') },
+      reserved: sum('reserved'),
+    }
   }
 
   run(id: number): RunRow {
@@ -192,11 +195,12 @@ export class Tables {
     for (const one of settled.washed) this.#change(one, { washed: true })
     for (const { call, bound } of settled.lowered) {
       const before = this.#change(call, { bound })
-      this.#spend(this.shelf.tasks.get(before.task)?.run ?? 0, bound - before.bound, 0)
+      const run = this.shelf.tasks.get(before.task)?.run ?? 0
+      this.#spend({ run, spent: 0, uncertain: bound - before.bound, reserved: 0 })
     }
     for (const call of calls) this.#end(call)
     for (const task of settlement.tasks) this.#judge(task)
-    for (const { run, spent, reserved } of settlement.runs) this.#spend(run, spent, reserved)
+    for (const change of settlement.runs) this.#spend(change)
     for (const answer of answers) this.#store(answer)
   }
 
@@ -254,11 +258,12 @@ export class Tables {
     })
   }
 
-  #spend(id: number, spent: number, reserved: number): void {
+  #spend({ run: id, spent, uncertain, reserved }: Settlement['runs'][number]): void {
     const run = this.run(id)
     this.shelf.runs[id] = {
       ...run,
       spent: Math.max(0, run.spent + spent),
+      uncertain: Math.max(0, run.uncertain + uncertain),
       reserved: Math.max(0, run.reserved + reserved),
     }
   }

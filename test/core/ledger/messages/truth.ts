@@ -189,7 +189,7 @@ export class Truth {
     this.#checked = tables.event
     const { shelf } = tables
     const books = shelf.accounts.map((_, id) => ({ ...nothing, worst: this.balances[id] ?? 0 }))
-    const purses = shelf.runs.map(() => ({ spent: 0, reserved: 0 }))
+    const purses = shelf.runs.map(() => ({ spent: 0, uncertain: 0, reserved: 0 }))
     for (const call of shelf.calls.values()) {
       const deed = this.#deeds.get(call.mark)
       const sums = books[call.account]
@@ -202,9 +202,10 @@ export class Truth {
       if (purse !== undefined) pay(purse, call)
     }
     books.forEach((sums, id) => this.#checkSums(id, sums))
-    shelf.runs.forEach(({ spent, reserved }, id) => {
-      const purse = purses[id] ?? { spent: 0, reserved: 0 }
+    shelf.runs.forEach(({ spent, uncertain, reserved }, id) => {
+      const purse = purses[id] ?? { spent: 0, uncertain: 0, reserved: 0 }
       promise(spent === purse.spent, () => `run ${id} spent ${spent}, not ${purse.spent}`)
+      promise(uncertain === purse.uncertain, () => `run ${id} holds ${uncertain}`)
       promise(reserved === purse.reserved, () => `run ${id} reserved ${reserved}`)
     })
   }
@@ -270,7 +271,11 @@ function addCall(sums: Sums, call: CallRow, { cost, blind, copied }: Deed): void
   if (copied) sums.worst += cost
 }
 
-function pay(purse: { spent: number; reserved: number }, { outcome, bound, used }: CallRow): void {
+function pay(
+  purse: { spent: number; uncertain: number; reserved: number },
+  { outcome, bound, used }: CallRow,
+): void {
   if (outcome === null) purse.reserved += bound
-  else purse.spent += outcome === 'unknown' ? bound : used
+  else if (outcome === 'unknown') purse.uncertain += bound
+  else purse.spent += used
 }

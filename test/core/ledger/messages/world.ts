@@ -32,7 +32,7 @@ export class World<Process extends Party = Party> implements Observed {
     this.tables = new Tables(start, plan.accounts, plan.listBudget)
     this.truth = new Truth(this)
     const { shelf } = this.tables
-    shelf.runs = plan.runs.map((run) => ({ ...run, spent: 0, reserved: 0 }))
+    shelf.runs = plan.runs.map((run) => ({ ...run, spent: 0, uncertain: 0, reserved: 0 }))
     for (let id = 1; id <= plan.queries * plan.runs.length; id += 1) {
       const query = `q${id % plan.queries}`
       const counts = { attempts: 0, ambiguous: 0, deaths: 0, notBefore: 0, search: null }

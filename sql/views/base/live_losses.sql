@@ -1,0 +1,69 @@
+-- Domains that lost a place in the top ten and stayed away in two answers running, from the answers themselves.
+create or replace view analysis.live_losses as
+-- Once for all who ask for it below.
+with answers as materialized (
+  select
+    query_id, search_id, run_date, depth, fetched_at, step, steps,
+    min(search_id) over (partition by query_id, origin, api) as series
+  from analysis.steps
+)
+select
+  found.query_id,
+  found.domain,
+  found.run_date,
+  found.position,
+  found.place as base_place,
+  found.base_run_date,
+  found.depth,
+  found.fetched_at,
+  found.search_id,
+  found.base_search_id
+from (
+  select distinct on (query_id, domain, base_run_date) *
+  from (
+    select
+      later.query_id, base.domain, base.place, base.run_date as base_run_date, base.search_id as base_search_id,
+      later.run_date, later.depth, later.fetched_at, later.search_id, later.step, lower.position,
+      lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20) as lost,
+      lag(lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20))
+        over (partition by base.series, base.step, base.domain order by later.step) as lost_before
+    from (
+      select
+        -- A series is of one query: the fewer columns, the more rows are put in order in memory.
+        answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
+        -- The best place of an answer comes last: of several, all others are followed by their own answer.
+        lead(answers.step, 1, answers.steps + 1)
+          over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
+          as next_step
+      from answers
+      join public.result_domains as shown on shown.search_id = answers.search_id
+      where shown.position <= 10
+        and shown.place is not null
+        and shown.domain is not null
+    ) as base
+    join answers as later
+      on later.series = base.series
+      and later.step > base.step
+      and later.step < base.next_step
+    left join lateral (
+      select min(result_domains.position) as position
+      from public.result_domains
+      where later.depth > 10
+        and result_domains.search_id = later.search_id
+        and result_domains.domain = base.domain
+        and result_domains.position > 10
+      offset 0
+    ) as lower on true
+    -- Two answers away from the top ten are needed before anything can be confirmed.
+    where base.next_step - base.step > 2
+  ) as judged
+  where lost
+    and lost_before
+  order by query_id, domain, base_run_date, step
+) as found;
+comment on view analysis.live_losses is 'Rows of analysis.confirmed_losses, computed from the answers.';
+comment on column analysis.live_losses.run_date is 'Day of the answer that confirmed the loss.';
+comment on column analysis.live_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';
+comment on column analysis.live_losses.base_place is 'Last place in the first ten before the loss, as in public.result_domains.';
+comment on column analysis.live_losses.base_run_date is 'Day of the answer with base_place.';
+comment on column analysis.live_losses.base_search_id is 'Id of the answer with base_place.';

@@ -1,0 +1,122 @@
+-- What became of the queries of each list on each day of a span, and of the nights on which nothing was bought.
+create or replace function analysis.coverage_between(since date, until date)
+returns table (
+  run_date date, list text, planned bigint, answered bigint, bought bigint, reused bigint, unreadable bigint,
+  failed bigint, unknown bigint, unaffordable bigint, cancelled bigint, open bigint, share double precision,
+  newest timestamptz, oldest timestamptz, suspect bigint, other_origin bigint, not_asked bigint, archived bigint,
+  outcome text, credits_spent bigint, why text
+)
+language sql stable parallel safe as $$
+  select
+    counted.*,
+    case when runs.cancelled then 'cancelled' when runs.going then 'going' else 'ran' end as outcome,
+    runs.spent as credits_spent,
+    nullif(concat_ws(
+      '; ',
+      runs.reasons,
+      case when runs.cancelled then 'the run was cancelled' end,
+      case when counted.unaffordable > 0
+        then counted.unaffordable || ' queries would have gone below the credit floor or over a budget' end,
+      case when counted.failed > 0 then counted.failed || ' queries failed' end,
+      case when counted.unknown > 0 then counted.unknown || ' calls have an unknown outcome' end,
+      case when counted.unreadable > 0 then counted.unreadable || ' answers cannot be read' end,
+      case when counted.other_origin > 0 then counted.other_origin || ' answers are of an origin that is not shown' end,
+      case when counted.archived > 0 then counted.archived || ' answers are in the archive' end,
+      case when counted.open > 0 then counted.open || ' queries are open' end
+    ), '') as why
+  from (
+    select
+      run_date,
+      list,
+      count(*) as planned,
+      count(evidence) as answered,
+      count(*) filter (where evidence = 'bought') as bought,
+      count(*) filter (where evidence = 'reused') as reused,
+      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and broken) as unreadable,
+      count(*) filter (where evidence is null and state = 'failed') as failed,
+      count(*) filter (where evidence is null and state = 'unknown') as unknown,
+      count(*) filter (where evidence is null and state = 'unaffordable') as unaffordable,
+      count(*) filter (where evidence is null and state = 'cancelled') as cancelled,
+      count(*) filter (where evidence is null and state = 'open') as open,
+      count(evidence)::double precision / nullif(count(*), 0) as share,
+      max(fetched_at) as newest,
+      min(fetched_at) as oldest,
+      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and suspect) as suspect,
+      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and not suspect) as other_origin,
+      count(*) filter (where evidence = 'not asked') as not_asked,
+      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
+    from (
+      -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
+      select
+        run_date, list, query_id,
+        max(evidence) as evidence,
+        max(fetched_at) as fetched_at,
+        bool_or(broken) as broken,
+        bool_or(archived) as archived,
+        bool_and(suspect) as suspect,
+        ranking[min(array_position(ranking, state))] as state
+      from (
+        select
+          runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
+          coalesce(searches.parse_error is not null, false) as broken,
+          runs.suspect or searches.id in (select search_id from public.quarantine) as suspect,
+          runs.run_date in (select away_days.run_date from analysis.away_days)
+            or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived,
+          array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
+        from public.tasks
+        join public.runs on runs.id = tasks.run_id
+        left join public.finished_days as finished on finished.run_date = runs.run_date and finished.made_at is not null
+        left join public.lists on lists.id = runs.list_id
+        left join public.searches on searches.id = tasks.search_id
+        left join analysis.observations
+          on observations.query_id = tasks.query_id
+          and observations.run_date = runs.run_date
+          -- Said of both: it does not follow for the planner.
+          and observations.run_date between since and until
+        where runs.run_date between since and until
+          and case when (select analysis.slice() is not null)
+            then (coalesce(
+              (
+                select kept.set_id
+                from public.finished_queries as kept
+                where kept.finish_id = finished.id
+                  and kept.query_id = tasks.query_id
+              ) = any ((select analysis.sets_in_slice())::bigint[]),
+              (tasks.query_id, runs.run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced)
+            ))::integer
+            else 1
+          end <> 0
+      ) as held
+      group by run_date, list, query_id, ranking
+    ) as planned
+    group by run_date, list
+  ) as counted
+  left join lateral (
+    select
+      sum(runs.spent)::bigint as spent,
+      bool_and(runs.state = 'cancelled') as cancelled,
+      bool_or(runs.state in ('planning', 'open')) as going,
+      (
+        select string_agg(distinct reason, '; ')
+        from public.night_health
+        cross join unnest(night_health.reasons) as reason
+        where night_health.run_id = any (array_agg(runs.id) filter (where runs.suspect))
+      ) as reasons
+    from public.runs
+    join public.lists on lists.id = runs.list_id
+    where runs.run_date = counted.run_date
+      and lists.name = counted.list
+  ) as runs on true
+  union all
+  select
+    idle.run_date,
+    idle.list,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, null, null, null, 0, 0, 0, 0,
+    idle.outcome,
+    0,
+    idle.why
+  from analysis.idle_nights as idle
+  where idle.run_date between since and until
+    and not (select analysis.slice() is not null)
+$$;
+comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days from one to another, at the cost of reading these days only.';

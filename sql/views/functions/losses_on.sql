@@ -1,0 +1,109 @@
+-- Domains that lost a place in the first ten by a finished day: confirmed on that day, or still to be confirmed.
+-- In plpgsql: the planner would plan it anew into every view.
+create or replace function analysis.losses_on(day date)
+returns table (
+  query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
+  confirmed boolean
+)
+language plpgsql stable parallel safe rows 1000 as $$
+#variable_conflict use_column
+declare
+  -- Queries whose answer before is of a day that is not kept.
+  unkept uuid[];
+begin
+  select array_agg(steps.query_id) into unkept
+  from public.finished_days
+  join public.finished_steps as steps on steps.finish_id = finished_days.id
+  left join public.finished_days as earlier
+    on earlier.run_date = steps.previous_run_date
+    and earlier.basis = finished_days.basis
+    and earlier.made_at is not null
+  where finished_days.run_date = day
+    and steps.previous_search_id is not null
+    and earlier.id is null;
+  return query
+    with steps as materialized (
+      select steps.*, earlier.id as earlier
+      from public.finished_days
+      join public.finished_steps as steps on steps.finish_id = finished_days.id
+      left join public.finished_days as earlier
+        on earlier.run_date = steps.previous_run_date
+        and earlier.basis = finished_days.basis
+        and earlier.made_at is not null
+      where finished_days.run_date = day
+        and steps.previous_search_id is not null
+    ),
+    results as materialized (
+      select
+        steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, steps.previous_search_id, side.now,
+        shown.position,
+        case when shown.position between 0 and 1099511627775 then (shown.position << 20) | shown.ordinal end as place,
+        case
+          when domains.domain like any ((select analysis.site_patterns())::text[])
+            then analysis.site_of(domains.domain, (select url_key from public.pages where pages.id = shown.page_id))
+          else domains.domain
+        end as domain
+      from steps
+      cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
+      -- Answer by answer: gathered in one, the results of all days would be read.
+      cross join lateral (
+        select *
+        from public.organic_results
+        where organic_results.search_id = side.search_id
+        offset 0
+      ) as shown
+      left join public.domains
+        on domains.id = coalesce(shown.domain_id, (select domain_id from public.pages where pages.id = shown.page_id))
+      where shown.position is not null
+    ),
+    shown as materialized (
+      select
+        query_id, depth, previous_depth, previous_run_date, previous_search_id, domain,
+        min(place) filter (where now and position <= 10) as place,
+        min(position) filter (where now and position > 10) as lower,
+        min(place) filter (where not now and position <= 10) as previous_place,
+        min(position) filter (where not now and position > 10) as previous_lower
+      from results
+      where domain is not null
+      -- What is the same for all results of a query stands beside it: steps need not be joined again.
+      group by query_id, depth, previous_depth, previous_run_date, previous_search_id, domain
+    ),
+    missing as (
+      select
+        steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, kept.domain, kept.base_search_id,
+        kept.base_run_date, kept.base_place
+      from steps
+      join public.finished_losses as kept on kept.finish_id = steps.earlier and kept.query_id = steps.query_id
+      where not kept.confirmed
+      union all
+      select
+        query_id, depth, previous_depth, previous_run_date, domain, previous_search_id, previous_run_date, previous_place
+      from shown
+      where previous_place is not null
+        and place is null
+      union all
+      select
+        steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, found.domain, found.base_search_id,
+        found.base_run_date, found.base_place
+      from analysis.losses_before(day, unkept) as found
+      join steps using (query_id)
+      where unkept is not null
+    )
+    select
+      judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
+      -- An answer that held the place is none of the two that confirm its loss.
+      judged.base_run_date <> judged.previous_run_date
+        and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
+        and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)
+    from (
+      select
+        missing.*, (missing.base_place >> 20) + 5 as most,
+        case when missing.depth > 10 then shown.lower end as position,
+        case when missing.previous_depth > 10 then shown.previous_lower end as previous_position
+      from missing
+      left join shown using (query_id, domain)
+      where shown.place is null
+    ) as judged;
+end
+$$;
+comment on function analysis.losses_on(date) is 'Places in the first ten that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. It reads the stored rows of the day before each, so that it costs as much as reading that day only.';

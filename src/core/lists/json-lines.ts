@@ -1,0 +1,139 @@
+// Reads JSON lines as CSV lines: the names of the fields, then a line for each value.
+
+import { Misuse, reasonOf } from '../../base/errors.ts'
+import { readHeader, readMeaning, show } from './columns.ts'
+import { csvCell } from './sheet.ts'
+import { peek, type Source } from './source.ts'
+
+const headSize = 64 * 1024
+const longestLine = 1024 * 1024
+
+/** Returns JSON lines as CSV, and any other source as it is. */
+export async function readJsonLines(source: Source): Promise<Source> {
+  const { head, whole, all } = await peek(source.chunks, headSize)
+  const plain = { ...source, chunks: all }
+  const lines = head
+    .toString()
+    .replace(/^\ufeff/u, '')
+    .split('\n')
+  if (!whole) lines.pop()
+  const values = lines.map(valueOf)
+  const named = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(source.sheet ?? source.shown)
+  if (
+    !isList(
+      values.find((value) => value !== undefined),
+      named,
+    )
+  )
+    return plain
+  const names = [...new Set(values.flatMap((value) => [...fieldsOf(value, 'query').keys()]))]
+  return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
+}
+
+/** Value of a line; undefined if it has none. */
+function valueOf(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+/** True for a first line with a query; a file with an ending for JSON lines may name its queries in any way. */
+function isList(first: unknown, named: boolean): boolean {
+  if (named) return typeof first === 'string' || isObject(first)
+  return [...fieldsOf(first, '')].some(
+    ([name, value]) => typeof value === 'string' && isQuery(name),
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isQuery(name: string): boolean {
+  return readMeaning(name)?.role === 'query'
+}
+
+/** Fields of a line; a bare string is its query. */
+function fieldsOf(value: unknown, query: string): ReadonlyMap<string, unknown> {
+  if (typeof value === 'string' && query !== '') return new Map([[query, value]])
+  return new Map(isObject(value) ? Object.entries(value) : [])
+}
+
+async function* csvLines(
+  { chunks, shown }: Source,
+  names: readonly string[],
+): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${names.map(csvCell).join(',')}\n`)
+  const query = names.find(isQuery) ?? 'query'
+  let line = 0
+  const rowOf = (text: string): string => {
+    line++
+    return text.trim() === ''
+      ? '\n'
+      : `${cellsOf(text, names, { query, at: `${shown}:${line}` })}\n`
+  }
+  let rest = ''
+  for await (const text of textOf(chunks, shown)) {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > longestLine) {
+      throw new Misuse(
+        `${shown}:${line + lines.length + 1}: expected lines of a query list, got one of more than ${longestLine / 1024 / 1024} MiB; is this the right file?`,
+      )
+    }
+    if (lines.length > 0) yield Buffer.from(lines.map(rowOf).join(''))
+  }
+  if (rest !== '') yield Buffer.from(rowOf(rest))
+}
+
+async function* textOf(chunks: AsyncIterable<Buffer>, shown: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })
+    yield decoder.decode()
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause
+    throw new Misuse(
+      `expected ${shown} to be UTF-8, got other bytes: ${reasonOf(cause)}; save it as UTF-8`,
+      { cause },
+    )
+  }
+}
+
+function cellsOf(
+  text: string,
+  names: readonly string[],
+  { query, at }: { readonly query: string; readonly at: string },
+): string {
+  const value = valueOf(text)
+  if (typeof value !== 'string' && !isObject(value)) {
+    throw new Misuse(`${at}: expected a JSON object or string, got ${show(text)}; correct the line`)
+  }
+  const fields = fieldsOf(value, query)
+  const nested = [...fields].find(([name, held]) => isQuery(name) && typeof held === 'object')
+  if (nested !== undefined && nested[1] !== null) {
+    throw new Misuse(
+      `${at}: expected a text in ${show(nested[0])}, got ${show(JSON.stringify(nested[1]))}; write one query on each line`,
+    )
+  }
+  const late = [...fields.keys()].find((name) => !names.includes(name) && hasMeaning(name))
+  if (late !== undefined) {
+    throw new Misuse(
+      `${at}: expected the fields of the first lines, got ${show(late)} as well; write it on the first line too, with null as its value`,
+    )
+  }
+  return names.map((name) => csvCell(textIn(fields.get(name)))).join(',')
+}
+
+function hasMeaning(name: string): boolean {
+  const reading = readHeader(['query', name], undefined)
+  return reading.kind !== 'columns' || reading.columns.others.length > 0
+}
+
+function textIn(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(textIn).join(',')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

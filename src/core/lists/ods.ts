@@ -1,0 +1,185 @@
+// Reads the sheets of an OpenDocument spreadsheet as CSV lines.
+
+import { Misuse } from '../../base/errors.ts'
+import { type Attributes, parseWhole, sheetLines, SheetRows, type XmlReader } from './sheet.ts'
+import { dateOf } from './xlsx.ts'
+import type { Archive } from './zip.ts'
+
+interface OdsSheet {
+  readonly name: string
+  readonly hidden: boolean
+}
+
+export const odsPart = 'content.xml'
+const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
+
+/** True for an archive that says that it is an OpenDocument spreadsheet. */
+export async function isOds({ names, read }: Archive): Promise<boolean> {
+  if (!names.includes('mimetype')) return false
+  const pieces: Buffer[] = []
+  for await (const piece of read('mimetype')) pieces.push(piece)
+  return Buffer.concat(pieces).toString().startsWith(mediaType)
+}
+
+interface OdsBook {
+  /** Sheets of the spreadsheet in order. */
+  readonly sheets: readonly OdsSheet[]
+  /** Names of the styles that show a number as a date, as some programs store dates. */
+  readonly dates: ReadonlySet<string | undefined>
+}
+
+/** Reads which sheets a spreadsheet has. */
+export async function odsBook(archive: Archive, shown: string): Promise<OdsBook> {
+  const sheets: OdsSheet[] = []
+  const dates = new Set<string | undefined>()
+  const hiddenStyles = new Set<string | undefined>()
+  let style: string | undefined
+  let depth = 0
+  const open = (name: string, attributes: Attributes): void => {
+    if (name === 'date-style') dates.add(attributes['style:name'])
+    if (name === 'style') {
+      style = attributes['style:name']
+      if (dates.has(attributes['style:data-style-name'])) dates.add(style)
+    }
+    if (name === 'table-properties' && attributes['table:display'] === 'false')
+      hiddenStyles.add(style)
+    if (name !== 'table' || depth++ > 0) return
+    const hidden = hiddenStyles.has(attributes['table:style-name'])
+    sheets.push({ name: attributes['table:name'] ?? String(sheets.length + 1), hidden })
+  }
+  const close = (name: string): void => {
+    if (name === 'table') depth--
+  }
+  await parseWhole(archive, { part: odsPart, shown }, { open, close })
+  return { sheets, dates }
+}
+
+/** Which sheet of the file is meant, its styles of dates, and the hidden rows found so far. */
+interface Wanted extends Pick<OdsBook, 'dates'> {
+  readonly sheet: number
+  readonly hiddenRows: Set<number>
+}
+
+/** Rows of a sheet as CSV lines. */
+export function odsLines(archive: Archive, wanted: Wanted, shown: string): AsyncGenerator<Buffer> {
+  const rows = new SheetRows()
+  const reader = new RowReader(wanted, rows)
+  return sheetLines(archive, { part: odsPart, shown }, { reader, rows })
+}
+
+/** Equal rows and cells are stored once with their number; empty ones fill the sheet to its end. */
+const mostRepeats = 10_000
+
+/** Reads the rows of one sheet. */
+class RowReader implements XmlReader {
+  readonly #wanted: Wanted
+  readonly #rows: SheetRows
+  #seen = -1
+  #depth = 0
+  #row = 1
+  #rowStart: Attributes = {}
+  #cells: (string | undefined)[] = []
+  #column = 0
+  #cell: Attributes | null = null
+  /** Number of open elements inside the cell; paragraphs of its comments and shapes are deeper than its own. */
+  #level = 0
+  #inText = false
+  #text = ''
+
+  constructor(wanted: Wanted, rows: SheetRows) {
+    this.#wanted = wanted
+    this.#rows = rows
+  }
+
+  readonly open = (name: string, attributes: Attributes): void => {
+    if (name === 'table' && this.#depth++ === 0) this.#seen++
+    if (this.#seen !== this.#wanted.sheet || this.#depth !== 1) return
+    if (this.#cell !== null) this.#openInside(name)
+    else if (name === 'table-row') {
+      this.#rowStart = attributes
+      this.#cells = []
+      this.#column = 0
+    } else if (name === 'table-cell') {
+      this.#cell = attributes
+      this.#level = 0
+      this.#text = ''
+    } else if (name === 'covered-table-cell') this.#column += repeatsOf(attributes, 'columns')
+  }
+
+  #openInside(name: string): void {
+    this.#level++
+    if (name === 'p' && this.#level === 1) {
+      this.#inText = true
+      if (this.#text !== '') this.#text += ' '
+    } else if (this.#inText && (name === 's' || name === 'tab' || name === 'line-break')) {
+      this.#text += ' '
+    }
+  }
+
+  readonly text = (text: string): void => {
+    if (this.#inText) this.#text += text
+  }
+
+  readonly close = (name: string): void => {
+    if (name === 'table') this.#depth--
+    if (this.#seen !== this.#wanted.sheet || this.#depth !== 1) return
+    if (this.#cell !== null && this.#level > 0) {
+      this.#level--
+      if (this.#level === 0) this.#inText = false
+    } else if (this.#cell !== null) {
+      this.#endCell(this.#cell)
+      this.#cell = null
+    } else if (name === 'table-row') this.#endRow()
+  }
+
+  #endCell(cell: Attributes): void {
+    const repeats = repeatsOf(cell, 'columns')
+    const text = shownIn(cell, this.#text, this.#wanted.dates)
+    if (text !== '') {
+      refuseMany(repeats)
+      for (let more = 0; more < repeats; more++) this.#cells[this.#column + more] = text
+    }
+    this.#column += repeats
+  }
+
+  #endRow(): void {
+    const repeats = repeatsOf(this.#rowStart, 'rows')
+    if (this.#cells.length > 0) {
+      refuseMany(repeats)
+      const hidden = (this.#rowStart['table:visibility'] ?? 'visible') !== 'visible'
+      for (let row = this.#row; row < this.#row + repeats; row++) {
+        if (hidden) this.#wanted.hiddenRows.add(row)
+        this.#rows.add(row, this.#cells)
+      }
+    }
+    this.#row += repeats
+  }
+}
+
+function repeatsOf(attributes: Attributes, of: 'rows' | 'columns'): number {
+  return Number(attributes[`table:number-${of}-repeated`] ?? 1)
+}
+
+function refuseMany(repeats: number): void {
+  if (repeats <= mostRepeats) return
+  throw new Misuse(
+    `expected a spreadsheet whose rows and cells are repeated at most ${mostRepeats} times, got ${repeats} times; save the sheet as CSV`,
+  )
+}
+
+/** Text of a cell as a list needs it: numbers without the format of their language. */
+function shownIn(cell: Attributes, text: string, dates: Wanted['dates']): string {
+  const date = cell['office:date-value']
+  if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`
+  if (cell['calcext:value-type'] === 'error') return '#N/A'
+  const isNumber = /^(?:float|percentage|currency)$/.test(cell['office:value-type'] ?? '')
+  const value = cell['office:value']
+  if (isNumber && value !== undefined)
+    return dates.has(cell['table:style-name']) ? dateOf(Number(value)) : value
+  if (text !== '') return text
+  if (cell['office:string-value'] !== undefined) return cell['office:string-value']
+  // The formula's value was not stored in the file.
+  return cell['table:formula'] !== undefined && cell['office:value-type'] === undefined
+    ? '=(…)'
+    : ''
+}

@@ -1,0 +1,107 @@
+// Parses the XML of spreadsheets, and writes their rows as CSV lines.
+
+import { StringDecoder } from 'node:string_decoder'
+import { SaxesParser } from 'saxes'
+import { Misuse, reasonOf } from '../../base/errors.ts'
+import type { Archive } from './zip.ts'
+
+/** A part of a spreadsheet, and the name of its file for messages. */
+interface Part {
+  readonly part: string
+  readonly shown: string
+}
+
+export type Attributes = Readonly<Record<string, string>>
+
+export interface XmlReader {
+  readonly open?: (name: string, attributes: Attributes) => void
+  readonly text?: (text: string) => void
+  readonly close?: (name: string) => void
+}
+
+export async function parseWhole(archive: Archive, of: Part, element: XmlReader): Promise<void> {
+  for await (const _ of parsed(archive, of, element)) continue
+}
+
+/** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
+async function* parsed(
+  archive: Archive,
+  { part, shown }: Part,
+  { open, text, close }: XmlReader,
+): AsyncGenerator<void> {
+  const parser = new SaxesParser()
+  const decoder = new StringDecoder('utf8')
+  parser.on('opentag', ({ name, attributes }) => open?.(bare(name), attributes))
+  parser.on('text', (found) => text?.(found))
+  parser.on('closetag', ({ name }) => close?.(bare(name)))
+  try {
+    for await (const piece of archive.read(part)) {
+      parser.write(decoder.write(piece))
+      yield
+    }
+    parser.close()
+    yield
+  } catch (cause) {
+    if (cause instanceof Misuse) throw cause
+    throw new Misuse(
+      `expected ${shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
+      { cause },
+    )
+  }
+}
+
+/** Removes a namespace prefix from a name. */
+function bare(name: string): string {
+  return name.slice(name.indexOf(':') + 1)
+}
+
+/** Rows of a sheet as CSV lines; the line number is the row number. */
+export async function* sheetLines(
+  archive: Archive,
+  of: Part,
+  { reader, rows }: { readonly reader: XmlReader; readonly rows: SheetRows },
+): AsyncGenerator<Buffer> {
+  for await (const _ of parsed(archive, of, reader)) {
+    const lines = rows.take(false)
+    if (lines !== '') yield Buffer.from(lines)
+  }
+  const lines = rows.take(true)
+  if (lines !== '') yield Buffer.from(lines)
+}
+
+const firstRows = 100
+
+/** The rows of a sheet that are not written yet. */
+export class SheetRows {
+  #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
+  /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */
+  #width: number | null = null
+  #written = 0
+
+  add(row: number, cells: readonly (string | undefined)[]): void {
+    this.#rows.push({ row, cells })
+  }
+
+  /** Returns the rows read so far; the first ones are held back until their width is known. */
+  take(last: boolean): string {
+    if (this.#width === null && !last && this.#rows.length < firstRows) return ''
+    this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
+    let out = ''
+    for (const { row, cells } of this.#rows) {
+      // Empty rows are written only if a row with a value follows.
+      const gap = Math.max(0, Math.min(row, 2_000_000) - this.#written - 1)
+      const length = Math.max(cells.length, this.#width)
+      const texts = Array.from({ length }, (_, at) => csvCell(cells[at] ?? ''))
+      out += `${'\n'.repeat(gap)}${texts.join(',')}\n`
+      this.#written += gap + 1
+    }
+    this.#rows = []
+    return out
+  }
+}
+
+/** A cell of a CSV line; a line end in it would shift the line numbers of the following rows. */
+export function csvCell(given: string): string {
+  const text = given.replace(/\s+/g, ' ')
+  return /[",;\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
