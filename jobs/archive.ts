@@ -1,6 +1,6 @@
 // Flags and help of archive.
 
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, addYes } from '../src/base/cli/command.ts'
 
 await runCommand(
   {
@@ -8,15 +8,15 @@ await runCommand(
     about:
       'Moves the answers of old days into Parquet files, or brings them back. Each file is read back before any row is deleted. The ledger, the queries and the sums stay in the database.',
     examples: [
-      'npm run archive -- --older 400d --to /srv/archive --dry-run    shows what would be archived',
-      'npm run archive -- --older 400d --to /srv/archive',
-      'npm run archive -- --older 400d --to s3://bucket/prefix        settings: docs/archive.md',
+      'npm run archive -- --older 400d --to /srv/archive              preview; changes nothing',
+      'npm run archive -- --older 400d --to /srv/archive --yes        does it',
+      'npm run archive -- --older 400d --to s3://bucket/prefix --yes  settings: docs/archive.md',
       'npm run archive -- --check                                     verifies every file',
-      'npm run archive -- --back 2026-01-01..2026-01-31',
+      'npm run archive -- --back 2026-01-01..2026-01-31 --yes',
       'npm run sql -- --with-archive keyword --show history --q "running shoes"',
     ],
     define: (program) =>
-      program
+      addYes(program)
         .option('--older <age>', 'archive days whose run date is older than this, such as 400d')
         .option(
           '--to <place>',
@@ -27,7 +27,6 @@ await runCommand(
           '--check',
           'read all manifests and files, and compare them with the recorded checksums',
         )
-        .option('--dry-run', 'show what would happen; change nothing')
         .option('--json', 'print what was done as one JSON object'),
   },
   async () => (await import('../src/features/archive/command.ts')).archive,

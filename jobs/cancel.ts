@@ -1,6 +1,6 @@
 // Flags and help of cancel.
 
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand(
@@ -8,9 +8,13 @@ await runCommand(
     name: 'cancel',
     about:
       'Cancels a run, or the open runs of a list. Their open tasks are cancelled, their answers stay.',
-    examples: ['npm run cancel -- --run 12', 'npm run cancel -- --list keywords'],
+    examples: [
+      'npm run cancel -- --run 12              preview; changes nothing',
+      'npm run cancel -- --run 12 --yes        does it',
+      'npm run cancel -- --list keywords --yes',
+    ],
     define: (program) =>
-      program
+      addYes(program)
         .option('--run <n>', 'number of the run, as npm run status shows it', runNumber)
         .option('--list <name>', 'all open runs of this list')
         .option('--json', 'print what was cancelled as JSON'),

@@ -1,6 +1,6 @@
 // Flags and help of expand.
 
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand(
@@ -9,21 +9,20 @@ await runCommand(
     about:
       'Collects the most promising related searches of a list into a new list, which workers buy within a budget.',
     examples: [
-      'npm run expand -- --list keywords --credits 200 --dry-run',
-      'npm run expand -- --list keywords --credits 200 --depth 2',
+      'npm run expand -- --list keywords --credits 200          preview; buys nothing',
+      'npm run expand -- --list keywords --credits 200 --yes    does it',
+      'npm run expand -- --list keywords --credits 200 --depth 2 --yes',
       'npm run expand -- --list keywords --credits 50 --match css --match "web api" --not "/^how /"',
-      'npm run -s expand -- --list keywords --credits 200 --json',
+      'npm run -s expand -- --list keywords --credits 200 --yes --json',
     ],
     define: (program) =>
-      program
+      addYes(program)
         .option('--list <name>', 'list whose related searches are bought')
         .option('--credits <credits>', 'maximum credits for all rounds together')
         .option('--as <name>', 'name of the new list (default: LIST-expanded)')
         .option('--depth <rounds>', 'rounds: round 2 uses the answers of round 1 (default: 1)')
         .option('--match <what>', 'only with these words, or a /regex/; may be repeated', collect)
         .option('--not <what>', 'none with these words, or a /regex/; may be repeated', collect)
-        .option('--dry-run', 'show the selection and its cost; change nothing')
-        .option('--yes', 'buy without asking')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => (await import('../src/features/expand/command.ts')).runExpand,

@@ -37,13 +37,15 @@ await runCommand(
           '--raw',
           "write cells unchanged; otherwise text that a spreadsheet would evaluate gets a leading '",
         )
+        .option('--delimiter <sign>', 'delimiter of CSV: comma, semicolon, tab or pipe', 'comma')
         .option('--bom', 'start CSV with a byte order mark, for Excel')
         .option('--suspects', 'include answers of suspect nights')
         .option('--origins <list>', 'origins of answers to show, as in live,sandbox')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
         .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
-        .option('--timeout <duration>', 'time limit of the query', '1h'),
+        .option('--timeout <duration>', 'time limit of the query', '1h')
+        .option('--json', 'print what was written as one JSON object'),
   },
   async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

@@ -1,6 +1,6 @@
 // Flags and help of forget.
 
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, addYes } from '../src/base/cli/command.ts'
 
 await runCommand(
   {
@@ -14,7 +14,7 @@ await runCommand(
       'npm run forget -- --domain example.org              what answers say about it and its subdomains',
     ],
     define: (program) =>
-      program
+      addYes(program)
         .option('--list <name>', 'the list, and the queries that no other list has')
         .option('--query <text>', 'every query with this text, in all lists')
         .option('--domain <host>', 'titles, snippets, addresses and everything else that names it')
@@ -23,7 +23,6 @@ await runCommand(
         .option('--country <code>', 'only queries for this country')
         .option('--num <n>', 'only queries with this number of results')
         .option('--device <device>', 'only queries for desktop, mobile or tablet')
-        .option('--yes', 'do it')
         .option('--json', 'print what is deleted as one JSON object'),
   },
   async () => (await import('../src/features/forget/command.ts')).runForget,

@@ -5,7 +5,4 @@ import { dispatch } from '../src/features/package/querymill.ts'
 
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
 
-await dispatch({
-  name: process.argv[2],
-  load: (name) => import(new URL(`${name}${ending}`, import.meta.url).href),
-})
+await dispatch((name) => import(new URL(`${name}${ending}`, import.meta.url).href))

@@ -1,6 +1,6 @@
 // Flags and help of retry.
 
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand(
@@ -9,17 +9,18 @@ await runCommand(
     about:
       'Reopens tasks that failed, are unknown, were unaffordable or were not asked. Tasks that have an answer are reopened only with --buy-again.',
     examples: [
-      'npm run retry -- --run 12                    failed and unknown tasks of run 12',
-      'npm run retry -- --list keywords --state failed',
-      'npm run retry -- --error TIMEOUT --since 12h',
-      'npm run retry -- --run 12 --state unaffordable --budget 900',
-      'npm run retry -- --run 12 --state not_asked  asks the queries that the night skipped',
-      'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
-      'npm run retry -- --run 12 --buy-again --error OTHER_QUERY',
-      '                                             only those that were answered for another query',
+      'npm run retry -- --run 12                          preview of failed and unknown tasks of run 12',
+      'npm run retry -- --run 12 --yes                    reopens them',
+      'npm run retry -- --list keywords --state failed --yes',
+      'npm run retry -- --error TIMEOUT --since 12h --yes',
+      'npm run retry -- --run 12 --state unaffordable --budget 900 --yes',
+      'npm run retry -- --run 12 --state not_asked --yes  asks the queries that the night skipped',
+      'npm run retry -- --run 12 --buy-again --yes        buys answered tasks a second time',
+      'npm run retry -- --run 12 --buy-again --error OTHER_QUERY --yes',
+      '                                                   only those that were answered for another query',
     ],
     define: (program) =>
-      program
+      addYes(program)
         .option('--run <n>', 'only this run', runNumber)
         .option('--list <name>', 'only runs of this list')
         .option(
@@ -35,7 +36,6 @@ await runCommand(
         .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
         .option('--budget <credits>', 'new budget of each of the runs, including what it has used')
         .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
-        .option('--dry-run', 'show the number of tasks; change nothing')
         .option('--json', 'print the numbers as JSON'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runRetry,

@@ -30,7 +30,7 @@ await runCommand(
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
         .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
-        .option('--most <n>', 'maximum rows of a table', '200'),
+        .option('--limit <n>', 'maximum rows of a table', '200'),
   },
   async () => (await import('../src/features/analysis/sql-command.ts')).askTables,
 )

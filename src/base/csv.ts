@@ -25,17 +25,19 @@ interface CsvOptions {
   readonly raw?: boolean
   /** If true, an empty string is written as "", to distinguish it from null. */
   readonly quoteEmpty?: boolean
+  readonly delimiter?: string
 }
 
 /** Formats rows as CSV lines, each with its line end. */
 export function csvLines(
   rows: readonly (readonly Cell[])[],
-  { raw = false, quoteEmpty = false }: CsvOptions = {},
+  { raw = false, quoteEmpty = false, delimiter = ',' }: CsvOptions = {},
 ): string {
   return stringify(
     rows.map((row) => [...row]),
     {
       ...options,
+      delimiter,
       escape_formulas: !raw,
       ...(quoteEmpty ? { cast: { ...options.cast, string: quotedEmpty } } : {}),
     },

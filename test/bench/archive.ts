@@ -72,10 +72,16 @@ export async function benchArchive(
     const bench = new Bench({ url, server: postgres.pid, home, say })
     const copy = await bench.copy(pool)
     const before = await bench.ask([])
-    const archive = await bench.run('archive', ['--older', '1d', '--to', join(home, 'archive')])
+    const archive = await bench.run('archive', [
+      '--older',
+      '1d',
+      '--to',
+      join(home, 'archive'),
+      '--yes',
+    ])
     const check = await bench.run('archive', ['--check'])
     const after = await bench.ask(['--with-archive'])
-    const back = await bench.run('archive', ['--back', '2000-01-01..2099-12-31'])
+    const back = await bench.run('archive', ['--back', '2000-01-01..2099-12-31', '--yes'])
     await pool.query('vacuum analyze')
     const parts = await measureParts(pool, { home, server: postgres.pid })
     const { rows: leaving, ...copied } = copy

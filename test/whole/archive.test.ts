@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/place.ts'
 let api: Awaited<ReturnType<typeof startFaulty>>
 let mill: TestMill
 const folder = join(temporaryFolder('whole'), 'archive')
-const older = ['--older', '400d', '--to', folder]
+const older = ['--older', '400d', '--to', folder, '--yes']
 
 beforeAll(async () => {
   api = await startFaulty({ seed: 'archive', credits: 10_000, kind: 'live', cost: 2 })
@@ -75,7 +75,9 @@ test('an archive that is killed between two days ends when it is typed again; al
     code: 0,
     stderr: expect.stringContaining('all unchanged') as string,
   })
-  expect((await run('archive', ['--back', '2024-01-01..2024-12-31'], mill.env)).code).toBe(0)
+  expect((await run('archive', ['--back', '2024-01-01..2024-12-31', '--yes'], mill.env)).code).toBe(
+    0,
+  )
   expect(readdirSync(join(folder, 'days'))).toEqual([])
   const after = await readTables(mill.pool)
   for (const name of [

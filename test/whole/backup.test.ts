@@ -50,7 +50,7 @@ test.skipIf(tools === null)(
     const { api, mill } = await openScene()
     await mill.plan(queries(40), { budget: 25 })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 25 })
-    await run('retry', ['--state', 'unaffordable', '--budget', '100'], mill.env)
+    await run('retry', ['--state', 'unaffordable', '--budget', '100', '--yes'], mill.env)
     type(line(/^pg_dump .*$/m), mill.databaseUrl)
     const elsewhere = await emptyUrl()
     type(line(/pg_restore .*$/m), elsewhere)

@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-const older = ['--older', '30d', '--to']
+const older = ['--yes', '--older', '30d', '--to']
 const question =
   'select run_date, q, position, domain, title from analysis.results order by 1, 2, 3, 5'
 
@@ -91,7 +91,7 @@ test('an archive that is killed while it puts a file goes on when it is typed ag
   expect((await run('sql', ['--with-archive', question, '--json'], env)).stdout).toBe(asked)
   const moved = ['--archive', `${buckets.address}/history`, question, '--json']
   expect((await run('sql', ['--with-archive', ...moved], env)).stdout).toBe(asked)
-  expect((await run('archive', ['--back', '2025-01-01..2025-01-03'], env)).code).toBe(0)
+  expect((await run('archive', ['--back', '2025-01-01..2025-01-03', '--yes'], env)).code).toBe(0)
   expect(await readTables(database.pool)).toEqual(before)
   // What the killed one left was cleared away, and nobody else left anything.
   expect(lying()).toEqual([])

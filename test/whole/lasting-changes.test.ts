@@ -161,10 +161,14 @@ describe('a run that says nothing about a night', () => {
     const { api, mill, told, plan, drain, night } = scene
     for (const _ of [1, 2, 3]) await night(10)
     const idle = await plan(10)
-    expect(await run('cancel', ['--run', String(idle)], mill.env)).toMatchObject({ code: 0 })
+    expect(await run('cancel', ['--run', String(idle), '--yes'], mill.env)).toMatchObject({
+      code: 0,
+    })
     const half = await plan(10)
     expect(await drain()).toMatchObject({ finish: 'credit_floor', answered: 5 })
-    expect(await run('cancel', ['--run', String(half)], mill.env)).toMatchObject({ code: 0 })
+    expect(await run('cancel', ['--run', String(half), '--yes'], mill.env)).toMatchObject({
+      code: 0,
+    })
     api.renew(1000)
     expect(await run('resume', [], mill.env)).toMatchObject({ code: 0 })
     await plan(10, 0)

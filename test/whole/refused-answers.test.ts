@@ -131,7 +131,7 @@ describe('an answer whose rows the tables refused', () => {
   test('is left out by retry, which says what stores it', async () => {
     const scene = await openRefused()
     const { api, mill, run } = scene
-    const { code, said, stderr } = await command(scene, 'retry', '--run', String(run))
+    const { code, said, stderr } = await command(scene, 'retry', '--run', String(run), '--yes')
     expect({ code, said }).toEqual({ code: 0, said: { tasks: 0, reopened: 0 } })
     expect(stderr).toContain(
       '2 tasks left out: the answer is paid for, but the tables rejected its rows; npm run reparse',
@@ -144,7 +144,7 @@ describe('an answer whose rows the tables refused', () => {
     const scene = await openRefused()
     const { api, mill, run } = scene
     await allow(mill, 'searches')
-    const again = ['--run', String(run), '--state', 'failed', '--buy-again']
+    const again = ['--run', String(run), '--state', 'failed', '--buy-again', '--yes']
     expect((await command(scene, 'retry', ...again)).said).toEqual({ tasks: 5, reopened: 5 })
     await mill.drain()
     expect(api.charges()).toHaveLength(10)

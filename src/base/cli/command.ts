@@ -91,6 +91,17 @@ function buildProgram(manual: Manual): Command {
   return program
 }
 
+/** Adds `--yes` to a command that buys or deletes: without it, the command is a preview. */
+export function addYes(program: Command): Command {
+  return program.option(
+    '--yes',
+    'do it; without this flag, the command only shows what it would do',
+  )
+}
+
+/** End of the last line of a preview. */
+export const addYesHint = 'nothing was changed; to do it, add --yes'
+
 function watchSignals(drains: boolean): AbortSignal {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

@@ -91,7 +91,7 @@ function listLines(list: ListSummary): string[] {
   if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
-      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list ${typed(list.list)} --buy-again --yes buys them again`,
     )
   }
   if (list.removed.queries > 0) lines.push(removedLine(list))

@@ -53,6 +53,21 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
+/** Counts the open tasks of a run that `cancelRun` would end; null if there is no such run. */
+export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
+  const found = await db
+    .selectFrom('runs')
+    .leftJoin('tasks', (join) =>
+      join.onRef('tasks.run_id', '=', 'runs.id').on('tasks.state', '=', 'open'),
+    )
+    .select(({ fn }) => fn.count<number>('tasks.id').as('open'))
+    .where('runs.id', '=', run)
+    .where(mayEnd)
+    .groupBy('runs.id')
+    .executeTakeFirst()
+  return found?.open ?? null
+}
+
 /** Runs of a list that `cancelRun` would end, oldest first. */
 export async function openRunsOf(db: Database, list: string): Promise<readonly number[]> {
   const runs = await db

@@ -1,6 +1,6 @@
 // The retry, cancel and resume commands.
 
-import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
@@ -22,6 +22,7 @@ import {
   insisting,
   liftStops,
   openRunsOf,
+  readOpenTasks,
 } from '../ledger/change-tasks.ts'
 import { type Mill, openMill } from '../mill.ts'
 import { rebuild } from './rebuild.ts'
@@ -39,13 +40,13 @@ export interface RetryFlags {
   readonly since?: string
   readonly budget?: string
   readonly buyAgain?: true
-  readonly dryRun?: true
+  readonly yes?: true
   readonly json?: true
 }
 
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Reopens tasks and creates their jobs, or only reports how many there are. */
+/** Reopens tasks and creates their jobs, or only reports how many there are as a preview. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -61,9 +62,13 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (selection.buyAgain) say(await costLine(mill, tasks))
   const refused = await countRefused(mill.db, selection)
   if (refused > 0) say(refusedLine(refused))
-  if (options.dryRun === true) {
+  if (options.yes !== true) {
     if (options.json === true) printJson({ tasks, reopened: 0 })
-    say(`${count(tasks, 'task')} would be reopened`)
+    say(
+      tasks === 0 && budget === null
+        ? nothingFound(false)
+        : `${count(tasks, 'task')} would be reopened: ${addYesHint}`,
+    )
     return exits.done
   }
   if (budget !== null) await bindRuns(mill, bound, budget)
@@ -378,12 +383,13 @@ async function reopenPortion(
 export interface CancelFlags {
   readonly run?: number
   readonly list?: string
+  readonly yes?: true
   readonly json?: true
 }
 
-/** Ends a run, or the open runs of a list: cancels open tasks and keeps answers. */
+/** Ends a run, or the open runs of a list: cancels open tasks and keeps answers. Without `--yes`, only counts them. */
 export async function runCancel({ options, env, closers }: Call<CancelFlags>): Promise<Exit> {
-  const { run, list, json } = options
+  const { run, list, json, yes = false } = options
   if ((run === undefined) === (list === undefined)) {
     throw new Misuse(
       `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; npm run status shows them`,
@@ -393,8 +399,9 @@ export async function runCancel({ options, env, closers }: Call<CancelFlags>): P
   const mill = await openMill({ config, closers, say, name: 'cancel' })
   const runs = list === undefined ? [run ?? 0] : await runsOf(mill.db, list)
   const ended: { run: number; cancelled: number }[] = []
-  for (const one of runs) ended.push(await cancel(mill.db, one))
-  if (json === true) printJson(list === undefined ? ended[0] : { list, runs: ended })
+  for (const one of runs) ended.push(await cancel(mill.db, one, yes))
+  const shown = list === undefined ? ended[0] : { list, runs: ended }
+  if (json === true) printJson({ ...shown, dry_run: !yes })
   return exits.done
 }
 
@@ -405,17 +412,23 @@ async function runsOf(db: Database, list: string): Promise<readonly number[]> {
   throw new Misuse(`expected list ${list} to have an open run, got none; see npm run status`)
 }
 
-async function cancel(db: Database, run: number): Promise<{ run: number; cancelled: number }> {
-  const ended = await cancelRun(db, run)
-  if (ended === null) {
+async function cancel(
+  db: Database,
+  run: number,
+  yes: boolean,
+): Promise<{ run: number; cancelled: number }> {
+  const tasks = yes ? ((await cancelRun(db, run))?.cancelled ?? null) : await readOpenTasks(db, run)
+  if (tasks === null) {
     throw new Misuse(
       `expected run ${run} to be open, got none or one that ended; see npm run status`,
     )
   }
   say(
-    `run ${run} is cancelled: ${count(ended.cancelled, 'open task')}; answers to calls in flight are still stored`,
+    yes
+      ? `run ${run} is cancelled: ${count(tasks, 'open task')}; answers to calls in flight are still stored`
+      : `run ${run} would be cancelled with ${count(tasks, 'open task')}: ${addYesHint}`,
   )
-  return { run, cancelled: ended.cancelled }
+  return { run, cancelled: tasks }
 }
 
 /** Flags of `npm run resume`. */

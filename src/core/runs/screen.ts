@@ -253,6 +253,6 @@ function flawLine(status: RunStatus): string[] {
   if (text === '') return []
   const code = other_query > 0 ? 'OTHER_QUERY' : 'PAID_REFUSAL'
   return [
-    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: npm run retry -- --run ${run} --error ${code} --buy-again`,
+    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: npm run retry -- --run ${run} --error ${code} --buy-again --yes`,
   ]
 }

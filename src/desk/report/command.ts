@@ -1,7 +1,7 @@
 // The report command: writes the state of the domains and lists to one file.
 
 import { siteName } from '../../base/address.ts'
-import { type Call, say } from '../../base/cli/command.ts'
+import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { withinTime } from '../../base/database/sql-file.ts'
@@ -41,6 +41,7 @@ export interface ReportOptions {
   readonly summary?: true
   readonly send?: true
   readonly desk?: string
+  readonly json?: true
 }
 
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
@@ -60,6 +61,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
     readReport(trx, order),
   )
   await writeTarget(target, [renderPage(found, new Date())])
+  if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
   // A mistyped label must not look like one that nobody ranks for.
   const labels = await hintLabels(mill.db, slice)
@@ -97,15 +99,16 @@ async function writeSummary({ options, env, closers }: Call<ReportOptions>): Pro
   const forecast = () => withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))
   const found = await readOverview({ mill, today, answers: read, books: read, forecast })
   const summary = summarise(found, { today, zone: config.zone })
-  if (to !== undefined) {
-    const { path, target } = await htmlTarget(to, env)
-    await writeTarget(target, [renderSummary(summary, desk)])
-    say(`the summary is in ${path}`)
+  const file = to === undefined ? null : await htmlTarget(to, env)
+  if (file !== null) {
+    await writeTarget(file.target, [renderSummary(summary, desk)])
+    say(`the summary is in ${file.path}`)
   }
   if (send === true) {
     await sendSummary(summary, { webhook: config.webhook, desk })
     say('the summary was sent to the webhook')
   }
+  if (options.json === true) printJson({ file: file?.path ?? null, sent: send === true })
   return exits.done
 }
 

@@ -150,7 +150,7 @@ async function show(
   for (const { run, suspect, credits } of runs) {
     if (!suspect) continue
     const price = `about ${count(credits, 'credit')}`
-    say(`to buy run ${run} again (${price}): npm run retry -- --run ${run} --buy-again`)
+    say(`to buy run ${run} again (${price}): npm run retry -- --run ${run} --buy-again --yes`)
   }
   return exits.done
 }

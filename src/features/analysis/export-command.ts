@@ -1,7 +1,7 @@
 // The export command: writes a relation or a query result to a file.
 
 import { pipeline } from 'node:stream/promises'
-import { type Call, say } from '../../base/cli/command.ts'
+import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
@@ -15,7 +15,7 @@ import { archiveFlags, readArchive } from '../archive/load.ts'
 import { type Inquiry, readBatches } from './ask.ts'
 import { findQuestion, readFlags } from './library.ts'
 import { hintOrigins, readOrigins } from './origins.ts'
-import { writeRows } from './rows.ts'
+import { type RowOptions, writeRows } from './rows.ts'
 import { findTarget, promisedFormat, type Target, writeTarget } from './target.ts'
 
 const formats = ['csv', 'ndjson', 'parquet'] as const
@@ -28,12 +28,14 @@ export interface ExportOptions {
   readonly where?: string
   readonly raw?: true
   readonly bom?: true
+  readonly delimiter: string
   readonly origins?: string
   readonly suspects?: true
   readonly timeout: string
   readonly withArchive?: true
   readonly archived?: string
   readonly archive?: string
+  readonly json?: true
 }
 
 /** Writes a relation or result to a file or stdout, row by row; validates all input before running the query. */
@@ -42,12 +44,16 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { to, question, where, raw = false, bom = false } = options
   const choose = readChoice({ question, where, args })
   if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
+  if (to === '-' && options.json === true) {
+    throw new Misuse('expected --json with --to FILE, got -, where the rows are printed')
+  }
   const path = callerPath(env, to)
   const target = to === '-' ? null : await findTarget(path, to)
   const format = chooseFormat(target, options.format)
   if (bom && format !== 'csv') {
     throw new Misuse(`expected --bom with --format csv, got ${format}, which has no such mark`)
   }
+  const delimiter = chooseDelimiter(options.delimiter, format)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
   const archive = archiveFlags(options, env)
   const config = readConfig(env)
@@ -62,13 +68,14 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   let rows = 0
   const counted = countRows(batches, (more) => (rows += more))
-  const pieces = await write(counted, format, { raw, bom })
+  const pieces = await write(counted, format, { raw, bom, delimiter })
   if (target === null) {
     await pipeline(pieces, process.stdout, { end: false })
     say(`wrote ${count(rows, 'row')} of ${name} as ${format}`)
     return exits.done
   }
   await writeTarget(target, pieces)
+  if (options.json === true) printJson({ name, rows, format, file: path })
   say(`wrote ${count(rows, 'row')} of ${name} to ${path} as ${format}`)
   const hint = /\banalysis\./i.test(asked.text) ? await hintOrigins(mill.db, origins) : null
   if (hint !== null) say(hint)
@@ -95,6 +102,15 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   )
 }
 
+const delimiters = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const
+
+function chooseDelimiter(typed: string, format: Format): string {
+  const names = ['comma', 'semicolon', 'tab', 'pipe'] as const
+  const name = wordFlag('delimiter', typed, names)
+  if (name === 'comma' || format === 'csv') return delimiters[name]
+  throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has none`)
+}
+
 async function* countRows(
   batches: AsyncIterable<CellBatch>,
   add: (rows: number) => void,
@@ -108,12 +124,12 @@ async function* countRows(
 async function write(
   batches: AsyncIterable<CellBatch>,
   format: Format,
-  { raw, bom }: { readonly raw: boolean; readonly bom: boolean },
+  options: RowOptions,
 ): Promise<AsyncIterable<string | Uint8Array>> {
   switch (format) {
     case 'csv':
     case 'ndjson':
-      return writeRows(batches, format, { raw, bom })
+      return writeRows(batches, format, options)
     case 'parquet':
       // Loaded only when needed.
       return (await import('./parquet.ts')).writeParquet(batches)

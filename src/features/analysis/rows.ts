@@ -5,18 +5,21 @@ import { unhandled } from '../../base/errors.ts'
 
 type RowFormat = 'csv' | 'ndjson'
 
-interface RowOptions {
+/** How rows are written. */
+export interface RowOptions {
   /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
   readonly raw?: boolean
   /** If true, starts with a byte order mark. */
   readonly bom?: boolean
+  /** Delimiter of CSV. */
+  readonly delimiter?: string
 }
 
 /** Formats rows for a file batch by batch, so that memory use is constant. JSON lines are formatted by the database. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: RowFormat,
-  { raw = false, bom = false }: RowOptions = {},
+  { raw = false, bom = false, delimiter = ',' }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
   // Without it, Excel decodes the file in its own code page.
@@ -24,10 +27,10 @@ export async function* writeRows(
   for await (const { columns, rows } of batches) {
     switch (format) {
       case 'csv':
-        if (first) yield csvLines([columns.map(({ name }) => name)])
+        if (first) yield csvLines([columns.map(({ name }) => name)], { delimiter })
         yield csvLines(
           rows.map((row) => row.map((value, index) => cell(value, columns[index]))),
-          { raw, quoteEmpty: true },
+          { raw, quoteEmpty: true, delimiter },
         )
         break
       case 'ndjson':

@@ -22,7 +22,7 @@ export interface SqlOptions {
   readonly timeout: string
   readonly origins?: string
   readonly suspects?: true
-  readonly most: string
+  readonly limit: string
   readonly withArchive?: true
   readonly archived?: string
   readonly archive?: string
@@ -50,7 +50,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     question: findQuestion(typed, flags),
     timeoutMs: timeoutFlag(options.timeout, { like: '90s, at most 24d', mostMs }),
     format,
-    most: Number(options.most),
+    most: Number(options.limit),
     origins: options.origins,
     suspects: options.suspects === true,
     archive: archiveFlags(options, call.env),
@@ -205,7 +205,7 @@ async function* answerTable(
   if (rows.length === 0) report('no rows')
   if (rows.length > most) {
     report(
-      `the first ${most} rows; --most shows more, npm run export writes all of them into a file`,
+      `the first ${most} rows; --limit shows more, npm run export writes all of them into a file`,
     )
   }
 }

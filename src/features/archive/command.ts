@@ -1,6 +1,6 @@
 // The archive command: moves old days to files, restores them, and checks the files.
 
-import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, reasonOf, unhandled } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
@@ -28,7 +28,7 @@ export interface ArchiveOptions {
   readonly to?: string
   readonly back?: string
   readonly check?: true
-  readonly dryRun?: true
+  readonly yes?: true
   readonly json?: true
 }
 
@@ -100,29 +100,29 @@ async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promi
 async function moveDays(
   { mill, client, engine }: Movers,
   { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
-  { dryRun, json }: ArchiveOptions,
+  { yes, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
   const folder = openTargets(mill)(path)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
-    if (dryRun !== true) {
+    if (yes === true) {
       await folder.claim(installation)
       await keepSums(mill, days)
     }
     await gatherKept(client, days)
     for (const day of days) {
-      const archived = await (dryRun === true
-        ? countLeaving(client, day)
-        : archiveDay({ client, folder, engine, installation }, day))
+      const archived = await (yes === true
+        ? archiveDay({ client, folder, engine, installation }, day)
+        : countLeaving(client, day))
       if (archived === null) continue
       gone.push(archived)
-      say(dayLine(archived, dryRun === true))
+      say(dayLine(archived, yes !== true))
     }
     if (kept !== null) say(keptLine(kept))
-    if (json === true) printJson({ dry_run: dryRun === true, folder: path, days: gone, kept })
-    say(sumLine(gone, path, dryRun === true))
+    if (json === true) printJson({ dry_run: yes !== true, folder: path, days: gone, kept })
+    say(sumLine(gone, path, yes !== true))
     return exits.done
   } finally {
     await folder.close()
@@ -146,7 +146,7 @@ async function returnDays(
     readonly since: string
     readonly until: string
   },
-  { dryRun, json }: ArchiveOptions,
+  { yes, json }: ArchiveOptions,
 ): Promise<Exit> {
   const targetAt = openTargets(mill)
   const days = await readArchivedDays(mill.db, asked)
@@ -155,7 +155,7 @@ async function returnDays(
   for (const day of days.toReversed()) {
     const folder = targetAt(asked.folder ?? day.folder)
     const { run_date, part } = day
-    if (dryRun === true) {
+    if (yes !== true) {
       done.push({ run_date, part, rows: day.moved_rows })
       continue
     }
@@ -168,9 +168,9 @@ async function returnDays(
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })
   }
-  if (json === true) printJson({ dry_run: dryRun === true, days: done })
+  if (json === true) printJson({ dry_run: yes !== true, days: done })
   const rows = done.reduce((sum, day) => sum + day.rows, 0)
-  const are = dryRun === true ? 'would come back' : 'are back'
+  const are = yes === true ? 'are back' : `would come back: ${addYesHint}`
   say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
   return exits.done
 }
@@ -209,7 +209,7 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
 
 /** Explains why days that are old enough remain. */
 function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
-  return `${day} and later days stay: run ${run} of that day is still open; npm run cancel -- --run ${run} ends it`
+  return `${day} and later days stay: run ${run} of that day is still open; npm run cancel -- --run ${run} --yes ends it`
 }
 
 /** Summary of all days. */
@@ -218,7 +218,7 @@ function sumLine(days: readonly Archived[], folder: string, dry: boolean): strin
   const rows = days.reduce((sum, day) => sum + day.rows, 0)
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   return dry
-    ? `${days.length} days with ${rows} rows would be archived to ${folder}`
+    ? `${days.length} days with ${rows} rows would be archived to ${folder}: ${addYesHint}`
     : `${days.length} days with ${rows} rows are in ${folder}, ${megabytes(bytes)}`
 }
 

@@ -1,11 +1,10 @@
 // The expand command: adds related searches of a list, round by round.
 
-import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { type Call, print, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { reaching } from '../../base/database/trouble.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
-import { askPerson } from '../../core/enqueue/flags.ts'
 import { openMill } from '../../core/mill.ts'
 import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
 import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
@@ -22,10 +21,8 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
     lines.forEach((line) => (json ? say(line) : print(line)))
   const outcome = await reaching('the database', () =>
     expand(mill, order, {
-      dryRun: flags.dryRun === true,
-      yes: flags.yes === true,
+      preview: flags.yes !== true,
       show: (found: Takeable) => show(foundLines(found, order)),
-      ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : null,
     }),
   )
   const rounds = await readRoundYields(mill.db, { list: order.into, origin: mill.supplier.origin })
@@ -126,11 +123,9 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
     case 'previewed':
       return [
         again > 0
-          ? `${count(again, 'query')} selected earlier and not bought yet would be planned first`
-          : 'a dry run: nothing was selected or queued',
+          ? `${count(again, 'query')} selected earlier and not bought yet would be planned first: ${addYesHint}`
+          : addYesHint,
       ]
-    case 'refused':
-      return ['nothing was selected or queued']
     case 'waiting':
       return [
         `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,

@@ -3,7 +3,6 @@ import { typed } from '../../base/cli/text.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
-import { type AskPerson, askToBuy } from '../../core/enqueue/flags.ts'
 import { knownList } from '../../core/enqueue/order.ts'
 import { openCost, planList, queueRun } from '../../core/enqueue/planning.ts'
 import {
@@ -11,7 +10,6 @@ import {
   type Estimate,
   estimateCost,
   forecastBalance,
-  needsYes,
 } from '../../core/enqueue/summary.ts'
 import { costClass } from '../../core/ledger/account.ts'
 import { type Funds, readFunds } from '../../core/ledger/prices.ts'
@@ -41,11 +39,10 @@ import {
 
 /** Callbacks for user interaction. */
 export interface ExpandPrompts {
-  readonly dryRun: boolean
-  readonly yes: boolean
-  /** Shows what would be added, before asking for confirmation. */
+  /** True: shows what would be added, and changes nothing. */
+  readonly preview: boolean
+  /** Shows what is or would be added. */
   readonly show: (found: Takeable) => void
-  readonly ask: AskPerson
 }
 
 /** Queries that can be added, and why others were not selected. */
@@ -57,7 +54,7 @@ export interface Takeable extends Chosen, Frontier {
 
 /** Result of an expansion. */
 export interface ExpandOutcome {
-  readonly kind: 'queued' | 'previewed' | 'refused' | 'waiting' | 'spent' | 'exhausted'
+  readonly kind: 'queued' | 'previewed' | 'waiting' | 'spent' | 'exhausted'
   readonly round: number
   readonly run: number | null
   readonly state: ExpansionState
@@ -115,7 +112,7 @@ async function doStep(
       return { ...nothing, kind: 'spent' }
     case 'wait': {
       const waiting = { ...nothing, kind: 'waiting', run: state.openRuns[0] ?? null } as const
-      if (prompts.dryRun || state.into === null) return waiting
+      if (prompts.preview || state.into === null) return waiting
       const expanding = { into: state.into, origin: desk.supplier.origin }
       const lowered = await lowerBudget(desk.db, expanding, order.credits)
       // After a crash between planning and queueing, no worker knows about the run, so queue it again.
@@ -124,7 +121,7 @@ async function doStep(
     }
     case 'again': {
       const again = step.queries
-      if (prompts.dryRun || state.into === null) return { ...nothing, kind: 'previewed', again }
+      if (prompts.preview || state.into === null) return { ...nothing, kind: 'previewed', again }
       const run = await plan(desk, order, { state, into: state.into })
       return run === null ? null : { ...nothing, kind: 'queued', run, again }
     }
@@ -151,8 +148,7 @@ async function take(
   if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
   if (found.queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
   prompts.show(found)
-  if (prompts.dryRun) return { ...outcome, kind: 'previewed' }
-  if (!(await agreed(desk.supplier, found.preview, prompts))) return { ...outcome, kind: 'refused' }
+  if (prompts.preview) return { ...outcome, kind: 'previewed' }
   const into = await takeExpansions(desk.db, {
     name: order.into,
     source: state.list,
@@ -264,7 +260,7 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState): Ex
 /** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Queries and price of a purchase, before confirmation. */
+/** Queries and price of a purchase. */
 interface Preview {
   readonly queries: number
   readonly estimate: Estimate
@@ -290,16 +286,6 @@ async function preview(
 function withinBudget({ credits, worst, basis }: Estimate, budget: number): Estimate {
   const most = (found: number | null) => (found === null ? null : Math.min(found, budget))
   return { credits: most(credits), worst: most(worst), basis }
-}
-
-/** Asks for confirmation of large purchases with live credits, as for every other purchase. */
-async function agreed(
-  { origin }: Mill['supplier'],
-  { queries, estimate }: Preview,
-  { yes, ask }: { yes: boolean; ask: AskPerson },
-): Promise<boolean> {
-  if (origin !== 'live' || yes || !needsYes(queries, estimate)) return true
-  return askToBuy(queries, ask, 'nothing was selected or queued')
 }
 
 /** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */

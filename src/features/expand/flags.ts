@@ -10,7 +10,6 @@ export interface ExpandFlags extends TypedFilter {
   readonly as?: string
   readonly credits?: string
   readonly depth?: string
-  readonly dryRun?: true
   readonly yes?: true
   readonly json?: true
 }
@@ -38,7 +37,7 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   }
   if (credits === undefined) {
     throw new Misuse(
-      'expected --credits with the most that all rounds may cost together, got none; --dry-run shows what would be bought',
+      'expected --credits with the most that all rounds may cost together, got none; without --yes, nothing is bought',
     )
   }
   return {

@@ -162,7 +162,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
     const more = others.length === 0 ? '' : ` and ${count(others.length, 'other')}`
-    return `expected no open run with ${what}, got run ${run}${more}; finish it (npm run work -- --drain), or cancel it: npm run cancel -- --run ${run}`
+    return `expected no open run with ${what}, got run ${run}${more}; finish it (npm run work -- --drain), or cancel it: npm run cancel -- --run ${run} --yes`
   }
   if (way.calls > 0) {
     return `expected no answer to ${what} to be pending, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
@@ -175,7 +175,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
 /** Archived days that may contain it, with a way to forget them as well; null: none. */
 function archiveBlocker({ days, since, until }: AwayDays): string | null {
   if (days === 0) return null
-  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
+  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until} --yes`
 }
 
 /** Notes on data that remains, or that this command can't reach. */

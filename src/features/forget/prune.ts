@@ -1,6 +1,6 @@
 // Deletes old raw bodies, and nothing else.
 
-import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { clockBefore } from '../../base/database/clock.ts'
@@ -10,11 +10,11 @@ import { openMill } from '../../core/mill.ts'
 
 export interface PruneOptions {
   readonly older?: string
-  readonly dryRun?: true
+  readonly yes?: true
   readonly json?: true
 }
 
-/** Deletes raw bodies older than an age, or only counts them, and reports how many. */
+/** Deletes raw bodies older than an age, or only counts them as a preview, and reports how many. */
 export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
@@ -24,12 +24,12 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   }
   const config = readConfig(env)
   const { db } = await openMill({ config, closers, say, name: 'prune', connections: 1 })
-  const dry = options.dryRun === true
+  const dry = options.yes !== true
   const { bodies, bytes, unread } = await (dry ? countBodies : pruneBodies)(db, olderMs)
   if (options.json === true) printJson({ bodies, bytes, unread, dry_run: dry })
   const size = `${(bytes / 1_000_000).toFixed(1)} MB`
   say(
-    `${bodies} bodies (${size}) older than ${options.older} ${dry ? 'would be removed' : 'were removed'}`,
+    `${bodies} bodies (${size}) older than ${options.older} ${dry ? `would be deleted: ${addYesHint}` : 'were deleted'}`,
   )
   if (unread > 0) {
     say(

@@ -4,38 +4,114 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { Argument, Command, CommanderError } from 'commander'
 import { z } from 'zod'
-import { print, say } from '../../base/cli/command.ts'
+import { print } from '../../base/cli/command.ts'
 import { commands, groups } from '../../base/cli/commands.ts'
 import { exits } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 
 const manifest = z.object({ version: z.string() })
 
-/** A typed command, and how to load its program. */
-interface Typing {
-  readonly name: string | undefined
-  readonly load: (name: string) => Promise<unknown>
+type Load = (name: string) => Promise<unknown>
+
+/** Runs the command that was typed; without one, lists the commands. */
+export async function dispatch(load: Load): Promise<void> {
+  const typed = process.argv.slice(2)
+  try {
+    await buildProgram(load).parseAsync(typed.length === 0 ? ['--help'] : typed, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    process.exitCode = error.exitCode === 0 ? exits.done : exits.usage
+  }
 }
 
-/** Runs the named command; without a name, lists all commands. */
-export async function dispatch({ name, load }: Typing): Promise<void> {
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    print(manual())
-    return
+const [everyDay = '', ...others] = Object.keys(groups)
+
+function buildProgram(load: Load): Command {
+  const program = new Command('npx querymill')
+    .usage('COMMAND [flags]')
+    .helpOption('-h, --help', 'show this help')
+    .version(readVersion(), '--version', 'show the version')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .showHelpAfterError('npx querymill --help lists all commands')
+    .addHelpText('after', otherCommands())
+  for (const [name, { about }] of commands) {
+    const hidden = groups[everyDay]?.[name] === undefined
+    // The program of the command reads its own flags.
+    program
+      .command(name, { hidden })
+      .description(about)
+      .helpGroup(`${everyDay}:`)
+      .helpOption(false)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .passThroughOptions()
+      .action(async () => runNamed(name, load))
   }
-  if (name === '--version') {
-    print(readVersion())
-    return
-  }
-  const command = commands.get(name)
-  if (command === undefined) {
-    const got = JSON.stringify(name)
-    say(`error: expected a command, got ${got}; npx querymill --help shows them all`)
-    process.exitCode = exits.usage
-    return
-  }
-  const { bounds = [] } = command
+  program.command('help [command]', { hidden: true }).action(async (name?: string) => {
+    if (name === undefined) return program.help()
+    if (!commands.has(name)) return program.error(`error: unknown command '${name}'`)
+    process.argv.splice(2, Infinity, name, '--help')
+    await runNamed(name, load)
+  })
+  program
+    .command('completion', { hidden: true })
+    .addArgument(new Argument('<shell>').choices(shells))
+    .action((shell: keyof typeof completions) => print(completions[shell]))
+  return program
+}
+
+/** Lists the names of all commands that are not for every day, by purpose. */
+function otherCommands(): string {
+  const width = Math.max(...others.map(({ length }) => length)) + 1
+  const lines = others.map(
+    (title) => `  ${`${title}:`.padEnd(width)}  ${Object.keys(groups[title] ?? {}).join(', ')}`,
+  )
+  return [
+    '',
+    'Others:',
+    ...lines,
+    '',
+    'npx querymill help COMMAND explains one, with examples.',
+    'npx querymill completion bash (zsh, fish) prints a script that completes commands and flags.',
+    'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
+  ].join('\n')
+}
+
+const shells = ['bash', 'zsh', 'fish'] as const
+const names = [...commands.keys()].join(' ')
+const flagsOf = (name: string) =>
+  `querymill ${name} --help 2>/dev/null | grep -oE -- '--[a-z-]+' | sort -u`
+
+/** A script for each shell: the first word is a command, a word that begins with - is a flag, others are files. */
+const completions: Readonly<Record<(typeof shells)[number], string>> = {
+  bash: `_querymill() {
+  local word=\${COMP_WORDS[COMP_CWORD]} words
+  if [ "$COMP_CWORD" = 1 ]; then words='${names}'
+  elif [[ $word == -* ]]; then words=$(${flagsOf('"${COMP_WORDS[1]}"')})
+  else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -o filenames -F _querymill querymill`,
+  zsh: `#compdef querymill
+_querymill() {
+  if (( CURRENT == 2 )); then compadd ${names}
+  elif [[ $PREFIX == -* ]]; then compadd -- \${(f)"$(${flagsOf('$words[2]')})"}
+  else _files
+  fi
+}
+compdef _querymill querymill`,
+  fish: `complete -c querymill -f -n __fish_use_subcommand -a '${names}'
+complete -c querymill -n 'not __fish_use_subcommand' -a '(${flagsOf('(commandline -opc)[2]').replaceAll("'", '"')})'`,
+}
+
+/** Runs a command in this process, or in a child process with its memory limits. */
+async function runNamed(name: string, load: Load): Promise<void> {
+  const { bounds = [] } = commands.get(name) ?? {}
   if (bounds.every((bound) => process.execArgv.includes(bound))) {
     process.argv.splice(2, 1)
     await load(name)
@@ -68,20 +144,4 @@ function runBounded(bounds: readonly string[]): Promise<number> {
       done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     )
   })
-}
-
-function manual(): string {
-  const width = Math.max(...[...commands.keys()].map(({ length }) => length))
-  const sections = Object.entries(groups).flatMap(([title, group]) => [
-    '',
-    `${title}:`,
-    ...Object.entries(group).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`),
-  ])
-  return [
-    'Usage: npx querymill COMMAND [flags]',
-    ...sections,
-    '',
-    'npx querymill COMMAND --help explains one, with examples.',
-    'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
-  ].join('\n')
 }

@@ -47,7 +47,7 @@ describe('the plan', () => {
   test('names what reads an unreadable answer again, and what buys it again', () => {
     const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
     expect(planLines(some)).toContain(
-      "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again buys them again",
+      "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again --yes buys them again",
     )
   })
 

@@ -18,7 +18,7 @@ describe('the budget that is typed after retry', () => {
     const number = await mill.plan(queries(20))
     await mill.drain()
     const flags = ['--run', String(number), '--buy-again', '--budget', '26']
-    expect(await run('retry', flags, mill.env)).toMatchObject({
+    expect(await run('retry', [...flags, '--yes'], mill.env)).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(`run ${number} may use 26 credits in all, 20 are used`),
     })
@@ -33,7 +33,7 @@ describe('the budget that is typed after retry', () => {
     const number = await mill.plan(queries(20), { budget: 100 })
     await mill.drain()
     const flags = ['--run', String(number), '--buy-again', '--budget', '25']
-    expect((await run('retry', flags, mill.env)).code).toBe(0)
+    expect((await run('retry', [...flags, '--yes'], mill.env)).code).toBe(0)
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
     expect(api.charges()).toHaveLength(25)
   })
@@ -42,15 +42,15 @@ describe('the budget that is typed after retry', () => {
     const { api, mill } = await openScene()
     const number = await mill.plan(queries(20))
     const flags = ['--run', String(number), '--budget', '5']
-    const preview = await run('retry', [...flags, '--dry-run'], mill.env)
+    const preview = await run('retry', flags, mill.env)
     expect(preview.code).toBe(0)
     expect(await budgets(mill)).toEqual([{ budget: null, state: 'open' }])
-    expect(await run('retry', flags, mill.env)).toMatchObject({
+    expect(await run('retry', [...flags, '--yes'], mill.env)).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(`run ${number} may use 5 credits in all, 0 are used`),
     })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
-    const less = await run('retry', ['--run', String(number), '--budget', '4'], mill.env)
+    const less = await run('retry', ['--run', String(number), '--budget', '4', '--yes'], mill.env)
     expect(less).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing was changed') })
     expect(api.charges()).toHaveLength(5)
   })
@@ -62,12 +62,16 @@ describe('the budget that is typed after retry', () => {
     await mill.plan(queries(3), { list: 'other' })
     await sql`update runs set spent = 7 where state = 'open'`.execute(mill.db)
     const said = `expected a budget of at least 11 credits for run ${number}, got 10: 10 are used or held`
-    for (const more of [[], ['--dry-run']]) {
+    for (const more of [[], ['--yes']]) {
       const flags = ['--list', 'test', '--buy-again', '--budget', '10', ...more]
       const refused = await run('retry', flags, mill.env)
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
     }
-    const open = await run('retry', ['--run', String(number + 1), '--budget', '6'], mill.env)
+    const open = await run(
+      'retry',
+      ['--run', String(number + 1), '--budget', '6', '--yes'],
+      mill.env,
+    )
     expect(open).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('at least 7 credits for run'),
@@ -95,10 +99,10 @@ describe('the budget that is typed after retry', () => {
         mill.db,
       )
       await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
-      const refused = await run('retry', [...selection, '--budget', '3'], mill.env)
+      const refused = await run('retry', [...selection, '--budget', '3', '--yes'], mill.env)
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('got 3: 4 are') })
       expect(await mill.states()).toEqual({ failed: 24 })
-      const { code } = await run('retry', [...selection, '--budget', '5'], mill.env)
+      const { code } = await run('retry', [...selection, '--budget', '5', '--yes'], mill.env)
       expect(code).toBe(0)
       expect(await budgets(mill)).toEqual(
         Array.from({ length: 3 }, () => ({ budget: 5, state: 'open' })),

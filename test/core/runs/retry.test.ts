@@ -133,7 +133,7 @@ describe('failed tasks of several runs of one list', () => {
 
   test('are opened in the newest of them, and it is said which ones stay closed', async () => {
     const { mill, older, newer } = await failedTwice()
-    const { code, stdout, stderr } = await runCommand('retry', ['--json'], mill.env)
+    const { code, stdout, stderr } = await runCommand('retry', ['--yes', '--json'], mill.env)
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ tasks: 3, reopened: 3 })
     expect(stderr).toContain(`run ${older} stays closed`)
@@ -148,7 +148,7 @@ describe('failed tasks of several runs of one list', () => {
     await sql`update runs set state = 'open', finished_at = null where id = ${newer}`.execute(
       mill.db,
     )
-    const { code, stderr } = await runCommand('retry', ['--run', String(older)], mill.env)
+    const { code, stderr } = await runCommand('retry', ['--run', String(older), '--yes'], mill.env)
     expect(code).toBe(0)
     expect(stderr).toContain(`run ${older} stays closed`)
     expect(await mill.states()).toEqual({ failed: 5 })
@@ -202,11 +202,11 @@ describe('tasks that the budget of their run did not cover', () => {
     const run = await mill.plan(queries(10), { budget: 6 })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
     const told = `expected a budget of at least 8 credits for run ${run}, got 6, of which 6 are used`
-    for (const more of [[], ['--dry-run']]) {
+    for (const more of [[], ['--yes']]) {
       const refused = await runCommand('retry', [...flags, ...more], mill.env)
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })
     }
-    const less = await runCommand('retry', [...flags, '--budget', '7'], mill.env)
+    const less = await runCommand('retry', [...flags, '--budget', '7', '--yes'], mill.env)
     expect(less).toMatchObject({ code: 2, stderr: expect.stringContaining('at least 8 credits') })
     expect(await mill.states()).toEqual({ answered: 3, unaffordable: 7 })
     const { rows } = await sql<{ budget: number; state: string }>`
@@ -218,10 +218,10 @@ describe('tasks that the budget of their run did not cover', () => {
     const { mill } = await openScene({ api: { cost: 2 } })
     await mill.plan(queries(10), { budget: 6 })
     await mill.drain()
-    const { code } = await runCommand('retry', [...flags, '--budget', '12'], mill.env)
+    const { code } = await runCommand('retry', [...flags, '--budget', '12', '--yes'], mill.env)
     expect(code).toBe(0)
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
-    await runCommand('retry', [...flags, '--budget', '20'], mill.env)
+    await runCommand('retry', [...flags, '--budget', '20', '--yes'], mill.env)
     expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 4 })
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
   })
@@ -245,7 +245,7 @@ describe('a retry of some tasks', () => {
       join runs r on r.id = t.run_id
       join queries q on q.id = t.query_id`.execute(mill.db)
     const meant = async (...flags: string[]) => {
-      const { stdout } = await runCommand('retry', [...flags, '--dry-run', '--json'], mill.env)
+      const { stdout } = await runCommand('retry', [...flags, '--json'], mill.env)
       return JSON.parse(stdout).tasks
     }
     expect(await meant('--tag', 'red')).toBe(4)
@@ -253,7 +253,7 @@ describe('a retry of some tasks', () => {
     expect(await meant('--since', '3h')).toBe(2)
     expect(await meant('--since', '2020-01-01')).toBe(4)
     expect(await meant('--since', '1h', '--tag', 'brand')).toBe(1)
-    await runCommand('retry', ['--tag', 'brand'], mill.env)
+    await runCommand('retry', ['--tag', 'brand', '--yes'], mill.env)
     expect(await mill.states()).toEqual({ failed: 2, open: 2 })
   })
 })
@@ -263,7 +263,13 @@ describe('a list that is cancelled', () => {
     const { mill } = await openScene()
     const [first, second] = [await mill.plan(queries(2)), await mill.plan(queries(3))]
     await mill.plan(queries(4), { list: 'other' })
-    const { code, stdout } = await runCommand('cancel', ['--list', 'test', '--json'], mill.env)
+    const preview = await runCommand('cancel', ['--list', 'test'], mill.env)
+    expect(preview.stderr).toContain(
+      `run ${first} would be cancelled with 2 open tasks: nothing was changed; to do it, add --yes`,
+    )
+    expect(await mill.states()).toEqual({ open: 9 })
+    const flags = ['--list', 'test', '--yes', '--json']
+    const { code, stdout } = await runCommand('cancel', flags, mill.env)
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({
       list: 'test',
@@ -271,6 +277,7 @@ describe('a list that is cancelled', () => {
         { run: first, cancelled: 2 },
         { run: second, cancelled: 3 },
       ],
+      dry_run: false,
     })
     expect(await mill.states()).toEqual({ cancelled: 5, open: 4 })
     const again = await runCommand('cancel', ['--list', 'test'], mill.env)

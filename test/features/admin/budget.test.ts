@@ -37,11 +37,11 @@ describe('npm run budget', () => {
     await run('budget', ['--list', 'test', '--credits', '4'], mill.env)
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 4 })
     const flags = ['--state', 'unaffordable']
-    const refused = await run('retry', flags, mill.env)
+    const refused = await run('retry', [...flags, '--yes'], mill.env)
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('expected list test to have at least 5 credits')
     await run('budget', ['--list', 'test', '--credits', '6'], mill.env)
-    expect((await run('retry', flags, mill.env)).code).toBe(0)
+    expect((await run('retry', [...flags, '--yes'], mill.env)).code).toBe(0)
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 2 })
   })
 

@@ -99,6 +99,30 @@ describe('a file that is exported', () => {
   })
 })
 
+test('what was written is told to a program as one object, and a delimiter may be chosen', async () => {
+  const two = [
+    'export',
+    '--question',
+    'select 1 as n, 2.5 as m',
+    '--delimiter',
+    'semicolon',
+  ] as const
+  const { code, stdout } = await call(...two, '--to', 'two.csv', '--json')
+  expect([code, JSON.parse(stdout)]).toEqual([
+    0,
+    { name: 'the answer', rows: 1, format: 'csv', file: join(home, 'two.csv') },
+  ])
+  expect(read('two.csv')).toBe('n;m\n1;2.5\n')
+  for (const flags of [
+    ['--to', '-', '--json'],
+    ['--to', 'two.parquet'],
+    ['--to', 'two.csv', '--delimiter', '!'],
+  ]) {
+    expect((await call(...two, ...flags)).code).toBe(2)
+  }
+  expect(read('two.csv')).toBe('n;m\n1;2.5\n')
+})
+
 test('one row is one row, also on the standard output', async () => {
   const { stdout, stderr } = await call('export', '--question', 'select 1 as n', '--to', '-')
   expect([stdout, stderr]).toEqual(['n\n1\n', 'wrote 1 row of the answer as csv\n'])

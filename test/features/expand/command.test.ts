@@ -11,24 +11,24 @@ describe('npm run expand', () => {
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const expandOnce = (...more: string[]) =>
       run('expand', ['--list', 'seeds', '--credits', '8', '--depth', '2', ...more], mill.env)
-    const tried = await expandOnce('--dry-run')
+    const tried = await expandOnce()
     expect(tried).toMatchObject({ code: 0, stderr: '' })
     expect(tried.stdout).toContain(
       'from        2 answers of the list "seeds", which name 16 related',
     )
     expect(tried.stdout).toContain('cost        4 calls, about 4 credits, at most 4; all rounds')
     expect(tried.stdout).toContain('balance     198 now, 194 after; credit floor: 100')
-    expect(tried.stdout).toContain('a dry run: nothing was selected or queued')
-    expect((await expandOnce()).stdout).toContain(
+    expect(tried.stdout).toContain('nothing was changed; to do it, add --yes')
+    expect((await expandOnce('--yes')).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
     )
-    expect((await expandOnce()).stdout).toContain('round 1 is queued: 4 queries of')
+    expect((await expandOnce('--yes')).stdout).toContain('round 1 is queued: 4 queries of')
     await mill.drain()
-    expect((await expandOnce()).stdout).toContain(
+    expect((await expandOnce('--yes')).stdout).toContain(
       'from        4 answers of round 1, which name 32 related',
     )
     await mill.drain()
-    const { code, stdout } = await expandOnce()
+    const { code, stdout } = await expandOnce('--yes')
     expect(code).toBe(3)
     expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains per credit after \d+\.\d$/m)
     expect(stdout).toContain('8 of 8 credits are used')
@@ -37,7 +37,18 @@ describe('npm run expand', () => {
   test('tells a program the same in one object', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
-    const flags = ['--list', 'seeds', '--credits', '5', '--as', 'more', '--not', 'green', '--json']
+    const flags = [
+      '--list',
+      'seeds',
+      '--credits',
+      '5',
+      '--as',
+      'more',
+      '--not',
+      'green',
+      '--yes',
+      '--json',
+    ]
     const { code, stdout, stderr } = await run('expand', flags, mill.env)
     expect(code).toBe(0)
     expect(stderr).toContain('left out: ')
@@ -64,14 +75,14 @@ describe('npm run expand', () => {
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const type = (credits: string, ...more: string[]) =>
       run('expand', ['--list', 'seeds', '--credits', credits, ...more], mill.env)
-    expect((await type('10')).code).toBe(0)
-    expect((await type('4', '--dry-run')).stdout).not.toContain('credits in all')
-    const again = await type('4')
+    expect((await type('10', '--yes')).code).toBe(0)
+    expect((await type('4')).stdout).not.toContain('credits in all')
+    const again = await type('4', '--yes')
     expect(again).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('run 2 may use 4 credits in all from now on'),
     })
-    expect((await type('9')).stdout).not.toContain('credits in all')
+    expect((await type('9', '--yes')).stdout).not.toContain('credits in all')
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 4 })
     expect(api.charges()).toHaveLength(2 + 4)
     expect(await type('4')).toMatchObject({
@@ -80,10 +91,10 @@ describe('npm run expand', () => {
     })
   })
 
-  test('says by its exit code that a dry run would reach the credit floor', async () => {
+  test('says by its exit code that the purchase would reach the credit floor', async () => {
     const { mill } = await openScene({ api: { credits: 110 } })
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
-    const flags = ['--list', 'seeds', '--credits', '15', '--dry-run']
+    const flags = ['--list', 'seeds', '--credits', '15']
     const { code, stdout } = await run('expand', flags, mill.env)
     expect(stdout).toContain('108 now, 93 after; credit floor: 100: work stops there')
     expect(code).toBe(3)
@@ -123,7 +134,7 @@ describe('npm run expand', () => {
   test('refuses to expand what was made by expanding, and names the list to type instead', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes'])
-    await run('expand', ['--list', 'seeds', '--credits', '2'], mill.env)
+    await run('expand', ['--list', 'seeds', '--credits', '2', '--yes'], mill.env)
     const again = ['--list', 'seeds-expanded', '--credits', '2']
     const { code, stderr } = await run('expand', again, mill.env)
     expect([code, stderr]).toEqual([

@@ -210,13 +210,13 @@ describe('an expansion', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('that is tried changes nothing', async () => {
+  test('that is previewed changes nothing', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', seeds)
     const shown: number[] = []
     const outcome = await expand(mill, typed({ credits: 10 }), {
       ...silent,
-      dryRun: true,
+      preview: true,
       show: ({ queries }) => shown.push(queries.length),
     })
     expect(outcome).toMatchObject({
@@ -230,26 +230,6 @@ describe('an expansion', () => {
         'select (select count(*) from lists) as lists, (select count(*) from queries) as queries, (select count(*) from expansions) as taken, (select count(*) from runs) as runs',
       ),
     ).toEqual([{ lists: 1, queries: 6, taken: 0, runs: 1 }])
-  })
-
-  test('that nobody agrees to takes nothing', async () => {
-    const { mill } = await openScene()
-    await seed(
-      mill,
-      'seeds',
-      Array.from({ length: 130 }, (_, index) => `word${index} sort`),
-    )
-    const order = typed({ credits: 1_020 })
-    const asked: string[] = []
-    const ask = async (question: string) => asked.push(question) === 0
-    expect(await expand(mill, order, { ...silent, yes: false, ask })).toMatchObject({
-      kind: 'refused',
-    })
-    expect(asked).toEqual(['Buy 1,020 calls? [y/N] '])
-    await expect(expand(mill, order, { ...silent, yes: false })).rejects.toThrow(
-      /expected --yes for a purchase of 1,020 calls, got neither the flag nor a terminal to ask on/,
-    )
-    expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })
 })
 

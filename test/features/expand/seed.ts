@@ -12,7 +12,7 @@ import { type ExpandOrder, readOrder } from '../../../src/features/expand/flags.
 import { verifyPromises } from '../../support/promises.ts'
 import type { TestMill } from '../../support/mill.ts'
 
-export const silent: ExpandPrompts = { dryRun: false, yes: true, show: () => undefined, ask: null }
+export const silent: ExpandPrompts = { preview: false, show: () => undefined }
 
 export async function plant(mill: TestMill, list: string, lines: readonly string[]): Promise<void> {
   const text = `${lines.join('\n')}\n`

@@ -63,17 +63,19 @@ describe('npm run forget', () => {
   test('refuses what the archive may name, and forgets it by the way that the refusal tells', async () => {
     const { mill, forget } = await lived()
     const to = join(temporaryFolder('forget'), 'kept')
-    const move = () => run('archive', ['--older', '30d', '--to', to], mill.env)
+    const move = () => run('archive', ['--older', '30d', '--to', to, '--yes'], mill.env)
     await sql`update runs set run_date = '2026-01-05'`.execute(mill.db)
     expect(await move()).toMatchObject({ code: 0 })
     const list = ['--list', 'airships'] as const
     for (const what of [list, ['--query', 'zeppelin one'], ['--domain', 'example.org']] as const) {
       expect(await forget(...what, '--yes')).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/got 1 day.*archive -- --back 2026-01-05\.\.2026-01-05/),
+        stderr: expect.stringMatching(
+          /got 1 day.*archive -- --back 2026-01-05\.\.2026-01-05 --yes/,
+        ),
       })
     }
-    const back = await run('archive', ['--back', '2026-01-05..2026-01-05'], mill.env)
+    const back = await run('archive', ['--back', '2026-01-05..2026-01-05', '--yes'], mill.env)
     expect(back).toMatchObject({ code: 0 })
     expect(await forget(...list, '--yes')).toMatchObject({ code: 0 })
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])

@@ -60,7 +60,7 @@ describe('in the way of forgetting', () => {
       await blockersOfQueries(mill.db, queries),
     ]) {
       expect(way).toEqual({ runs: [1], calls: 0, schedules: [] })
-      expect(said(way)).toContain('npm run cancel -- --run 1')
+      expect(said(way)).toContain('npm run cancel -- --run 1 --yes')
     }
     await mill.drain()
     expect(said(await blockersOfList(mill.db, list))).toBeNull()

@@ -1,4 +1,5 @@
 // @module-tag slow
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,22 +18,25 @@ const querymill = (...args: readonly string[]) => start('querymill', args, away)
 
 describe('querymill, the program of the package', () => {
   test.each([[[]], [['--help']], [['help']]])(
-    'shows all commands by their purpose, those of every day first, when asked with %j',
+    'explains the commands of every day, and names the others by their purpose, when asked with %j',
     async (args) => {
       const { code, stdout } = await querymill(...args)
       expect(code).toBe(0)
-      const sections = stdout.split('\n\n').slice(1, -1)
-      const shown = sections.map((section) => {
-        const [title = '', ...lines] = section.split('\n')
-        return [title, lines.map((line) => line.trim().split(/ {2,}/))]
-      })
-      expect(shown).toEqual(
-        Object.entries(groups).map(([title, group]) => [
-          `${title}:`,
-          Object.entries(group).map(([name, { about }]) => [name, about]),
-        ]),
+      const [everyDay, ...others] = Object.entries(groups)
+      const sections = stdout.split('\n\n')
+      const first = sections.find((section) => section.startsWith('Every day:')) ?? ''
+      const told = first
+        .replace(/\n {6,}/g, ' ')
+        .split('\n')
+        .slice(1)
+      expect(told.map((line) => line.trim().split(/ {2,}/))).toEqual(
+        Object.entries(everyDay?.[1] ?? {}).map(([name, { about }]) => [name, about]),
       )
-      expect(shown[0]?.[0]).toBe('Every day:')
+      const named = sections.find((section) => section.startsWith('Others:')) ?? ''
+      const lines = named.split('\n').slice(1)
+      expect(lines.map((line) => line.trim().split(/: +/))).toEqual(
+        others.map(([title, group]) => [title, Object.keys(group).join(', ')]),
+      )
     },
   )
 
@@ -44,8 +48,51 @@ describe('querymill, the program of the package', () => {
     expect(await querymill('toString')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'error: expected a command, got "toString"; npx querymill --help shows them all\n',
+      stderr: "error: unknown command 'toString'\nnpx querymill --help lists all commands\n",
     })
+  })
+
+  test('names the command that was probably meant', async () => {
+    expect(await querymill('statu')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('(Did you mean status?)'),
+    })
+  })
+
+  test('explains a command that is named after help, and refuses an unknown one', async () => {
+    const [help, same] = [await querymill('help', 'work'), await querymill('work', '--help')]
+    expect([help.code, help.stdout]).toEqual([0, same.stdout])
+    expect(help.stdout).toContain('--drain')
+    expect(await querymill('help', 'nothing')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown command 'nothing'"),
+    })
+  })
+
+  test('completes commands, flags and files in bash', async () => {
+    const { code, stdout } = await querymill('completion', 'bash')
+    expect(code).toBe(0)
+    const program = join(root, 'jobs', 'querymill.ts')
+    const complete = (...words: readonly string[]) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `${stdout}
+          querymill() { '${process.execPath}' --import tsx '${program}' "$@"; }
+          COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
+          _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
+          'bash',
+          ...words,
+        ],
+        { cwd: root, encoding: 'utf8' },
+      )
+        .trim()
+        .split('\n')
+    expect(complete('sta')).toEqual(['status', 'statement', 'stack'])
+    expect(complete('work', '--dr')).toEqual(['--drain'])
+    expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
+    expect(await querymill('completion', 'tcsh')).toMatchObject({ code: 2 })
   })
 
   test.each(['status', 'enqueue'])(
