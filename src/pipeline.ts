@@ -164,7 +164,7 @@ async function send(
   const begun = performance.now()
   // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys
   // charges once.
-  const reply = await api.call(query, { key: name.mark })
+  const reply = await api.call(query, name.mark)
   log.append(name, reply)
   onReply(reply)
   const seconds = (performance.now() - begun) / 1000

@@ -405,12 +405,12 @@ export const ledgerMutants: readonly Mutant[] = [
       },
       {
         name: 'calls that this process does not know are released',
-        find: "\n    .where((eb) => eb('mark', '=', eb.fn.any(eb.val(marks))))",
+        find: "\n      .where((eb) => eb('mark', '=', eb.fn.any(eb.val([...givenUp]))))",
         put: '',
       },
       {
         name: 'a worker takes over the entry of another one with its number',
-        find: "\n        .where('host', '=', host)\n        .where('pid', '=', pid)",
+        find: "\n      .where('host', '=', hostname())\n      .where('pid', '=', process.pid)",
         put: '',
       },
     ],

@@ -67,19 +67,37 @@ describe('an API whose bills say less than it takes', () => {
   })
 })
 
-test('an API whose price is 0.4 is bought from down to the floor, and the sums are too high by less than one credit a call', async () => {
-  const { api, mill } = await openScene({
-    api: { credits: 130, cost: 0.4 },
-    settings: { ...settings, MILL_CONCURRENCY: '4' },
-  })
-  await mill.plan(queries(100))
-  expect((await mill.drain()).finish).toBe('credit_floor')
-  expect(api.least()).toBeGreaterThanOrEqual(floor)
-  expect(api.least()).toBeLessThan(floor + 6)
-  const [credits] = await conserveCredits(mill.db)
-  const calls = api.charges().length
-  expect(credits).toMatchObject({ used: calls, closing: Math.floor(api.balance()) })
-  expect(await brokenPromises(mill)).toEqual([])
+test.each([0.4, 0.999, 1.25, 2.5])(
+  'an API whose price is %d is bought from down to the floor; the balance shown is true to one credit, and the sums are too high by less than one credit a call',
+  async (cost) => {
+    const { api, mill } = await openScene({
+      api: { credits: 130, cost },
+      settings: { ...settings, MILL_CONCURRENCY: '4' },
+    })
+    await mill.plan(queries(100))
+    const { finish, credits_remaining: shown } = await mill.drain()
+    expect(finish).toBe('credit_floor')
+    expect(api.least()).toBeGreaterThanOrEqual(floor)
+    expect(api.least()).toBeLessThan(floor + 3 * Math.ceil(cost) + 4)
+    const [credits] = await conserveCredits(mill.db)
+    const calls = api.charges().length
+    expect(credits).toMatchObject({
+      used: calls * Math.ceil(cost),
+      closing: Math.floor(api.balance()),
+    })
+    expect(shown).toBe(Math.floor(api.balance()))
+    expect(await brokenPromises(mill)).toEqual([])
+  },
+)
+
+test('a budget ends early, never late, where the price has decimals', async () => {
+  const { api, mill } = await openScene({ api: { credits: 10_000, cost: 1.25 } })
+  await mill.plan(queries(60), { budget: 50 })
+  await mill.drain()
+  const spent = 10_000 - api.balance()
+  expect(spent).toBeLessThanOrEqual(50)
+  // Each call counts as two credits.
+  expect(api.charges()).toHaveLength(25)
 })
 
 /** Two accounts at one API under one name, each with a balance and a key of its own, on one database. */

@@ -80,8 +80,6 @@ export interface ReportedBalances {
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /** Extra credits kept above the floor. */
-  margin: 0,
   /** A drained account resumes once its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
   /**
@@ -189,22 +187,10 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run and its budget. */
-export interface RunBudget {
-  readonly run: number
-  readonly list: string
-  /** Null if the run has no limit of its own. */
-  readonly budget: number | null
-  /** Credits used or reserved for calls in flight. */
-  readonly gone: number
-  /** True while the run's tasks are being bought. */
-  readonly open: boolean
-}
+/** A run, its budget (null: no limit of its own), and the credits used or reserved for calls in flight. */
+export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
-export function readRunBudgets(
-  db: Database,
-  runs: readonly number[],
-): Promise<readonly RunBudget[]> {
+export function readRunBudgets(db: Database, runs: readonly number[]) {
   return runBudgets(db)
     .where('runs.id', 'in', [...runs, none])
     .execute()
@@ -214,9 +200,7 @@ export function readRunBudgets(
 const none = 0
 
 /** Reads the open runs that have their own budget. */
-export async function readOpenBudgets(
-  db: Database,
-): Promise<readonly (RunBudget & { readonly budget: number })[]> {
+export async function readOpenBudgets(db: Database) {
   const rows = await runBudgets(db).where('runs.state', '=', 'open').execute()
   return rows.flatMap(({ budget, ...run }) => (budget === null ? [] : [{ ...run, budget }]))
 }

@@ -108,7 +108,10 @@ class AdmissionCheck {
     const waits = this.#account.inFlight > 0 && isTrusted(this.#account, this.#rules)
     if (waits || isSpent(limit)) return limit
     const alone = limitReached(this.#state, request, { bound, size: bound.alone, alone: true })
-    if (alone === null) return this.#grantAlone(request, bound.alone)
+    if (alone === null) {
+      this.#single = true
+      return this.#grant(request, bound.alone)
+    }
     if (alone === 'floor' && this.#mayProbe(bound.alone))
       return this.#grantProbe(request, bound.alone)
     return alone
@@ -119,11 +122,6 @@ class AdmissionCheck {
     if (!isProbeDue(this.#account, bound, this.#rules)) return false
     this.#probeWait = probePause(this.#account, this.#rules.now)
     return this.#probeWait === 0
-  }
-
-  #grantAlone(request: CallRequest, bound: number): null {
-    this.#single = true
-    return this.#grant(request, bound)
   }
 
   #grantProbe(request: CallRequest, bound: number): null {
@@ -367,7 +365,7 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   const { drainedFloor } = account
   const drained = drainedFloor !== null && floor >= drainedFloor
   const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
-  return low - floor - constants.margin - kept
+  return low - floor - kept
 }
 
 /** The same for this many further calls, allowing for a balance drop in excess of each bill. */
@@ -408,7 +406,7 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
   const low = lowestBalance(account)
-  const fits = low !== null && low - bound >= rules.floor + constants.margin
+  const fits = low !== null && low - bound >= rules.floor
   if (fits && isStale(account, rules)) return true
   return hasRenewed(account, rules)
 }

@@ -41,47 +41,13 @@ export async function openWorker(
   return id
 }
 
-/** Extends the lease. Returns false if it had already expired: others may have declared its calls lost. */
-async function beatWorker(
-  db: Database,
-  {
-    id,
-    key,
-    host,
-    pid,
-    leaseMs,
-  }: { id: number; key: string | null; host: string; pid: number; leaseMs: number },
-): Promise<boolean> {
-  const beaten = await db
-    .with('old', (known) =>
-      known
-        .selectFrom('workers')
-        .select(({ eb }) => ['id', eb('lease_until', '>', clock).$castTo<boolean>().as('alive')])
-        .where('id', '=', id)
-        .where('host', '=', host)
-        .where('pid', '=', pid)
-        .forUpdate(),
-    )
-    .updateTable('workers')
-    .from('old')
-    .set({ key, lease_until: clockIn(leaseMs) })
-    .whereRef('workers.id', '=', 'old.id')
-    .returning('old.alive')
-    .executeTakeFirst()
-  if (beaten === undefined) throw setBack(`it does not know worker ${id}`)
-  return beaten.alive
-}
-
 /** Marks a worker as cleanly stopped. */
 export async function closeWorker(db: Database, id: number): Promise<void> {
   await db.updateTable('workers').set({ stopped_at: clock }).where('id', '=', id).execute()
 }
 
 /** Calls in flight whose worker's lease has expired, oldest first, with their accounts. */
-async function findAbandoned(
-  db: Database,
-  limit: number,
-): Promise<readonly { id: number; mark: string | null; account: number }[]> {
+function findAbandoned(db: Database, limit: number) {
   return db
     .selectFrom('calls')
     .innerJoin('workers', 'workers.id', 'calls.worker')
@@ -95,59 +61,19 @@ async function findAbandoned(
     .execute()
 }
 
-/** Difference between the clock of this process and that of the database, in milliseconds. */
-async function clockSkew(db: Database): Promise<number> {
-  const before = Date.now()
-  const { seconds } = await db
-    .selectNoFrom(secondsOf(clock).as('seconds'))
-    .executeTakeFirstOrThrow()
-  const after = Date.now()
-  const now = seconds * 1000
-  if (now < before) return now - before
-  return now > after ? now - after : 0
-}
-
-/** In-flight calls of a worker that have one of these marks. */
-async function findMarked(
-  db: Database,
-  worker: number,
-  marks: readonly string[],
-): Promise<readonly { id: number; mark: string }[]> {
-  return db
-    .selectFrom('calls')
-    .select(['id', 'mark'])
-    .where('worker', '=', worker)
-    .where('outcome', 'is', null)
-    .where((eb) => eb('mark', '=', eb.fn.any(eb.val(marks))))
-    .$narrowType<{ mark: NotNull }>()
-    .execute()
-}
-
-/** Counts in-flight calls of a worker that have none of these marks. */
-async function countUnmarked(
-  db: Database,
-  worker: number,
-  marks: readonly string[],
-): Promise<number> {
-  const { calls } = await db
-    .selectFrom('calls')
-    .select(({ fn }) => fn.countAll<number>().as('calls'))
-    .where('worker', '=', worker)
-    .where('outcome', 'is', null)
-    .where((eb) =>
-      eb.or([eb('mark', 'is', null), eb.not(eb('mark', '=', eb.fn.any(eb.val(marks))))]),
-    )
-    .executeTakeFirstOrThrow()
-  return calls
-}
-
 const largestSkewMs = 5_000
 
 /**
  * Rejects a host whose clock is wrong: it would treat other workers' jobs as stalled and run its own at the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
-  const skew = await clockSkew(db)
+  const before = Date.now()
+  const { seconds } = await db
+    .selectNoFrom(secondsOf(clock).as('seconds'))
+    .executeTakeFirstOrThrow()
+  const after = Date.now()
+  const now = seconds * 1000
+  const skew = Math.min(now - before, 0) + Math.max(now - after, 0)
   if (Math.abs(skew) <= largestSkewMs) return
   throw new WrongDatabase(
     `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
@@ -200,11 +126,18 @@ export class Lease {
     return coversCall(term, readClocks(), callMs)
   }
 
+  /** Extends the lease. */
   async beat(): Promise<void> {
     const asked = readClocks()
     const { db, leaseMs } = this.#options
-    const { worker: id, key } = this
-    await beatWorker(db, { id, key, host: hostname(), pid: process.pid, leaseMs })
+    const { numUpdatedRows } = await db
+      .updateTable('workers')
+      .set({ key: this.key, lease_until: clockIn(leaseMs) })
+      .where('id', '=', this.worker)
+      .where('host', '=', hostname())
+      .where('pid', '=', process.pid)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw setBack(`it does not know worker ${this.worker}`)
     this.#term = termOf(asked, leaseMs)
   }
 
@@ -230,7 +163,11 @@ export class Lease {
    */
   async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return
-    const forgotten = await findMarked(this.#options.db, this.worker, [...givenUp])
+    const forgotten = await this.#inFlight()
+      .select(['id', 'mark'])
+      .where((eb) => eb('mark', '=', eb.fn.any(eb.val([...givenUp]))))
+      .$narrowType<{ mark: NotNull }>()
+      .execute()
     if (forgotten.length > 0) await settleCalls(this.#options.db, rules, forgotten.map(unsentCall))
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
@@ -239,8 +176,22 @@ export class Lease {
    * Counts this worker's in-flight calls in the database, except those it gave up. If it has none in flight itself, the
    * database was restored: settled calls are open again.
    */
-  countOpen(givenUp: ReadonlySet<string>): Promise<number> {
-    return countUnmarked(this.#options.db, this.worker, [...givenUp])
+  async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
+    const { calls } = await this.#inFlight()
+      .select(({ fn }) => fn.countAll<number>().as('calls'))
+      .where((eb) =>
+        eb.or([eb('mark', 'is', null), eb.not(eb('mark', '=', eb.fn.any(eb.val([...givenUp]))))]),
+      )
+      .executeTakeFirstOrThrow()
+    return calls
+  }
+
+  /** Calls of this worker in flight, according to the database. */
+  #inFlight() {
+    return this.#options.db
+      .selectFrom('calls')
+      .where('worker', '=', this.worker)
+      .where('outcome', 'is', null)
   }
 }
 

@@ -11,24 +11,11 @@ export interface ZonedSpan {
   readonly zone: string
 }
 
-/** An account with its spending. */
-export interface AccountSpending {
-  readonly id: number
-  readonly account: string
-  readonly origin: string
-  readonly remaining: number | null
-  readonly observed_at: Date | null
-  /** Floor in force, or that of its last worker; null if it never had one. */
-  readonly floor: number | null
-  readonly used: number
-}
+/** An account with its spending, and the floor in force or that of its last worker. */
+export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Lowest balance in a period. */
-export interface BalancePoint {
-  readonly account_id: number
-  readonly at: Date
-  readonly remaining: number
-}
+export type BalancePoint = Awaited<ReturnType<typeof readBalancePoints>>[number]
 
 /** Credits spent on a list or a cost class. */
 export interface SpentRow {
@@ -44,10 +31,7 @@ export interface SpentRow {
 }
 
 /** All accounts, with the credits each used in a span. */
-export async function readAccountSpending(
-  db: Database,
-  span: ZonedSpan,
-): Promise<readonly AccountSpending[]> {
+export function readAccountSpending(db: Database, span: ZonedSpan) {
   return db
     .selectFrom('accounts as a')
     .select((eb) => [
@@ -82,10 +66,7 @@ export async function readAccountSpending(
 }
 
 /** Reads at most 200 points per account. */
-export async function readBalancePoints(
-  db: Database,
-  span: ZonedSpan,
-): Promise<readonly BalancePoint[]> {
+export function readBalancePoints(db: Database, span: ZonedSpan) {
   return db
     .selectFrom((eb) =>
       eb

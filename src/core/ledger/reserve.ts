@@ -11,7 +11,6 @@ import {
   countUrgent,
   type Deferral,
   type Rules,
-  type RunBudgetUse,
   scarcePriorities,
   type SortedTasks,
   sortTasks,
@@ -130,7 +129,7 @@ export function decideAdmission(
 ): DecidedAdmission {
   const { books, costs, found, sorted, rules } = inputs
   const requests = requestsOf(sorted.ready, urgent)
-  const budgets = new Map([...found.values()].map((task) => [task.run_id, budgetOf(task)]))
+  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     ...inputs,
     admission: admit(accountOf(books.account), costs, { requests, budgets, rules }),
@@ -171,10 +170,6 @@ function rulesOf(spender: Spender, books: Books): Rules {
     mostInFlight: spender.mostInFlight,
     renewalAfter: spender.renewalAfter,
   }
-}
-
-function budgetOf({ budget, spent, reserved, list }: WaitingTask): RunBudgetUse {
-  return { budget, spent, reserved, list }
 }
 
 /** The worker that reserves, its account and its rules. */

@@ -88,7 +88,7 @@ export function costsOf({ costs }: Books): Costs {
 }
 
 /** Converts a change of the books to parameters of the statement that writes it. */
-export function changeRow(change: Change): Settlement['change'] {
+export function changeRow(change: Change) {
   const { newest, noCredit, slowDown } = change
   return {
     reserved: change.reserved,
@@ -96,7 +96,16 @@ export function changeRow(change: Change): Settlement['change'] {
     uncertain: change.uncertain,
     used: change.used,
     day_spent: change.daySpent,
-    newest: newest === null ? null : newestRow(newest),
+    newest:
+      newest === null
+        ? null
+        : {
+            seq: newest.seq,
+            started_at_ms: newest.startedAt,
+            start_total: newest.startTotal,
+            used: newest.used,
+            remaining: newest.remaining,
+          },
     least: change.least,
     untold: change.untold,
     refused_keys: change.refusedKeys,
@@ -114,12 +123,8 @@ export function changeRow(change: Change): Settlement['change'] {
   }
 }
 
-function newestRow({ seq, startedAt, startTotal, used, remaining }: Newest) {
-  return { seq, started_at_ms: startedAt, start_total: startTotal, used, remaining }
-}
-
 /** Converts the reported costs to parameters of the same statement. */
-export function priceRows({ prices }: Change): Settlement['prices'] {
+export function priceRows({ prices }: Change) {
   return [...prices].map(([name, { peak, cheapest, tried }]) => ({
     class: name,
     first: peak.first,
@@ -364,9 +369,6 @@ export async function readCalls(
   return rows
 }
 
-/** Nulls are left out of the document: most calls end without an error, and Postgres parses everything sent to it. */
-type Optional<T> = T | null | undefined
-
 /** Document describing a settlement: the rows to write, and the row versions they are based on. */
 export interface Settlement {
   readonly account_id: number
@@ -374,64 +376,11 @@ export interface Settlement {
   /** This worker's floor. */
   readonly floor: number
   readonly jitter: number
-  readonly change: {
-    readonly reserved: number
-    readonly in_flight: number
-    readonly uncertain: number
-    readonly used: number
-    readonly day_spent: number
-    readonly newest: {
-      seq: number
-      started_at_ms: number
-      start_total: number
-      used: number
-      remaining: number
-    } | null
-    readonly least: number | null
-    readonly untold: number
-    readonly refused_keys: readonly string[]
-    readonly no_credit: { seq: number; started_at_ms: number } | null
-    readonly slow_down: { started_at_ms: number; wait_ms: number | null; unnamed: boolean } | null
-    readonly welcome: boolean
-    readonly wrong_answers: number
-  }
-  readonly prices: readonly {
-    class: string
-    first: number
-    second: number
-    heard: number
-    cheapest: number
-    tried: boolean
-  }[]
+  readonly change: ReturnType<typeof changeRow>
+  readonly prices: ReturnType<typeof priceRows>
   readonly stops: readonly { reason: string; detail: string | null }[]
-  readonly calls: readonly {
-    id: number
-    /** The row as it was read. If it has changed, the settlement is computed again. */
-    mark: Optional<string>
-    was: Optional<string>
-    was_washed: boolean
-    bound: number
-    outcome: string
-    http_status: Optional<number>
-    credits_used: Optional<number>
-    credits_remaining: Optional<number>
-    /** True if its answer reported no price. */
-    estimated?: boolean | undefined
-    error_code: Optional<string>
-    error_message: Optional<string>
-  }[]
-  readonly tasks: readonly {
-    id: number
-    version: string
-    state: string
-    search_id: Optional<number>
-    attempts: number
-    ambiguous: number
-    deaths: number
-    wait_ms: Optional<number>
-    error_code: Optional<string>
-    error_message: Optional<string>
-  }[]
+  readonly calls: readonly ReturnType<typeof callRow>[]
+  readonly tasks: readonly ReturnType<typeof taskRow>[]
   readonly runs: readonly RunChange[]
 }
 
@@ -732,7 +681,11 @@ export function settlementOf(
   }
 }
 
-function callRow({ entry, call, estimate }: Matched): Settlement['calls'][number] {
+/**
+ * Row of a call, with the row as it was read: if that has changed, the settlement is computed again. Nulls are left out
+ * of the document, because most calls end without an error, and Postgres parses everything sent to it.
+ */
+function callRow({ entry, call, estimate }: Matched) {
   return {
     id: call.id,
     mark: call.mark ?? undefined,
@@ -759,11 +712,7 @@ function answersOf(matched: readonly Matched[]): Map<number, number> {
   return answers
 }
 
-function taskRow(
-  id: number,
-  change: Judged,
-  search: number | undefined,
-): Settlement['tasks'][number] {
+function taskRow(id: number, change: Judged, search: number | undefined) {
   return {
     id,
     version: change.version,

@@ -40,14 +40,10 @@ export async function openTicker(
   const worker = backend.worker<Record<string, never>>(name, () => onTick(), { concurrency: 1 })
   return {
     close: async () => {
-      await orGiveUp(worker.close())
-      await orGiveUp(queue.close())
+      // Closing hangs while the store is unreachable.
+      await within(worker.close(), { ms: closeWithinMs })
+      await within(queue.close(), { ms: closeWithinMs })
       await backend.close()
     },
   }
-}
-
-/** Closing hangs while the store is unreachable, so it is limited by our own deadline. */
-async function orGiveUp(closing: Promise<unknown>): Promise<void> {
-  await within(closing, { ms: closeWithinMs })
 }

@@ -9,51 +9,10 @@ import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
 
 /** A run with its orders and results. */
-export interface RunFacts {
-  readonly run: number
-  readonly list: string
-  readonly run_date: string
-  readonly kind: string
-  readonly state: string
-  readonly schedule: string | null
-  readonly due_at: Date | null
-  readonly outcome: string | null
-  readonly note: string | null
-  readonly created_at: Date
-  readonly finished_at: Date | null
-  readonly budget: number | null
-  readonly spent: number
-  /** Held for calls with an unknown outcome. */
-  readonly uncertain: number
-  readonly max_age_ms: number
-  readonly accepted: number
-  readonly duplicates: number
-  readonly rejected: number
-  readonly suspect: boolean
-  readonly reasons: readonly string[]
-  /** Remarks that exclude none of its answers. */
-  readonly remarks: readonly string[]
-  readonly asked: number | null
-  /** Queries among them with a readable answer. */
-  readonly answered: number | null
-  readonly price: number | null
-  readonly depth: number | null
-  readonly empty: number | null
-  readonly unreadable: number | null
-  readonly workers: number | null
-  /** Usual cost of an answer of this list; null without earlier nights. */
-  readonly usual_price: number | null
-  readonly previous: number | null
-  readonly next: number | null
-}
+export type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
 
 /** Tasks of a run in one state, with their error code. */
-export interface TaskCount {
-  readonly state: TaskState
-  readonly error: string | null
-  readonly example: string | null
-  readonly tasks: number
-}
+export type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
 
 /** A position won or lost in a run by one of our domains, or by any domain if none is ours. */
 export interface RunMove {
@@ -100,7 +59,7 @@ const factColumns = [
 ] as const
 
 /** Reads the facts of a run; null if no run has this id. */
-export async function readRunFacts(db: Database, run: number): Promise<RunFacts | null> {
+export async function readRunFacts(db: Database, run: number) {
   const facts = await db
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
@@ -143,7 +102,7 @@ export async function readRunFacts(db: Database, run: number): Promise<RunFacts 
 }
 
 /** Counts tasks by state and error, most frequent first. */
-export async function countTasks(db: Database, run: number): Promise<readonly TaskCount[]> {
+export function countTasks(db: Database, run: number) {
   return db
     .selectFrom('tasks')
     .select((eb) => [

@@ -164,20 +164,10 @@ export async function endedLastMinute(db: Database): Promise<number> {
   return ended
 }
 
-export interface UnknownCall {
-  readonly call: number
-  readonly task: number
-  readonly run: number
-  readonly q: string
-  readonly task_state: string
-  readonly sent_at: string
-  readonly credits_at_risk: number
-  readonly held: boolean
-  readonly error: string
-}
+export type UnknownCall = Awaited<ReturnType<typeof readUnknown>>[number]
 
 /** Calls with an unknown outcome, newest first, with the credits at risk. */
-export async function readUnknown(db: Database, limit: number): Promise<readonly UnknownCall[]> {
+export function readUnknown(db: Database, limit: number) {
   return db
     .selectFrom('calls')
     .innerJoin('tasks', 'tasks.id', 'calls.task_id')

@@ -112,20 +112,10 @@ export async function readUnattended(db: Database, forMs: number): Promise<Unatt
 }
 
 /** A live worker. */
-export interface LiveWorker {
-  readonly worker: number
-  readonly account: string
-  readonly host: string
-  readonly pid: number
-  readonly lanes: number
-  readonly floor: number
-  readonly started_at: Date
-  readonly in_flight: number
-  readonly oldest_s: number | null
-}
+export type LiveWorker = Awaited<ReturnType<typeof readLiveWorkers>>[number]
 
 /** Workers with a valid lease, with their calls in flight. */
-export async function readLiveWorkers(db: Database): Promise<readonly LiveWorker[]> {
+export function readLiveWorkers(db: Database) {
   return db
     .selectFrom('workers')
     .innerJoin('accounts', 'accounts.id', 'workers.account_id')
@@ -223,23 +213,11 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
   return found
 }
 
-/** Gauges of an account for metrics. */
-interface AccountGauges {
-  readonly remaining: number | null
-  readonly reserved: number
-  readonly uncertain: number
-  readonly in_flight: number
-  readonly used: number
-  /** Floor set by live workers; null if none is alive. */
-  readonly floor: number | null
-  readonly stops: readonly string[]
-}
-
 /** Reads an account's gauges from the ledger; null before its first call. */
 export async function readAccountGauges(
   db: Database,
   { name, kind }: { name: string; kind: string },
-): Promise<AccountGauges | null> {
+) {
   const gauges = await db
     .selectFrom('accounts as a')
     .select((eb) => [
@@ -269,9 +247,7 @@ export async function readAccountGauges(
 }
 
 /** Seconds since each list last had a run that ended with a readable answer. */
-export async function readSuccesses(
-  db: Database,
-): Promise<readonly { list: string; seconds: number }[]> {
+export function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')
     .crossJoinLateral((eb) =>

@@ -40,17 +40,11 @@ export interface Api {
    * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key count as
    * one.
    */
-  call(query: Query, options?: CallOptions): Promise<Reply>
+  call(query: Query, key?: string | null): Promise<Reply>
   /** Switches to a new API key; nothing may be in flight. */
   turnKey(key: Secret): void
   /** Aborts all requests in flight. */
   close(): Promise<void>
-}
-
-/** Idempotency key and abort signal of a call. */
-interface CallOptions {
-  readonly key?: string | null
-  readonly signal?: AbortSignal
 }
 
 interface ApiOptions {
@@ -72,31 +66,23 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
-  const stops = new Stops()
-  const exchange = (query: Query, { key: mark, signal }: CallOptions) =>
+  const exchange = (query: Query, mark: string | null) =>
     new Promise<ExchangeEnding>((resolve) => {
       const current = new Exchange((ending) => {
         clearTimeout(deadline)
-        if (signal !== undefined) stops.delete(signal, current)
         resolve(ending)
       })
       const cut = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
       const due = performance.now() + timeoutMs
       const deadline = setTimeout(() => lookOnceMore(due, cut), timeoutMs)
-      if (signal?.aborted === true) {
-        stop(current)
-        return
-      }
-      if (signal !== undefined) stops.add(signal, current)
-      const own =
-        mark === null || mark === undefined ? headers : { ...headers, 'idempotency-key': mark }
+      const own = mark === null ? headers : { ...headers, 'idempotency-key': mark }
       const authorization = `Bearer ${key.reveal()}`
       const path = searchPath(url, query)
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    call: async (query, options = {}) => {
-      const ending = await exchange(query, options)
+    call: async (query, mark = null) => {
+      const ending = await exchange(query, mark)
       sockets.learn(ending)
       return readEnding(ending, key)
     },
@@ -262,7 +248,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
-  /** Ends the exchange on our side, because of a deadline or a signal. */
+  /** Ends the exchange on our side, because of a deadline. */
   cut(code: string, message: string): void {
     if (this.#ended) return
     this.#end({ code, message })
@@ -283,37 +269,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
       truncated,
     })
   }
-}
-
-/**
- * Ends calls when their signal is aborted. Uses one listener per signal: hundreds on one signal would trigger a leak
- * warning.
- */
-class Stops {
-  readonly #inFlight = new WeakMap<AbortSignal, Set<Exchange>>()
-
-  add(signal: AbortSignal, exchange: Exchange): void {
-    const others = this.#inFlight.get(signal)
-    if (others !== undefined) {
-      others.add(exchange)
-      return
-    }
-    const exchanges = new Set([exchange])
-    this.#inFlight.set(signal, exchanges)
-    const cutAll = () => {
-      for (const each of exchanges) stop(each)
-    }
-    signal.addEventListener('abort', cutAll, { once: true })
-  }
-
-  delete(signal: AbortSignal, exchange: Exchange): void {
-    this.#inFlight.get(signal)?.delete(exchange)
-  }
-}
-
-/** Ends one call for an internal reason. */
-function stop(exchange: Exchange): void {
-  exchange.cut('ABORTED', 'stopped by this program')
 }
 
 /** Maximum body size in bytes after decompression; an answer of 100 results has about 50 kB. */

@@ -59,7 +59,7 @@ const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
 /** Our own reasons for not sending; they say nothing about the state of the API. */
-const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
+const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
 /** Holds calls back right before they are sent, reserved or not, based on what this process has just learned. */
 export class Brake {

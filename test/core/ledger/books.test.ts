@@ -44,8 +44,8 @@ const settled = {
   http_status: 200,
   credits_used: 1,
   credits_remaining: 9,
-  error_code: null,
-  error_message: null,
+  error_code: undefined,
+  error_message: undefined,
 }
 const answered = {
   state: 'answered',
@@ -53,9 +53,9 @@ const answered = {
   attempts: 1,
   ambiguous: 0,
   deaths: 0,
-  wait_ms: null,
-  error_code: null,
-  error_message: null,
+  wait_ms: undefined,
+  error_code: undefined,
+  error_message: undefined,
 }
 const settlement: Settlement = {
   account_id: 1,
@@ -72,7 +72,7 @@ const settlement: Settlement = {
   stops: [],
   calls: [
     {
-      ...{ id: many / 2 + 1, mark: null, was: null, was_washed: false, bound: 1 },
+      ...{ id: many / 2 + 1, mark: undefined, was: undefined, was_washed: false, bound: 1 },
       ...{ outcome: 'settled', ...settled },
     },
   ],

@@ -17,9 +17,9 @@ export const mutants: readonly Mutant[] = [
     put: "if (room === null) return 'floor'",
   },
   {
-    name: 'the margin above the floor is one credit short',
+    name: 'one credit below the floor may be spent',
     file: 'admission',
-    find: 'return low - floor - constants.margin - kept',
+    find: 'return low - floor - kept',
     put: 'return low - floor + 1 - kept',
   },
   {

@@ -307,9 +307,9 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
     runs: [{ run, spent: 5, uncertain: 0, reserved: 0 }],
     calls: [
       {
-        ...{ id: call, mark: null, was: null, was_washed: false, bound: 7, outcome: 'settled' },
-        ...{ http_status: 200, credits_used: 5, credits_remaining: 1, error_code: null },
-        error_message: null,
+        ...{ id: call, mark: undefined, was: undefined, was_washed: false, bound: 7 },
+        ...{ outcome: 'settled', http_status: 200, credits_used: 5, credits_remaining: 1 },
+        ...{ error_code: undefined, error_message: undefined },
       },
     ],
   }

@@ -74,25 +74,6 @@ describe('a call that provably was not sent', () => {
     const { api } = await stageSockets(() => undefined, { protocol: 'https:', timeoutMs: 300 })
     expect(await api.call(query())).toMatchObject({ kind: 'unsent' })
   })
-
-  test('is unsent when it was given up before, and the server hears nothing', async () => {
-    const { api, requests } = await stageApi((_, response) => response.end('{}'))
-    expect(await api.call(query(), { signal: AbortSignal.abort() })).toMatchObject({
-      kind: 'unsent',
-      code: 'ABORTED',
-    })
-    expect(requests).toHaveLength(0)
-  })
-
-  test('is unsent when it is given up while the connection is being made', async () => {
-    const { api, requests } = await stageApi((_, response) => response.end('{}'))
-    const stop = new AbortController()
-    const reply = api.call(query(), { signal: stop.signal })
-    stop.abort()
-    expect(await reply).toMatchObject({ kind: 'unsent', code: 'ABORTED' })
-    await api.call(query('another'))
-    expect(requests.map(({ url }) => url)).toEqual(['/v1/search?q=another&num=10'])
-  })
 })
 
 describe('a call whose answer was lost', () => {
@@ -113,7 +94,7 @@ describe('a call whose answer was lost', () => {
         const drip = setInterval(() => response.write(' '), 20)
         response.on('close', () => clearInterval(drip))
       },
-      { timeoutMs: 500 },
+      { timeoutMs: 2_000 },
     )
     const reply = await api.call(query())
     expect(reply).toMatchObject({ kind: 'lost', code: 'TIMEOUT', status: 200 })
@@ -140,41 +121,6 @@ describe('a call whose answer was lost', () => {
     const reply = await api.call(query())
     expect(reply).toMatchObject({ kind: 'lost', status: 200 })
     expect(reply.kind === 'lost' && reply.partial?.toString()).toBe('{"a":1')
-  })
-
-  test('is lost, not unsent, when it is given up after it was sent', async () => {
-    const stop = new AbortController()
-    const { api } = await stageSockets((socket) => socket.once('data', () => stop.abort()))
-    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({
-      kind: 'lost',
-      code: 'ABORTED',
-    })
-  })
-
-  test('is lost with all others that one signal ends, and nobody takes them for a leak', async () => {
-    const warnings: Error[] = []
-    const note = (warning: Error) => warnings.push(warning)
-    process.on('warning', note)
-    onTestFinished(() => void process.off('warning', note))
-    const stop = new AbortController()
-    let heard = 0
-    const { api } = await stageSockets(
-      (socket) => {
-        socket.once('data', () => {
-          heard += 1
-          if (heard === 40) stop.abort()
-        })
-      },
-      { lanes: 40 },
-    )
-    const replies = await Promise.all(
-      Array.from({ length: 40 }, (_, call) =>
-        api.call(query(`call ${call}`), { signal: stop.signal }),
-      ),
-    )
-    expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['lost']))
-    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({ kind: 'unsent' })
-    expect(warnings).toEqual([])
   })
 
   test('is lost when the way to the API is closed under it', async () => {

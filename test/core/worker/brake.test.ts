@@ -85,7 +85,7 @@ describe('free lanes', () => {
 
   test('are filled although calls were held back here: that says nothing of the API', () => {
     const { brake, outages } = openBrake()
-    for (const code of ['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED']) {
+    for (const code of ['LEASE_TOO_SHORT', 'STOPPED', 'ENDING']) {
       brake.applyReply(bought(1, unsent(code)))
     }
     expect(outages.away('the API')).toBe(false)

@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { exitOf, type Finish } from '../../../src/core/worker/summary.ts'
+import { backends } from '../../support/redis.ts'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
@@ -52,28 +53,34 @@ describe('the exit code of a worker', () => {
     expect(exitOf({ ...sums, finish: 'completed', run_failures: 1 }, going)).toBe(1)
   })
 
-  test('is 1 when nothing is left but a query that the API asked to try in two hours, and says which and when', async () => {
-    const { api, mill } = await openScene({
-      settings: { MILL_STALL_MS: '1000' },
-      api: {
-        faults: [{ kind: 'status', status: 503, match: 'query 7', times: 1, retryAfter: '7200' }],
-      },
-    })
-    await mill.plan(queries(20))
-    const ended = await run('work', ['--drain', '--json'], mill.env)
-    const { rows } = await sql<{ until: string }>`
-      select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
-      from tasks where state = 'open'`.execute(mill.db)
-    const [{ until } = { until: '' }] = rows
-    expect(ended.stderr).toContain(`asked to try "query 7" not before ${until}`)
-    expect(JSON.parse(ended.stdout)).toMatchObject({
-      finish: 'stalled',
-      waiting: { tasks: 1, query: 'query 7', until },
-    })
-    expect(ended.code).toBe(1)
-    expect(await mill.states()).toEqual({ answered: 19, open: 1 })
-    expect(api.charges().filter(({ q }) => q === 'query 7')).toHaveLength(1)
-  })
+  test.each(backends)(
+    'is 1 when one of 200 queries is left and the API asked to try it in two hours, and says which and when, with the queue on $name',
+    async (backend) => {
+      const { api, mill } = await openScene({
+        backend,
+        settings: { MILL_STALL_MS: '1000' },
+        api: {
+          faults: [
+            { kind: 'status', status: 503, match: 'query 77', times: 1, retryAfter: '7200' },
+          ],
+        },
+      })
+      await mill.plan(queries(200))
+      const ended = await run('work', ['--drain', '--json'], mill.env)
+      const { rows } = await sql<{ until: string }>`
+        select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
+        from tasks where state = 'open'`.execute(mill.db)
+      const [{ until } = { until: '' }] = rows
+      expect(ended.stderr).toContain(`asked to try "query 77" not before ${until}`)
+      expect(JSON.parse(ended.stdout)).toMatchObject({
+        finish: 'stalled',
+        waiting: { tasks: 1, query: 'query 77', until },
+      })
+      expect(ended.code).toBe(1)
+      expect(await mill.states()).toEqual({ answered: 199, open: 1 })
+      expect(api.charges().filter(({ q }) => q === 'query 77')).toHaveLength(1)
+    },
+  )
 
   test('is 5 when the API asked for no call for two hours, and says until when', async () => {
     const { mill } = await openScene({

@@ -34,7 +34,7 @@ async function openSteps() {
     lease,
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
-      call: async ({ q }, { key } = {}) => {
+      call: async ({ q }, key) => {
         called.push(q)
         keys.push(key)
         return answer()
