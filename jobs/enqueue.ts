@@ -45,7 +45,7 @@ await runCommand<EnqueueFlags>(
         .option('--sheet <name>', 'table of a spreadsheet or archive; all makes a list of each')
         .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
         .option('--numbering <what>', 'strip removes numbers and bullets before queries')
-        .option('--comments <what>', 'skip ignores lines that begin with # or //')
+        .option('--comments <what>', 'skip leaves out lines that begin with "# " or //')
         .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad signs')
         .option('--join', 'add to the list of this name, even if it came from another file')
         .option('--drop', 'cancel open queries that are no longer in the list')

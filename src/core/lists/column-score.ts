@@ -2,8 +2,15 @@
 
 import { checkDevice, countryCode, isGap, isNumber, languageCode } from './values.ts'
 
+const identifiers = 'article numbers, hashes or the like'
+
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
+  // Frameworks such as "node.js" are searched for.
+  [
+    'host names',
+    /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,
+  ],
   // Requires a four-digit year: 10.1.26 might be a version number that people search for.
   [
     'dates',
@@ -15,9 +22,23 @@ const things: readonly (readonly [string, RegExp])[] = [
 ]
 
 /** Kind of a cell that is not a search query, as a plural; undefined if it may be one. */
-export function otherThing(cell: string): string | undefined {
+function otherThing(cell: string): string | undefined {
   const text = cell.trim()
-  return things.find(([, pattern]) => pattern.test(text))?.[0]
+  const found = things.find(([, pattern]) => pattern.test(text))?.[0]
+  if (found !== undefined) return found
+  const isFigure = !/\p{L}/u.test(text) && /\d/.test(text)
+  return isFigure || isIdentifier(text) ? identifiers : undefined
+}
+
+/** Kind of these cells if they are not search queries; the first one may be a column name. */
+export function otherThings(cells: readonly string[]): string | undefined {
+  if (cells.filter(looksLikeMail).length * 5 > cells.length)
+    return 'email addresses, which are personal data and would go to the search API'
+  const found = cells.map(otherThing)
+  const thing = found.findLast((one) => one !== undefined)
+  const count = found.filter((one) => one === thing).length
+  const isAll = count >= found.length - 1 && found.length > (thing === identifiers ? 3 : 1)
+  return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
 }
 
 /** True for an email address. */
@@ -27,11 +48,12 @@ export function looksLikeMail(cell: string): boolean {
 
 /** True for an address, a date, a price or another cell that is clearly not a search query. */
 export function isThing(cell: string): boolean {
-  return otherThing(cell) !== undefined || looksLikeMail(cell)
+  const text = cell.trim()
+  return things.some(([, pattern]) => pattern.test(text)) || looksLikeMail(text)
 }
 
 /** True for article and document numbers, hashes and the like. */
-export function isIdentifier(cell: string): boolean {
+function isIdentifier(cell: string): boolean {
   const text = cell.trim()
   return (
     /^(?=.*\d)(?=.*[A-Z_]|.*-.*-)[\w-]{6,}$/.test(text) ||

@@ -147,6 +147,9 @@ export interface Mapping {
   readonly role: OtherRole | null
 }
 
+// Longer cells are no names, and the expressions that read names take quadratic time.
+const longestName = 300
+
 // Names used in exports of keyword tools, search consoles and advertising accounts, by language.
 const queryNames = `
 q, query, queries, keyword, keywords, key word, key words, search term, search terms, search query,
@@ -213,6 +216,7 @@ function namesIn(list: string): string[] {
 /** Normalizes a header cell: case, width, underscores, invisible characters, surrounding punctuation. */
 export function plainName(cell: string): string {
   return cell
+    .slice(0, longestName)
     .toWellFormed()
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
@@ -225,6 +229,7 @@ const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
 /** Reads the meaning of a header cell; undefined if unknown. `device|` and `devices` contain several values. */
 export function readMeaning(cell: string): Meaning | undefined {
+  if (cell.length > longestName) return undefined
   const marked = severalMark.test(cell)
   const meaning = meaningsByName.get(plainName(marked ? cell.replace(severalMark, '') : cell))
   if (meaning === undefined || !marked) return meaning

@@ -2,7 +2,7 @@
 
 import { Misuse } from '../../base/errors.ts'
 import { plainName, show } from './columns.ts'
-import { isIdentifier, looksLikeMail, otherThing } from './column-score.ts'
+import { otherThings } from './column-score.ts'
 import { isBroken } from './values.ts'
 
 /** A kind of text that is not a list of queries, and how to recognize it. */
@@ -187,26 +187,6 @@ function isHeading(line: string): boolean {
   return headings.has(name) || longHeading.test(name)
 }
 
-const identifiers = 'article numbers, hashes or the like'
-
-/** Kind of the lines if they are not search queries; undefined for a list of queries. */
-function otherThings(lines: readonly string[]): string | undefined {
-  if (lines.filter(looksLikeMail).length * 5 > lines.length)
-    return 'email addresses, which are personal data and would go to the search API'
-  const found = lines.map(
-    (line) => otherThing(line) ?? (isIdentifier(line) || isFigures(line) ? identifiers : undefined),
-  )
-  const thing = found.findLast((one) => one !== undefined)
-  const count = found.filter((one) => one === thing).length
-  // The first line may be the column name.
-  const isAll = count >= found.length - 1 && found.length > (thing === identifiers ? 3 : 1)
-  return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
-}
-
-function isFigures(line: string): boolean {
-  return /^\P{L}*\d\P{L}*$/u.test(line)
-}
-
 /** True for a first line with a capital or underscores above lines without: column names look like that. */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
@@ -227,11 +207,15 @@ function cellsInQuotes(line: string, sign: string): number {
 }
 
 function linesOf(head: Buffer): string[] {
-  return head
-    .toString('utf8', 0, 65_536)
-    .replace(/^\ufeff/u, '')
-    .split(/\r\n|\n|\r/, looked)
-    .filter((line) => line.trim() !== '')
+  return (
+    head
+      .toString('utf8', 0, 65_536)
+      .replace(/^\ufeff/u, '')
+      // The expressions above take quadratic time for a long run of blanks.
+      .replace(/[^\S\r\n]{100,}/g, ' ')
+      .split(/\r\n|\n|\r/, looked)
+      .filter((line) => line.trim() !== '')
+  )
 }
 
 function isMost(lines: readonly string[], kind: RegExp | undefined): boolean {

@@ -167,15 +167,17 @@ function refuseMany(repeats: number): void {
   )
 }
 
-/** Text of a cell as a list needs it: numbers without the format of their language. */
+/** Text of a cell as a list needs it: of the formats of numbers only leading zeros and percents. */
 function shownIn(cell: Attributes, text: string, dates: Wanted['dates']): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`
   if (cell['calcext:value-type'] === 'error') return '#N/A'
   const isNumber = /^(?:float|percentage|currency)$/.test(cell['office:value-type'] ?? '')
   const value = cell['office:value']
-  if (isNumber && value !== undefined)
-    return dates.has(cell['table:style-name']) ? dateOf(Number(value)) : value
+  if (isNumber && value !== undefined) {
+    if (dates.has(cell['table:style-name'])) return dateOf(Number(value))
+    return /^0\d+$|%$/.test(text) ? text : value
+  }
   if (text !== '') return text
   if (cell['office:string-value'] !== undefined) return cell['office:string-value']
   // The formula's value was not stored in the file.

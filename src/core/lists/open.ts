@@ -6,7 +6,7 @@ import { isOds, odsBook, odsLines, odsPart } from './ods.ts'
 import type { ReadOptions } from './reader.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
 import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'
-import { dateStyles, sharedTexts, sheetsOf, workbookLines } from './xlsx.ts'
+import { numberFormats, sharedTexts, sheetsOf, workbookLines } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 export { meansEvery } from './tables.ts'
@@ -149,10 +149,10 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
   if (names.includes('xl/workbook.xml')) {
     const sheets = await sheetsOf(archive, shown)
     const texts = await sharedTexts(archive, shown)
-    const dates = await dateStyles(archive, shown)
+    const formats = await numberFormats(archive, shown)
     return sheets.map(({ name, part, hidden }) => {
       const hiddenRows = new Set<number>()
-      const book = { texts, dates, hiddenRows }
+      const book = { texts, formats, hiddenRows }
       const chunks = () => workbookLines(archive, { part, shown }, book)
       return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
     })

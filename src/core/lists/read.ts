@@ -2,8 +2,8 @@
 
 import { count } from '../../base/cli/text.ts'
 import { Misuse } from '../../base/errors.ts'
-import { looksLikeMail, scoreColumns } from './column-score.ts'
-import type { Dialect } from './columns.ts'
+import { looksLikeMail, otherThings, scoreColumns } from './column-score.ts'
+import { type Dialect, show } from './columns.ts'
 import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, type Encoding } from './encoding.ts'
 import { refuseForeign } from './foreign.ts'
@@ -77,7 +77,7 @@ export async function openList(
     notices: [
       ...(source.notices ?? []),
       ...noticesOf(dialect, verdict),
-      ...mailNotice(rows, dialect),
+      ...contentNotice(rows, dialect),
     ],
     pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
     again: () => {
@@ -100,13 +100,18 @@ function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect):
   return other?.index ?? null
 }
 
-/** Queries are sent to a third party, so warn about personal addresses among them. */
-function mailNotice(
+/** Warns about queries that seem to be something else, and about personal data, because a third party gets them. */
+function contentNotice(
   rows: readonly (readonly string[])[],
   { columns: { query } }: Dialect,
 ): readonly string[] {
-  const mails = rows.filter((cells) => looksLikeMail(cells[query] ?? '')).length
-  if (mails === 0) return []
+  const found = rows.slice(0, scoredRows).map((cells) => cells[query] ?? '')
+  const mails = found.filter(looksLikeMail).length
+  const things = otherThings(found)
+  if (mails === 0)
+    return things === undefined
+      ? []
+      : [`the queries seem to be ${things}, such as ${show(found[0] ?? '')}`]
   const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an email address' : 'are email addresses'}`
   return [`${lines}: personal data would go to the search API`]
 }

@@ -21,6 +21,7 @@ import {
   isNumber,
   knownCountry,
   knownLanguage,
+  namedPlace,
   noRhythm,
   readNumber,
   readRhythm,
@@ -69,9 +70,15 @@ type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 const total =
   /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?(?:[:：]| - |$)/iu
 
+// The last line of a pivot table, as spreadsheets write it; other totals may be queries in a list of one column.
+const grandTotal =
+  /^(?:Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계)$/u
+
 /** True for a total line below a table; a single lower-case word does not count. */
-function isTotal(text: string): boolean {
-  return total.test(text) && !/^\p{Ll}+$/u.test(text)
+function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
+  if (grandTotal.test(text)) return true
+  const beside = columns.width > 2 || (columns.width > 1 && cells.some(isNumber))
+  return beside && total.test(text) && !/^\p{Ll}+$/u.test(text)
 }
 
 /** Converts the records of one list to queries. */
@@ -108,8 +115,7 @@ export class Rows {
     const own = numbering === 'strip' ? stripNumbering(given ?? '') : (given ?? '')
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
-    if (columns.width > 1 && isTotal(text.value) && (columns.width > 2 || cells.some(isNumber)))
-      return 'a total of the lines above, not a query'
+    if (isTotal(text.value, columns, cells)) return 'a total of the lines above, not a query'
     const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
@@ -257,6 +263,7 @@ class Requests {
   readonly #read: readonly number[]
   readonly #language: typeof checkLanguage
   readonly #country: typeof checkCountry
+  readonly #place: typeof checkPlace
   readonly #known = new Map<string, Checked<readonly Requested[]>>()
   #kept = 0
 
@@ -267,6 +274,7 @@ class Requests {
     // In our own columns, two-letter codes are sent as given; in a tool's columns, they must be known.
     this.#language = columns.get('hl')?.tool === true ? knownLanguage : checkLanguage
     this.#country = columns.get('gl')?.tool === true ? knownCountry : checkCountry
+    this.#place = columns.get('location')?.asked === true ? checkPlace : namedPlace
     this.#read = requestRoles.flatMap((role) => {
       const column = columns.get(role)
       return column === undefined || defaults[role].length > 0 ? [] : [column.index]
@@ -287,7 +295,7 @@ class Requests {
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
     const defaults = this.#defaults
-    const location = checkAll(defaults.location, this.#parts(cells, 'location'), checkPlace)
+    const location = checkAll(defaults.location, this.#parts(cells, 'location'), this.#place)
     if (!location.ok) return location
     const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), this.#language)
     if (!hl.ok) return hl

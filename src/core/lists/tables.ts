@@ -191,15 +191,19 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
 
 // First column of other tables that exports include next to their queries.
 const otherTables: ReadonlySet<string> = new Set(
-  'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about'.split(
+  'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
+// Names of tables that sum up others; their first cells name figures.
+const summaries =
+  /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
+
 /** First cells of a table that may be a list; null if no column contains possible queries. */
 async function beginningOf(
   { head, whole }: { readonly head: Buffer; readonly whole: boolean },
-  { kind }: Table,
+  { name, kind }: Table,
   options: ReadOptions,
 ): Promise<string[] | null> {
   const { label } = await detectEncoding(head, whole, options.encoding)
@@ -220,6 +224,7 @@ async function beginningOf(
     ),
   )
   if (rows.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
+  if (summaries.test(name.slice(name.lastIndexOf('/') + 1))) return null
   const texts = scoreColumns(rows, width)
   return (texts[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
 }

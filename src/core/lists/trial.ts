@@ -17,7 +17,7 @@ export interface ListOptions {
   readonly weightColumn?: string | undefined
   /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
   readonly numbering?: 'keep' | 'strip' | undefined
-  /** Handling of lines that start with # or //; if undefined, such a list is rejected. */
+  /** Handling of lines that start with "# " or "//"; if undefined, such a list is rejected. */
   readonly comments?: 'keep' | 'skip' | undefined
   /** Number of the first line, if it is not 1. */
   readonly firstLine?: number | undefined

@@ -99,6 +99,12 @@ export function checkPlace(given: string): Checked<string | null> {
   return checkName(given, 'location')
 }
 
+/** A place in a column that nobody mapped: it may contain ranks as well, and gaps. */
+export function namedPlace(given: string): Checked<string | null> {
+  if (isGap(given)) return good(null)
+  return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
+}
+
 /** Checks a language code such as `de` or `pt-BR`, in any case; the API rejects underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)

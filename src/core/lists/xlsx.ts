@@ -87,28 +87,59 @@ function unescaped(text: string): string {
   )
 }
 
-/** Indexes of the styles that show a number as a date. */
-export async function dateStyles(archive: Archive, shown: string): Promise<ReadonlySet<number>> {
+/** Shows a stored number as its cell does. */
+type NumberFormat = (value: string) => string
+
+const knownFormats: readonly (readonly [id: number, code: string])[] = [
+  [1, '0'],
+  [2, '0.00'],
+  [3, '#,##0'],
+  [4, '#,##0.00'],
+  [9, '0%'],
+  [10, '0.00%'],
+]
+
+/** Number formats of the styles of cells. */
+export async function numberFormats(
+  archive: Archive,
+  shown: string,
+): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
-  const dates = new Set<number>()
-  if (!archive.names.includes(part)) return dates
-  const custom = new Set<string>()
-  let styles = 0
+  if (!archive.names.includes(part)) return []
+  const codes = new Map(knownFormats)
+  for (let id = 14; id <= 58; id++) if (id <= 22 || (id >= 27 && id <= 36)) codes.set(id, 'd')
+  for (const id of [45, 46, 47, 50, 51, 52, 53, 54, 55, 56, 57, 58]) codes.set(id, 'd')
+  const formats: NumberFormat[] = []
   let inCells = false
   const open = (name: string, { numFmtId = '', formatCode = '' }: Attributes): void => {
     if (name === 'cellXfs') inCells = true
-    if (name === 'numFmt' && showsDate(formatCode)) custom.add(numFmtId)
-    if (name !== 'xf' || !inCells) return
-    const id = Number(numFmtId)
-    const known = (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 58)
-    if ((known && id !== 48 && id !== 49) || custom.has(numFmtId)) dates.add(styles)
-    styles++
+    if (name === 'numFmt') codes.set(Number(numFmtId), formatCode)
+    if (name === 'xf' && inCells) formats.push(formatOf(codes.get(Number(numFmtId)) ?? ''))
   }
   const close = (name: string): void => {
     if (name === 'cellXfs') inCells = false
   }
   await parseWhole(archive, { part, shown }, { open, close })
-  return dates
+  return formats
+}
+
+/** Leaves out the separators of thousands, because lists need none. */
+function formatOf(code: string): NumberFormat {
+  if (showsDate(code)) return (value) => dateOf(Number(value))
+  const [, zeros, decimals = '', percent] = /^(?:#,##)?(0+)(?:\.(0+))?(%?)$/.exec(code) ?? []
+  if (zeros === undefined) return asTyped
+  return (value) => {
+    const number = Number(value) * (percent === '%' ? 100 : 1)
+    if (Number.isNaN(number)) return value
+    const [whole = '', part] = Math.abs(number).toFixed(decimals.length).split('.')
+    const padded = whole.padStart(zeros.length, '0') + (part === undefined ? '' : `.${part}`)
+    return `${number < 0 ? '-' : ''}${padded}${percent}`
+  }
+}
+
+/** A number with at most 15 digits, as spreadsheets show it: 0.3 is stored as 0.30000000000000004. */
+function asTyped(value: string): string {
+  return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
 
 /** True for a format with days, months, years or hours, outside quoted words and colors. */
@@ -119,7 +150,7 @@ function showsDate(format: string): boolean {
 /** Parts of a workbook needed by its sheets, and the hidden rows found so far. */
 interface Book {
   readonly texts: readonly string[]
-  readonly dates: ReadonlySet<number>
+  readonly formats: readonly NumberFormat[]
   readonly hiddenRows: Set<number>
 }
 
@@ -142,7 +173,7 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #kind = 'n'
-  #isDate = false
+  #format: NumberFormat = asTyped
   #value = ''
   #formula: string | null = null
   #within = ''
@@ -161,7 +192,7 @@ class RowReader implements XmlReader {
     } else if (name === 'c') {
       this.#column = r === undefined ? this.#column : columnOf(r)
       this.#kind = t ?? 'n'
-      this.#isDate = this.#kind === 'n' && this.#book.dates.has(Number(s ?? 0))
+      this.#format = this.#book.formats[Number(s ?? 0)] ?? asTyped
       this.#value = ''
       this.#formula = null
     } else if (name === 'f') this.#formula = ''
@@ -193,7 +224,7 @@ class RowReader implements XmlReader {
       return this.#formula === '' ? '=(…)' : `=${this.#formula}`
     }
     if (this.#kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
-    if (value !== '' && this.#isDate) return dateOf(Number(value))
+    if (value !== '' && this.#kind === 'n') return this.#format(value)
     return this.#kind === 'inlineStr' || this.#kind === 'str' ? unescaped(value) : value
   }
 

@@ -46,6 +46,7 @@ describe('a file that is refused', () => {
     ['article numbers', '030 1234567\n030 7654321\n555-123-4567\n'],
     ['rows inside quotes', '"keyword;volume"\n"red shoes;1"\n"wool; hats;5"\n"boots;5"\n'],
     ['rows inside quotes', '"red shoes;10;2"\n"wool hats;5;1"\n"boots;5;1"\n'],
+    ['host names', 'www.shoes.com\nhats.org\nshop.wool.de\nboots.co.uk/sale\n'],
     ['telephone numbers', '+49 30 1234567\n+49 40 7654321\n+49 89 1112223\n'],
     ['IP addresses', '10.0.0.1\n10.0.0.2\n10.0.0.3\n'],
     [
@@ -91,6 +92,21 @@ describe('lines with more than their query', () => {
   })
 })
 
+test('a hashtag is a query, also where comments are left out', async () => {
+  const tags = '#spring\nred shoes\n#summer\n'
+  for (const found of await tryFile(tags, [], ['--comments', 'keep'], ['--comments', 'skip']))
+    expect(found.queries).toEqual(['#spring', 'red shoes', '#summer'])
+})
+
+test('a column of queries that holds something else is bought with a word about it', async () => {
+  const [hosts] = await tryFile('keyword\nshoes.com\nhats.org\nwool.de\n', [])
+  expect(hosts?.list.notices).toEqual(['the queries seem to be host names, such as "shoes.com"'])
+  const [prices] = await tryFile('keyword,clicks\n€1,1\n€2,3\n€3,4\n', [])
+  expect(prices?.list.notices).toEqual(['the queries seem to be prices, such as "€1"'])
+  const [frameworks] = await tryFile('node.js\nvue.js\nnext.js\n', [])
+  expect(frameworks).toMatchObject({ code: 0, list: { notices: [] } })
+})
+
 describe('a table', () => {
   test('without names is refused with the column that holds its queries, divided as it is', async () => {
     const [german, read] = await tryFile(
@@ -113,6 +129,16 @@ describe('a table', () => {
       'the column "num" is ignored: its numbers count the rows',
       'the column "place" is ignored: "3" is not a name of a place',
     ])
+  })
+
+  test('of places loses the lines whose place is a number, unless the column was mapped', async () => {
+    const text = 'keyword,place\nshoes,Berlin\nhats,Paris\nwool,7\nboots,-\n'
+    const [plain, mapped] = await tryFile(text, [], ['--map', 'place=location'])
+    expect(plain?.list).toMatchObject({
+      reasons: [{ reason: 'location is a number instead of a name', lines: 1 }],
+      sample: { last: { q: 'boots', location: null } },
+    })
+    expect(mapped?.list.sample.first[2]).toMatchObject({ q: 'wool', location: '7' })
   })
 
   test('whose column "Land" holds countries says that it is not read', async () => {
@@ -175,6 +201,8 @@ describe('a table', () => {
     expect(found?.list.reasons).toEqual(reasons)
     const [narrow] = await tryFile('Keyword,Clicks\nshoes,1\nTotal recall,1\nGrand Total,2\n', [])
     expect(narrow).toMatchObject({ queries: ['shoes', 'Total recall'], list: { reasons } })
+    const [single] = await tryFile('keyword\nshoes\nTotal\ngrand total\nGrand Total\n', [])
+    expect(single).toMatchObject({ queries: ['shoes', 'Total', 'grand total'], list: { reasons } })
     const [tagged] = await tryFile('keyword,tags\nTotal,gas stations\n', [])
     expect(tagged?.queries).toEqual(['Total'])
   })

@@ -224,6 +224,16 @@ describe('one table that may be meant', () => {
     expect(list.notices).toEqual(['left out "Filter", "Länder"; name a table with --sheet'])
   })
 
+  test('is read beside a summary and a pivot table, which are named', async () => {
+    const pivot = rowsOf(['Row Labels', 'Sum of Volume'], ['shop', '10'], ['Grand Total', '10'])
+    const sums = rowsOf(['Best query', 'red shoes'], ['Queries in all', 'two'])
+    const list = rowsOf(['Keyword'], ['red shoes'], ['hats'])
+    const book = xlsxOf({ Summary: sums, Sheet2: pivot, Keywords: list }, [])
+    const { list: read } = await tried('book.xlsx', book)
+    expect(read.reading.sheet).toBe('Keywords')
+    expect(read.notices).toEqual(['left out "Summary", "Sheet2"; name a table with --sheet'])
+  })
+
   test('is refused by its own name and reason when no column of it is known', async () => {
     const { code, stderr } = await tried(
       'book.xlsx',
@@ -276,6 +286,23 @@ describe('a cell of a workbook', () => {
     })
   })
 
+  test('that is a number is a query as the cell shows it', async () => {
+    const styles =
+      '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="9"/><xf numFmtId="4"/></cellXfs></styleSheet>'
+    const rows = [
+      [0, '0.30000000000000004'],
+      [1, '501'],
+      [2, '0.07'],
+      [3, '-1234.5'],
+    ].map(
+      ([s, value], at) => `<row r="${at + 2}"><c r="A${at + 2}" s="${s}"><v>${value}</v></c></row>`,
+    )
+    const book = xlsxOf({ Sheet1: rowsOf(['keyword']) + rows.join('') }, [], { styles })
+    const { list } = await tried('book.xlsx', book)
+    const { first, last } = list.sample
+    expect([...first, last].map(({ q }) => q)).toEqual(['0.3', '00501', '7%', '-1234.50'])
+  })
+
   test('that is merged over several columns keeps the rows below it', async () => {
     const sheet = `<row r="1">${cell('Keyword', 'A1')}<c r="B1"/></row>${rowsOf(['x', 'x'], ['red shoes', 'wide'], ['hats', 'wool']).replace(/^.*?<\/row>/, '')}`
     const { list } = await tried('book.xlsx', xlsxOf({ Terms: sheet }, []))
@@ -320,6 +347,34 @@ describe('an OpenDocument spreadsheet', () => {
       'a hidden row of the spreadsheet',
       'a spreadsheet error instead of a query',
     ])
+  })
+
+  // As LibreOffice writes them.
+  test('has repeated rows, several paragraphs, comments, spans and formats of numbers read', async () => {
+    const number = (value: string, shown: string, type = 'float') =>
+      `<table:table-cell office:value-type="${type}" office:value="${value}"><text:p>${shown}</text:p></table:table-cell>`
+    const sheet = [
+      row(text('Keyword')),
+      row(text('two</text:p><text:p>lines<text:s text:c="3"/>here')),
+      row(text('red <text:span>shoes</text:span>'), ' table:number-rows-repeated="3"'),
+      row(
+        '<table:table-cell table:number-rows-spanned="2"><office:annotation><text:p>a note</text:p></office:annotation><text:p>hats</text:p></table:table-cell>',
+      ),
+      row('<table:covered-table-cell/>'),
+      row(number('501', '00501')),
+      row(number('0.5', '50%', 'percentage')),
+      row(number('1200', '1.200')),
+    ]
+    const last = async (rows: number) => {
+      const { list } = await tried('b.ods', odsOf({ Terms: sheet.slice(0, rows).join('') }))
+      return [list.rows, list.sample.last.q]
+    }
+    expect(await last(2)).toEqual([1, 'two lines here'])
+    expect(await last(3)).toEqual([4, 'red shoes'])
+    expect(await last(5)).toEqual([5, 'hats'])
+    expect(await last(6)).toEqual([6, '00501'])
+    expect(await last(7)).toEqual([7, '50%'])
+    expect(await last(8)).toEqual([8, '1200'])
   })
 
   test('with two tables that may be meant is refused with what to type', async () => {

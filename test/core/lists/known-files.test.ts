@@ -1,13 +1,16 @@
 // @module-tag slow
-// Reads 500 files whose meaning is known: each is read as it is meant, or refused, and no hint leads to rubbish.
+// Plans 500 files whose meaning is known: each is bought as it is meant, or refused, and no hint leads to rubbish.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Environment } from '../../../src/base/config.ts'
 import { Misuse } from '../../../src/base/errors.ts'
 import { openSource } from '../../../src/core/lists/open.ts'
 import { readReading, type TypedReading } from '../../../src/core/lists/options.ts'
 import { openList } from '../../../src/core/lists/read.ts'
+import { run } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
 import { type KnownFile, knownFiles } from './list-kinds.ts'
 
 /** The queries of a file, or the message that refuses it. */
@@ -72,41 +75,85 @@ function hintsOf(message: string, file: KnownFile): TypedReading[] {
   return hints
 }
 
-async function judge(file: KnownFile, path: string): Promise<{ verdict: string; hints: string[] }> {
-  const found = await readFile(path, {})
-  if (typeof found !== 'string') {
-    const right = !file.refused && JSON.stringify(found) === JSON.stringify(file.queries)
-    return { verdict: right ? 'right' : `guessed ${JSON.stringify(found.slice(0, 3))}`, hints: [] }
-  }
+/** The hints of a message that buy something else than the queries of the file. */
+async function rubbishOf(message: string, file: KnownFile, path: string): Promise<string[]> {
   const rubbish: string[] = []
-  for (const typed of hintsOf(found, file)) {
+  for (const typed of hintsOf(message, file)) {
     const read = await readFile(path, typed)
     if (typeof read === 'string') continue
     const bad = read.filter((query) => file.queries?.includes(query) !== true)
     if (bad.length > 0)
-      rubbish.push(`${JSON.stringify(typed)} buys ${JSON.stringify(bad.slice(0, 3))} of: ${found}`)
+      rubbish.push(
+        `${JSON.stringify(typed)} buys ${JSON.stringify(bad.slice(0, 3))} of: ${message}`,
+      )
   }
-  return { verdict: file.refused ? 'right' : `refused: ${found}`, hints: rubbish }
+  return rubbish
 }
 
-test('500 files of all kinds are read as they are meant or refused, and what a message says to type buys no rubbish', async () => {
+interface Plan {
+  readonly tasks: number
+  readonly sample: { readonly first: readonly { q: string }[]; readonly last: { q: string } }
+}
+
+/** What the command would buy of each file; null for one that it refuses. */
+async function plansOf(paths: readonly string[], env: Environment): Promise<(Plan | null)[]> {
+  const { code, stdout } = await run('enqueue', [...paths, '--dry-run', '--json'], env)
+  if (code === 0) return JSON.parse(stdout).runs
+  expect(code).toBe(2)
+  if (paths.length === 1) return [null]
+  const plans = []
+  for (const path of paths) plans.push(...(await plansOf([path], env)))
+  return plans
+}
+
+function isMeant(plan: Plan | null, read: unknown, queries: readonly string[]): boolean {
+  if (plan?.tasks !== queries.length) return false
+  const { first, last } = plan.sample
+  const sample = [...first, last].map(({ q }) => q)
+  const wanted = [...queries.slice(0, 3), queries.at(-1)]
+  return JSON.stringify([sample, read]) === JSON.stringify([wanted, queries])
+}
+
+const together = 25
+
+test('500 files of all kinds are planned as they are meant or refused, and what a message says to type buys no rubbish', async () => {
+  const { mill } = await openScene()
   const folder = await mkdtemp(join(tmpdir(), 'querymill-known-'))
-  const guessed: string[] = []
-  const refused: string[] = []
-  const rubbish: string[] = []
+  const verdicts = { bought: 0, 'rightly refused': 0, refused: 0, guessed: 0 }
+  const problems: string[] = []
   try {
-    for (const file of knownFiles(500, 7)) {
-      const path = join(folder, file.name)
-      await writeFile(path, file.bytes)
-      const { verdict, hints } = await judge(file, path)
-      if (verdict.startsWith('guessed')) guessed.push(`${file.kind}: ${verdict}`)
-      if (verdict.startsWith('refused')) refused.push(`${file.kind}: ${verdict}`)
-      rubbish.push(...hints.map((hint) => `${file.kind}: ${hint}`))
+    const files = knownFiles(500, 7).map((file, at) => ({
+      file,
+      path: join(folder, `${at}-${file.name}`),
+    }))
+    for (const { path, file } of files) await writeFile(path, file.bytes)
+    const lists = files.filter(({ file }) => !file.refused)
+    const groups = files.filter(({ file }) => file.refused).map((one) => [one])
+    for (let at = 0; at < lists.length; at += together) groups.push(lists.slice(at, at + together))
+    for (const group of groups) {
+      const plans = await plansOf(
+        group.map(({ path }) => path),
+        mill.env,
+      )
+      for (const [at, { file, path }] of group.entries()) {
+        const plan = plans[at] ?? null
+        const read = await readFile(path, {})
+        if (plan === null && typeof read === 'string') {
+          verdicts[file.refused ? 'rightly refused' : 'refused']++
+          if (!file.refused) problems.push(`${file.kind}: refused: ${read}`)
+          const rubbish = await rubbishOf(read, file, path)
+          problems.push(...rubbish.map((hint) => `${file.kind}: ${hint}`))
+        } else if (!file.refused && isMeant(plan, read, file.queries ?? [])) verdicts.bought++
+        else {
+          verdicts.guessed++
+          problems.push(`${file.kind}: guessed ${JSON.stringify(plan?.sample ?? read)}`)
+        }
+      }
     }
   } finally {
     await rm(folder, { recursive: true })
   }
-  expect(guessed).toEqual([])
-  expect(rubbish).toEqual([])
-  expect(refused.length, refused.join('\n')).toBeLessThanOrEqual(5)
+  expect(problems).toEqual([])
+  expect(verdicts).toMatchObject({ refused: 0, guessed: 0 })
+  expect(verdicts.bought + verdicts['rightly refused']).toBe(500)
 })

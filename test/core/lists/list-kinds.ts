@@ -1,4 +1,4 @@
-// Writes list files of forty kinds whose meaning is known, for the test that reads them all.
+// Writes list files of fifty-four kinds whose meaning is known, for the test that reads them all.
 import { odsOf, xlsxOf, zipOf } from './archives.ts'
 
 /** A file with what a person means by it. */
@@ -271,6 +271,30 @@ const kinds: Readonly<Record<string, (draw: Draw) => Written>> = {
         .queries()
         .map(() => [10, draw.number(0, 255), draw.number(0, 255), draw.number(1, 254)].join('.')),
     ),
+  'host names': (draw) =>
+    noList(
+      draw
+        .queries()
+        .map(
+          (_, at) =>
+            `${draw.one(['www.', 'shop.', ''])}${draw.word(english)}${at}.${draw.one(['com', 'de', 'org', 'co.uk'])}`,
+        ),
+    ),
+  hashtags: (draw) => {
+    const queries = draw.queries().map((query) => `#${query.replaceAll(' ', '')}`)
+    return { text: lines([...new Set(queries)]), queries: [...new Set(queries)], lines: true }
+  },
+  'column with a grand total': (draw) => {
+    const queries = draw.queries()
+    const end = draw.one(['Grand Total', 'Gesamtergebnis', 'Total general'])
+    return { text: lines([draw.one(knownHeaders), ...queries, end]), queries, header: true }
+  },
+  'places beside a stray number': (draw) => {
+    const [odd = '', ...queries] = draw.queries()
+    const rows = queries.map((query) => [query, draw.one(['Berlin', 'Paris', 'Lyon'])])
+    const text = table(',', ['keyword', 'place'], ...rows, [odd, draw.number(1, 100)])
+    return { text, queries, header: true }
+  },
   hashes: (draw) =>
     noList(
       draw
@@ -508,6 +532,28 @@ const kinds: Readonly<Record<string, (draw: Draw) => Written>> = {
           ['Germany', 5],
           ['France', 2],
         ]),
+      },
+      [],
+    )
+    return { text, queries, name: 'book.xlsx' }
+  },
+  'workbook beside its summary': (draw) => {
+    const queries = draw.queries()
+    const rows = queries.map((query) => [query, draw.number(1, 99)])
+    const text = xlsxOf(
+      {
+        Summary: sheetOf([
+          ['Keywords in all', queries.length],
+          ['Best position', 3],
+          ['Worst position', 90],
+        ]),
+        Sheet2: sheetOf([
+          ['Row Labels', 'Sum of Clicks'],
+          ['shop', 5],
+          ['info', 2],
+          ['Grand Total', 7],
+        ]),
+        Queries: sheetOf([['Keyword', 'Clicks'], ...rows, ['Grand Total', 999]]),
       },
       [],
     )
