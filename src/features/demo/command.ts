@@ -23,6 +23,8 @@ import {
   monthLines,
   type MonthStage,
   type MonthView,
+  onePurpose,
+  purposeOf,
   question,
   readMonth,
   supplyOf,
@@ -32,6 +34,7 @@ import { file, runNights, runSample } from './nights.ts'
 
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
+const historyList = 'demo-history'
 /** Bought daily in the first half and adaptively in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
@@ -65,7 +68,9 @@ export async function runDemo(
   const faults = options.faults === true
   const cadence = options.cadence === true
   if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
-  const usual = cadence ? '60' : faults ? '30' : undefined
+  // Without flags, a history worth looking at: with an alert, and with a night that is left out.
+  const first = options.nights === undefined && !faults && !cadence
+  const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
   // Ignores the configured API, because a demo must never buy from a paid one.
@@ -83,19 +88,21 @@ export async function runDemo(
       day = next
     }
     const history = { ...drainOptions, nights, setDay }
-    if (faults) {
+    if (faults || first) {
+      const list = faults ? monthList : historyList
       const credits = mill.config.creditFloor + supplyOf(nights, file.queries)
       const stage = await starts.spoilt({ ...today, credits })
       closers.add('the spoilt service', stage, (open) => open.close())
-      const spoilt = withApi(mill, { ...stage, account: monthList })
-      await watchMonth(mill.db, monthList)
-      summary = (await runNights(spoilt, { ...history, list: monthList, stage })) ?? summary
-      month = await readMonth(spoilt, monthList)
+      const spoilt = withApi(mill, { ...stage, account: faults ? monthList : 'demo' })
+      await watchMonth(mill.db, list)
+      const purpose = faults ? purposeOf : onePurpose
+      summary = (await runNights(spoilt, { ...history, list, stage, purpose })) ?? summary
+      if (faults) month = await readMonth(spoilt, monthList)
     } else {
       const service = await starts.drifting({ ...today, calm: cadence })
       closers.add('the drifting service', service, (open) => open.close())
       const drifting = withApi(mill, { ...service, account: 'demo' })
-      const list = cadence ? restingList : 'demo-history'
+      const list = cadence ? restingList : historyList
       const marked = { ...history, list, stage: null, rests: cadence }
       summary = (await runNights(drifting, marked)) ?? summary
     }
@@ -109,8 +116,8 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-function readNights(typed: string | undefined, faults: boolean): number {
-  const nights = typed === undefined ? 0 : Number(typed)
+function readNights(typed: string, faults: boolean): number {
+  const nights = Number(typed)
   const least = faults ? leastNights : 0
   if (Number.isSafeInteger(nights) && nights >= least && nights <= mostNights) return nights
   throw new Misuse(
