@@ -80,31 +80,47 @@ export interface Column<Row> {
   readonly word?: true
 }
 
-/** A table that scrolls horizontally if it is too wide; on a phone, each row is a card. */
+// With one column more than these, a phone shows all: a box to tick would take as much space.
+const phoneColumns = 4
+
+/**
+ * A table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns; a box
+ * unfolds the others.
+ */
 export function table<Row>(
   name: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
 ): Html {
-  const kind = ({ number, word }: Column<Row>) =>
-    number === true ? new Html(' class="n"') : word === true ? new Html(' class="word"') : null
-  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${columns.map((column) => html`<th scope="col" ${kind(column)}${orderOf(column)}>${headOf(column)}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (row) =>
-            html`<tr>
-              ${columns.map((column) => html`<td${kind(column)} data-head="${column.head}">${column.cell(row)}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
+  const folds = columns.length > phoneColumns + 1
+  const kind = ({ number, word }: Column<Row>, index: number) => {
+    const names = [
+      ...(number === true ? ['n'] : word === true ? ['word'] : []),
+      ...(folds && index >= phoneColumns ? ['rest'] : []),
+    ]
+    return names.length === 0 ? null : new Html(` class="${names.join(' ')}"`)
+  }
+  const unfold = html`<label class="unfold"
+    ><input type="checkbox" /> All columns of ${name}</label
+  >`
+  return html`${folds ? unfold : null}
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            ${columns.map((column, index) => html`<th scope="col" ${kind(column, index)}${orderOf(column)}>${headOf(column)}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (row) =>
+              html`<tr>
+                ${columns.map((column, index) => html`<td${kind(column, index)} data-head="${column.head}">${column.cell(row)}</td>`)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`
 }
 
 function orderOf<Row>({ sorting }: Column<Row>): Html | null {
@@ -314,6 +330,11 @@ p.figures { margin: 4px 0 0; font-size: 13px; }
   .scroll:not(.wide) td { display: inline-block; max-width: 100%; padding: 0 14px 2px 0; border: 0; text-align: left; white-space: normal; }
   .scroll:not(.wide) td:first-child { display: block; padding: 0 0 2px; font-weight: 600; }
   .scroll:not(.wide) td:not(:first-child)::before { content: attr(data-head) " "; color: var(--soft); font-size: 13px; font-weight: 400; }
+}
+.unfold { display: none; }
+@media (max-width: 600px) {
+  .unfold { display: block; padding: 6px 0; }
+  .unfold:not(:has(:checked)) + .scroll .rest { display: none; }
 }
 footer { color: var(--soft); font-size: 13px; margin-top: 24px; }
 @media print {

@@ -103,16 +103,14 @@ export async function readAccountsFound(
 }
 
 export function drawCosts({ costs: all }: AccountsFound): Html {
-  return html`<div class="pair">
-    ${costs(
-      { id: 'lists', title: 'Cost by list', head: 'list' },
-      all.filter(({ by }) => by === 'list'),
-    )}
-    ${costs(
-      { id: 'classes', title: 'Cost by price class', head: 'results / device' },
-      all.filter(({ by }) => by === 'class'),
-    )}
-  </div>`
+  return html`${costs(
+    { id: 'lists', title: 'Cost by list', head: 'list' },
+    all.filter(({ by }) => by === 'list'),
+  )}
+  ${costs(
+    { id: 'classes', title: 'Cost by price class', head: 'results / device' },
+    all.filter(({ by }) => by === 'class'),
+  )}`
 }
 
 export function drawBalances(
