@@ -256,6 +256,21 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
+    test('on a phone a table shows its first columns, and a box that the keyboard reaches unfolds the others', async () => {
+      const { page, problems, close } = await open('/keywords', {
+        viewport: { width: 390, height: 844 },
+      })
+      const cell = (head: string) => page.locator(`td[data-head="${head}"]`).first()
+      await cell('Rank').waitFor()
+      expect(await cell('Ranking page').isVisible()).toBe(false)
+      await page.getByLabel('All columns of Keywords').press('Space')
+      await cell('Ranking page').waitFor()
+      await page.setViewportSize({ width: 1200, height: 900 })
+      expect(await page.getByLabel('All columns of Keywords').isVisible()).toBe(false)
+      expect(problems).toEqual([])
+      await close()
+    })
+
     test('two sides are compared by a form that tells them in the address', async () => {
       const { page, problems, close } = await open('/compare')
       await page.getByLabel('B: keywords').selectOption({ index: 1 })
