@@ -89,9 +89,12 @@ export const askPage = definePage({
       'Find',
     )}
     ${word === null ? drawUsual(questions, place) : null}
-    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : drawLibrary(questions, word, place)}`,
+    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : drawLibrary(questions, word, place)}
+    ${elsewhere}`,
   }),
 })
+
+const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', 'npm run sql')
 
 /** Questions of most mornings, with the flags of an example. */
 const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -170,9 +170,9 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
   ${(a.label === b.label ? [b] : [a, b]).map((side) => {
     const name = a.label === b.label ? 'A and B' : side === a ? 'A' : 'B'
     const inside = { ...place, id: (part: string) => `${part}-${name.replaceAll(' ', '-')}` }
-    const about = `${name}: ${labelWords(side)}.`
+    const whose = `${name}: ${labelWords(side)}.`
     const picture = `Share of voice of ${labelWords(side)}, day by day (${name})`
-    return drawShares({ shares: side.held, notes, suspect }, { picture, about }, inside)
+    return drawShares({ shares: side.held, notes, suspect }, { picture, about: whose }, inside)
   })}`
 }
 

@@ -169,8 +169,8 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   const tasks = tasksOf(found, place)
   if (tasks.length === 0) return html`<p class="calm" role="status">✓ No action needed.</p>`
   const more = tasks.length - shownTasks
-  return html`<section class="state ${tasks[0]?.tone ?? 'warn'}" aria-labelledby="tasks-title">
-    <h2 id="tasks-title">${count(tasks.length, 'thing')} to look at</h2>
+  return html`<section class="state ${tasks[0]?.tone ?? 'warn'}">
+    <h2>${count(tasks.length, 'thing')} to look at</h2>
     <ul class="news">
       ${tasks
         .slice(0, shownTasks)
@@ -252,7 +252,7 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
     },
     { head: 'Share', number: true, cell: (range) => percent(inRange(counts.day, range) / all) },
     {
-      head: '',
+      head: 'Of all',
       cell: (range) =>
         html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
           <rect class="all" width="100" height="8" rx="2" />

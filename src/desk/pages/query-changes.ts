@@ -82,6 +82,21 @@ const seenColumns = [
 
 const mostRows = 20
 
+function lostColumns(query: string, place: PagePlace): readonly Column<LostRank>[] {
+  return [
+    {
+      head: 'Night',
+      word: true,
+      cell: ({ runDate, previousDate }) =>
+        to(place.href(nightPath(query, runDate), { beside: previousDate }), runDate),
+    },
+    { head: 'Taken by', cell: ({ taker }) => toDomain(place, taker) },
+    { head: 'Before', number: true, cell: ({ previous }) => amount(previous) },
+    { head: 'Now', number: true, cell: ({ rank }) => (rank === null ? 'not in' : amount(rank)) },
+    { head: 'Lost by', cell: ({ domain }) => toDomain(place, domain) },
+  ]
+}
+
 /** Draws what changed from answer to answer; sections without a row are left out. */
 export function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
   const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
@@ -91,31 +106,20 @@ export function drawChanges({ query, first, shown }: QueryFound, place: PagePlac
     own.map((name) => ({ name, runDate })),
   )
   const about = `In the first results of the newest ${count(days.length, 'answer')}.`
-  const section = <Row>(
-    { id, title }: { id: string; title: string },
+  const draw = <Row>(
+    heading: { readonly id: string; readonly title: string },
     columns: readonly Column<Row>[],
     rows: readonly Row[],
   ) =>
     rows.length === 0
       ? null
-      : tableSection({ id, title, about, empty: '' }, columns, rows.slice(0, mostRows))
-  return html`${section(
+      : tableSection({ ...heading, about, empty: '' }, columns, rows.slice(0, mostRows))
+  return html`${draw(
     { id: 'lost', title: 'Who took the rank' },
-    [
-      {
-        head: 'Night',
-        word: true,
-        cell: ({ runDate, previousDate }) =>
-          to(place.href(nightPath(query.id, runDate), { beside: previousDate }), runDate),
-      },
-      { head: 'Taken by', cell: ({ taker }) => toDomain(place, taker) },
-      { head: 'Before', number: true, cell: ({ previous }) => amount(previous) },
-      { head: 'Now', number: true, cell: ({ rank }) => (rank === null ? 'not in' : amount(rank)) },
-      { head: 'Lost by', cell: ({ domain }) => toDomain(place, domain) },
-    ],
+    lostColumns(query.id, place),
     lostRanks(first, ours),
   )}
-  ${section(
+  ${draw(
     { id: 'seen', title: 'Pages, first and last seen' },
     [
       { head: 'Page', cell: ({ page, pageKey }) => toPage(place, page, pageKey) },
@@ -124,7 +128,7 @@ export function drawChanges({ query, first, shown }: QueryFound, place: PagePlac
     ],
     pages,
   )}
-  ${section(
+  ${draw(
     { id: 'retitled', title: 'Changed titles' },
     [
       { head: 'Title', cell: ({ title }) => given(title) },
@@ -133,7 +137,7 @@ export function drawChanges({ query, first, shown }: QueryFound, place: PagePlac
     ],
     pages.flatMap(({ titles }) => (titles.length > 1 ? titles : [])),
   )}
-  ${section(
+  ${draw(
     { id: 'features', title: 'SERP features over time' },
     [{ head: 'Feature', cell: ({ name }) => name.replaceAll('_', ' ') }, ...seenColumns],
     [...groupBy(features, ({ name }) => name)].map(([name, own]) => ({ name, ...seen(own) })),

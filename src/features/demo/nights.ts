@@ -43,7 +43,7 @@ export async function runSample(mill: Mill, options: Draining): Promise<Summary>
 }
 
 /** A history to be bought day by day. */
-interface History extends Draining {
+export interface History extends Draining {
   readonly nights: number
   /** Sets the date in the service. */
   readonly setDay: (day: Date) => void
