@@ -1,10 +1,9 @@
 // Reads the style sheet and scripts of the desk, and sets the headers of its pages.
 
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../base/root.ts'
-import { style } from './drawing/parts.ts'
 
 export interface Asset {
   /** Contains a hash of the content, so that browsers may cache it. */
@@ -25,23 +24,14 @@ const folder = join(root, 'src', 'desk', 'assets')
 /** Reads style sheet, script and icon; no other assets exist. */
 export function readAssets(): Assets {
   return {
-    // Styles of charts and tables first, then the desk's own.
-    style: assetOf('desk.css', 'text/css; charset=utf-8', style + readAll('css')),
-    script: assetOf('desk.js', 'text/javascript; charset=utf-8', readAll('js')),
-    icon: assetOf('desk.svg', 'image/svg+xml', readAll('svg')),
+    style: assetOf('desk.css', 'text/css; charset=utf-8'),
+    script: assetOf('desk.js', 'text/javascript; charset=utf-8'),
+    icon: assetOf('desk.svg', 'image/svg+xml'),
   }
 }
 
-/** Concatenates all files of a kind, in order of their names. */
-function readAll(kind: string): string {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(`.${kind}`))
-    .toSorted()
-    .map((name) => readFileSync(join(folder, name), 'utf8'))
-    .join('\n')
-}
-
-function assetOf(name: string, type: string, text: string): Asset {
+function assetOf(name: string, type: string): Asset {
+  const text = readFileSync(join(folder, name), 'utf8')
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 12)
   return { path: `/assets/${tag}/${name}`, type, text }
 }

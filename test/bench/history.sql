@@ -20,6 +20,7 @@ select
   pg_temp.content_id('query', 'bench' || n) as id,
   n / 10 as topic
 from generate_series(1, current_setting('bench.queries')::integer) as n;
+create index on bench_queries (n);
 
 insert into queries (id, key, q, hl, gl, num, device)
 select id, 'bench' || n, q, 'en', 'us', 10, case when n % 10 = 0 then 'mobile' else 'desktop' end

@@ -41,6 +41,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/desk/pages/lists.ts',
     'src/desk/pages/overview-read.ts',
     'src/desk/pages/page.ts',
+    'src/desk/pages/query-changes.ts',
     'src/desk/pages/query-night.ts',
     'src/desk/pages/query-read.ts',
     'src/desk/pages/query.ts',

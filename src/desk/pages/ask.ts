@@ -1,6 +1,6 @@
 // The page Ask: runs a library query or typed SQL, and shows the result as chart and table.
 
-import { typed as typedWord } from '../../base/cli/text.ts'
+import { count, typed as typedWord } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 import { findReader } from '../../base/database/reader-role.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -16,7 +16,7 @@ import { writeRows } from '../../features/analysis/rows.ts'
 import { BadAddress, NotThere, type PageAddress } from '../address.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { drawPicture, type Point } from '../drawing/lines.ts'
-import { amount, given, nothing, section, table, to, unknown } from '../drawing/parts.ts'
+import { given, nothing, section, table, to, unknown } from '../drawing/parts.ts'
 import { definePage, type DeskReading, type FilePage, type PagePlace } from '../page.ts'
 import { chooser, keptFilters, textField } from './choose.ts'
 import { toDomain } from './ways.ts'
@@ -28,14 +28,12 @@ function drawAnswer(
 ): Html {
   const { rows, more, ms, warnings } = asked
   const seconds = (ms / 1000).toFixed(ms < 10_000 ? 2 : 0)
-  const count = more
-    ? html`the first ${amount(rows.length)} rows`
-    : html`${amount(rows.length)} rows`
+  const size = html`${more ? 'the first ' : null}${count(rows.length, 'row')}`
   return section(
     {
       id: 'answer',
       title: 'Answer',
-      about: html`${count} in ${seconds} s · ${to(file, 'all of it as CSV')}`,
+      about: html`${size} in ${seconds} s · ${to(file, 'all of it as CSV')}`,
     },
     html`${warnings.map((line) => html`<p class="soft">${line}</p>`)} ${picture(asked, title)}
     ${rows.length === 0 ? nothing('No rows match.', null) : answerTable(asked, place)}`,
@@ -90,26 +88,57 @@ export const askPage = definePage({
       textField({ name: 'word', label: 'A word of the question', value: word }),
       'Find',
     )}
-    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : list(questions, place)}
+    ${word === null ? drawUsual(questions, place) : null}
+    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : drawLibrary(questions, word, place)}
     ${elsewhere}`,
   }),
 })
 
-const elsewhere = nothing(
-  'The answer to the chosen question will be shown here. To list the library in a terminal:',
-  'npm run sql',
-)
+const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', 'npm run sql')
 
-function list(questions: readonly Question[], place: PagePlace): Html {
+/** Questions of most mornings, with the flags of an example. */
+const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'ranks-losses': {},
+  'ranks-reach': { top: '20' },
+  domains: { days: '7', top: '20' },
+  'domains-takers': { days: '7' },
+  'domains-gaps': { top: '50' },
+  'pages-titles': { fell: 'yes' },
+  nights: { days: '14' },
+}
+
+function drawUsual(questions: readonly Question[], place: PagePlace): Html {
+  const shown = Object.entries(usual).flatMap(([name, flags]) => {
+    const asks = questions.find((question) => question.name === name)?.asks
+    return asks === undefined ? [] : [{ name, flags, asks }]
+  })
   return section(
-    { id: 'library', title: html`The library (${questions.length})` },
-    html`<ul class="questions">
+    { id: 'usual', title: 'Asked most mornings' },
+    html`<ul class="lines">
+      ${shown.map(
+        ({ name, flags, asks }) =>
+          html`<li>
+            ${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
+            <code class="soft">${lineOf(name, new Map(Object.entries(flags)))}</code>
+          </li>`,
+      )}
+    </ul>`,
+  )
+}
+
+/** The whole library; folded unless a word was searched for. */
+function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
+  return html`<details id="library" ${word === null ? null : html`open`}>
+    <summary>
+      ${word === null ? html`All ${questions.length} questions` : html`${count(questions.length, 'question')} with “${word}”`}
+    </summary>
+    <ul class="questions">
       ${questions.map(
         ({ name, asks }) =>
           html`<li>${to(place.href(`/ask/${name}`), asks)} <span class="soft">${name}</span></li>`,
       )}
-    </ul>`,
-  )
+    </ul>
+  </details>`
 }
 
 const dateType = 1082

@@ -152,8 +152,8 @@ function form({ sides, domains, names }: CompareFound, place: PagePlace): Html {
   )
 }
 
-const nameOf = ({ label, day }: Side) =>
-  `${label === '*' ? 'all keywords' : label.replace('=', ' ')}, ${day}`
+const labelWords = ({ label }: Side) => (label === '*' ? 'all keywords' : label.replace('=', ' '))
+const nameOf = (side: Side) => `${labelWords(side)}, ${side.day}`
 
 function drawSides(found: CompareFound, place: PagePlace): Html {
   const { sides, domains, notes, suspect } = found
@@ -163,24 +163,17 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
   const about = html`A: ${nameOf(a)}. B: ${nameOf(b)}.
   ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between the days')}`
   return html`${tableSection(
-      { id: 'sides', title: 'Side by side', about, empty: 'Each domain will be a line here.' },
-      sideColumns(found, place),
-      domains,
-    )}
-    <div class="pair">
-      ${[a, b].map((side, index) => {
-        const name = index === 0 ? 'A' : 'B'
-        const inside = { ...place, id: (part: string) => `${part}-${name}` }
-        return drawShares(
-          { shares: side.held, notes, suspect },
-          {
-            picture: `Share of voice of ${nameOf(side)}, day by day (${name})`,
-            about: `${name}: ${nameOf(side)}.`,
-          },
-          inside,
-        )
-      })}
-    </div>`
+    { id: 'sides', title: 'Side by side', about, empty: 'Each domain will be a line here.' },
+    sideColumns(found, place),
+    domains,
+  )}
+  ${(a.label === b.label ? [b] : [a, b]).map((side) => {
+    const name = a.label === b.label ? 'A and B' : side === a ? 'A' : 'B'
+    const inside = { ...place, id: (part: string) => `${part}-${name.replaceAll(' ', '-')}` }
+    const whose = `${name}: ${labelWords(side)}.`
+    const picture = `Share of voice of ${labelWords(side)}, day by day (${name})`
+    return drawShares({ shares: side.held, notes, suspect }, { picture, about: whose }, inside)
+  })}`
 }
 
 function sideColumns({ sides }: CompareFound, place: PagePlace): readonly Column<string>[] {

@@ -38,7 +38,6 @@ import {
   amount,
   badge,
   type Column,
-  given,
   nothing,
   percent,
   section,
@@ -304,17 +303,15 @@ export function suspectBands(
   }))
 }
 
-// Further ones are listed in the charts, and among the nights.
-const toldSuspects = 3
+// The reasons are in the chart, and among the nights.
+const toldSuspects = 5
 
-function suspectWords(suspect: readonly SuspectRun[], { suspects }: PagePlace): Html | null {
+function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {
   if (suspects || suspect.length === 0) return null
-  const told = suspect
-    .slice(0, toldSuspects)
-    .map(({ runDate, list, reasons }) => html`${runDate} of ${given(list)} (${reasons.join(', ')})`)
-  const more = suspect.length - told.length
-  return html` Left out as suspect, shaded:
-  ${told.map((one, index) => (index === 0 ? one : html`; ${one}`))}${more > 0 ? `; and ${count(more, 'run')} before` : ''}.`
+  const days = [...new Set(suspect.map(({ runDate }) => runDate))]
+  const more = days.length - toldSuspects
+  return html` Shaded days are ${to(href('/nights'), 'suspect')} and left out:
+  ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'day')} before` : ''}.`
 }
 
 /** Positions of a domain or page over some days. */

@@ -282,28 +282,27 @@ function form(
   place: PagePlace,
 ): Html {
   const filter = (name: string) => place.filters.get(name)
+  const folded = ['tag', 'device', 'rival', 'feature', 'country']
   return chooser({ place, name: 'Which keywords', keep: ['sort', 'order'] }, [
     textField({ name: 'word', label: 'Text', value: query.word }),
     selectField({ name: 'list', label: 'List', value: filter('list'), words: names.lists }),
-    textField({ name: 'tag', label: 'Tag', value: filter('tag') }),
     selectField({ name: 'rank', label: 'Rank', value: query.ranks, words: rankRanges }),
     selectField({ name: 'change', label: 'Change', value: query.change, words: changeWords }),
-    selectField({
-      name: 'device',
-      label: 'Device',
-      value: filter('device'),
-      words: ['desktop', 'mobile', 'tablet'],
-    }),
-    selectField({
-      name: 'rival',
-      label: 'Competitor ranks',
-      value: query.rival,
-      words: names.rivals,
-    }),
-    textField({ name: 'feature', label: 'SERP feature', value: query.feature }),
-    textField({ name: 'country', label: 'Country', value: filter('country') }),
     dayField({ name: 'day', label: 'On', value: days.now.day }),
     dayField({ name: 'since', label: 'Since', value: days.before.day }),
+    html`<details
+      class="narrow"
+      ${folded.some((name) => place.filters.has(name)) ? html`open` : null}
+    >
+      <summary>More filters</summary>
+      <div class="filters">
+        ${textField({ name: 'tag', label: 'Tag', value: filter('tag') })}
+        ${selectField({ name: 'device', label: 'Device', value: filter('device'), words: ['desktop', 'mobile', 'tablet'] })}
+        ${selectField({ name: 'rival', label: 'Competitor ranks', value: query.rival, words: names.rivals })}
+        ${textField({ name: 'feature', label: 'SERP feature', value: query.feature })}
+        ${textField({ name: 'country', label: 'Country', value: filter('country') })}
+      </div>
+    </details>`,
     html`<details class="narrow">
       <summary>Columns</summary>
       ${columnNames

@@ -103,16 +103,14 @@ export async function readAccountsFound(
 }
 
 export function drawCosts({ costs: all }: AccountsFound): Html {
-  return html`<div class="pair">
-    ${costs(
-      { id: 'lists', title: 'Cost by list', head: 'list' },
-      all.filter(({ by }) => by === 'list'),
-    )}
-    ${costs(
-      { id: 'classes', title: 'Cost by price class', head: 'results / device' },
-      all.filter(({ by }) => by === 'class'),
-    )}
-  </div>`
+  return html`${costs(
+    { id: 'lists', title: 'Cost by list', head: 'list' },
+    all.filter(({ by }) => by === 'list'),
+  )}
+  ${costs(
+    { id: 'classes', title: 'Cost by price class', head: 'results / device' },
+    all.filter(({ by }) => by === 'class'),
+  )}`
 }
 
 export function drawBalances(
@@ -249,31 +247,28 @@ function picture({ account, points, events }: BalanceFound): Html {
     floor === null || floor < from
       ? {}
       : { mark: { value: floor, name: `floor ${numberText(floor)}` } }
-  return html`${drawPicture(
-    {
-      title: `Balance of ${account.account} over time`,
-      series: [
-        {
-          name: account.account,
-          points: points.map(({ at, remaining }) => ({ at, value: remaining })),
-        },
-      ],
-      events: (events ?? [])
-        .filter(({ what }) => what === 'top-up' || what === 'renewal')
-        .map(({ at, what, credits }) => ({
-          at,
-          name: `${what}: ${numberText(credits)} credits`,
-        })),
-      grain: 'instant',
-      hover: true,
-      width: 1040,
-      height: 230,
-      range: [from, greatest > from ? greatest : from + 1],
-      format: tickText,
-      ...mark,
-    },
-    { name: 'Chart of the balance' },
-  )}
+  return html`${drawPicture({
+    title: `Balance of ${account.account} over time`,
+    series: [
+      {
+        name: account.account,
+        points: points.map(({ at, remaining }) => ({ at, value: remaining })),
+      },
+    ],
+    events: (events ?? [])
+      .filter(({ what }) => what === 'top-up' || what === 'renewal')
+      .map(({ at, what, credits }) => ({
+        at,
+        name: `${what}: ${numberText(credits)} credits`,
+      })),
+    grain: 'instant',
+    hover: true,
+    width: 1040,
+    height: 230,
+    range: [from, greatest > from ? greatest : from + 1],
+    format: tickText,
+    ...mark,
+  })}
   ${from > 0 ? html`<p class="soft">The scale does not start at zero.</p>` : null}`
 }
 

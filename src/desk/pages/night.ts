@@ -31,8 +31,11 @@ import { nightPath, toDomain, toQuery } from './ways.ts'
 interface NightFound {
   readonly facts: RunFacts
   readonly counts: readonly TaskCount[]
-  readonly moves: readonly RunMove[]
+  /** Null if the run has too many queries to compare all of their answers for a page. */
+  readonly moves: readonly RunMove[] | null
 }
+
+const mostCompared = 3_000
 
 /** One run: its orders, results, cost and position changes. */
 export const night = definePage({
@@ -44,7 +47,10 @@ export const night = definePage({
       const facts = await readRunFacts(db, run)
       if (facts === null)
         throw new NotThere(`There is no run ${run}: the calendar of nights lists all runs.`)
-      return { facts, counts: await countTasks(db, run), moves: await readRunMoves(db, facts) }
+      const counts = await countTasks(db, run)
+      const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
+      const moves = queries > mostCompared ? null : await readRunMoves(db, facts)
+      return { facts, counts, moves }
     }),
   show: (found, place) => {
     const { facts } = found
@@ -84,8 +90,8 @@ function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Ht
 function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
   if (!suspect && remarks.length === 0) return null
   const title = suspect ? 'Suspect: left out of shares and trends' : 'Odd, but shown'
-  return html`<section class="state warn" aria-labelledby="odd">
-    <h2 id="odd">${title}</h2>
+  return html`<section class="state warn">
+    <h2>${title}</h2>
     <ul class="lines">
       ${[...reasons, ...remarks].map((one) => html`<li>${one}</li>`)}
     </ul>
@@ -140,6 +146,12 @@ const words: Readonly<Record<string, string>> = {
 }
 
 function moved({ moves, facts }: NightFound, place: PagePlace): Html {
+  if (moves === null) {
+    const filters = { day: facts.run_date, change: 'any', sort: 'change' }
+    const about = html`The run has more than ${amount(mostCompared)} queries:
+    ${to(place.href('/keywords', filters), 'the table of keywords')} has all of them.`
+    return section({ id: 'moved', title: 'What moved most', about }, null)
+  }
   const number = true as const
   const columns = [
     { head: 'query', cell: (row: RunMove) => toQuery(place, row.query_id, row.q) },

@@ -274,8 +274,8 @@ const stopWords: Readonly<Record<string, string>> = {
 function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)
-  return html`<section class="state ${tone}" aria-labelledby="state-title">
-    <h2 id="state-title">${title}</h2>
+  return html`<section class="state ${tone}">
+    <h2>${title}</h2>
     <p>${text}</p>
     ${wrongRuns(found, href)}
     ${stops.map(

@@ -131,23 +131,36 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
+/** A bad night is one task: why it is left out, and how many of its queries have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
+  const failures = new Map(
+    state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
+  )
   for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
-    const path = run === null ? '/nights' : `/runs/${run}`
     const night = `The night of ${date} (${list})`
     if (date < since) continue
-    if (suspect)
-      yield task('warn', `${night} is left out as suspect: ${reasons.join('; ')}.`, { path })
-    else if (outcome === 'missed' || outcome === 'failed') {
-      yield task('warn', `${night} was ${outcome}.`, { path })
+    if (suspect || outcome === 'missed' || outcome === 'failed') {
+      const why = suspect ? `is left out as suspect: ${reasons.join('; ')}` : `was ${outcome}`
+      const wrong = run === null ? 0 : (failures.get(run) ?? 0)
+      if (run !== null) failures.delete(run)
+      yield run === null
+        ? task('warn', `${night} ${why}.`, { path: '/nights' })
+        : failed({ run, wrong, text: `${night} ${why}.` })
     }
   }
-  for (const { run, list, run_date: date, tasks } of state.runs) {
-    const wrong = tasks.failed + tasks.unknown
-    if (wrong === 0 || date < since) continue
-    const text = `${count(wrong, 'task')} of run ${run} (${list}, ${date}) failed or have an unknown outcome.`
-    yield task('warn', text, { line: `npm run retry -- --run ${run}`, path: `/runs/${run}` })
+  for (const { run, list, run_date: date } of state.runs) {
+    const wrong = failures.get(run) ?? 0
+    if (wrong > 0 && date >= since) {
+      yield failed({ run, wrong, text: `Run ${run} (${list}, ${date}):` })
+    }
   }
+}
+
+function failed({ run, wrong, text }: { run: number; wrong: number; text: string }): Task {
+  const path = `/runs/${run}`
+  if (wrong === 0) return task('warn', text, { path })
+  const words = `${text} ${count(wrong, 'task')} failed or have an unknown outcome.`
+  return task('warn', words, { line: `npm run retry -- --run ${run}`, path })
 }
 
 const shownTasks = 8
@@ -156,8 +169,8 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   const tasks = tasksOf(found, place)
   if (tasks.length === 0) return html`<p class="calm" role="status">✓ No action needed.</p>`
   const more = tasks.length - shownTasks
-  return html`<section class="state ${tasks[0]?.tone ?? 'warn'}" aria-labelledby="tasks-title">
-    <h2 id="tasks-title">${count(tasks.length, 'thing')} to look at</h2>
+  return html`<section class="state ${tasks[0]?.tone ?? 'warn'}">
+    <h2>${count(tasks.length, 'thing')} to look at</h2>
     <ul class="news">
       ${tasks
         .slice(0, shownTasks)
@@ -239,7 +252,7 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
     },
     { head: 'Share', number: true, cell: (range) => percent(inRange(counts.day, range) / all) },
     {
-      head: '',
+      head: 'Of all',
       cell: (range) =>
         html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
           <rect class="all" width="100" height="8" rx="2" />
@@ -419,28 +432,40 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
+/** Further away, a date says nothing. */
+const mostDaysAhead = 3_650
+
 /** Credits in number of nights, and when the floor is reached; null if it cannot be predicted. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
+  /** The forecast of the coming week reaches the floor then. */
   readonly topUpBy: Date | null
+  /** The same, or estimated from recent prices if it is further away. */
+  readonly lastsUntil: Date | null
 } {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {
-    return { nights: null, topUpBy: null }
+    return { nights: null, topUpBy: null, lastsUntil: null }
   }
   const { balance, floor, now, until, outcome } = forecast
   const steps = outcome.steps.filter(({ kind }) => kind === 'night')
   const days = Math.max(1, (until.getTime() - now.getTime()) / dayMs)
   const perDay = steps.reduce((sum, { credits }) => sum + credits, 0) / days
-  const met = outcome.steps.find(({ floorAt }) => floorAt !== null)
+  const met = outcome.steps.find(({ floorAt }) => floorAt !== null)?.floorAt ?? null
+  const topUpBy = met === null ? null : new Date(met)
+  if (perDay === 0) return { nights: null, topUpBy, lastsUntil: topUpBy }
+  const left = Math.max(0, Math.floor((balance - floor) / perDay))
+  const estimate = left > mostDaysAhead ? null : new Date(now.getTime() + left * dayMs)
+  const perNight = steps.length === 0 ? perDay : (perDay * days) / steps.length
   return {
-    nights: perDay === 0 ? null : Math.max(0, Math.floor((balance - floor) / perDay)),
-    topUpBy: met?.floorAt === null || met === undefined ? null : new Date(met.floorAt),
+    nights: Math.max(0, Math.floor((balance - floor) / perNight)),
+    topUpBy,
+    lastsUntil: topUpBy ?? estimate,
   }
 }
 
 function drawCredits(found: OverviewFound, place: PagePlace): Html {
   const { state } = found
-  const { nights, topUpBy } = creditsOf(found)
+  const { nights, lastsUntil } = creditsOf(found)
   const open = state.runs.filter(({ state: of }) => of === 'open' || of === 'planning')
   return section(
     { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
@@ -454,8 +479,8 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
           text: 'nights until the floor, at recent prices',
         },
         {
-          value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),
-          text: 'top-up needed by, if the credit floor is reached within a week',
+          value: lastsUntil === null ? unknown : localDate(place.zone, lastsUntil),
+          text: 'top up by this day',
         },
       ])}
       ${

@@ -7,6 +7,7 @@ import {
   type QueryDay,
   type QueryFacts,
   readDayRanks,
+  readFirstResults,
   readInteresting,
   readQueryDays,
   readQueryFacts,
@@ -19,6 +20,7 @@ import {
   type Serp,
   type SerpResult,
   type SerpWords,
+  type ShownResult,
   type Variant,
 } from '../../features/analysis/query-facts.ts'
 import { type AskedSpan, type ReadSpan, readSpan } from '../../features/analysis/span.ts'
@@ -52,9 +54,12 @@ export interface QueryFound {
   readonly ranks: readonly DayRank[]
   readonly notes: readonly Note[]
   readonly newest: NightAnswer | null
+  /** First results of the newest answers, newest first. */
+  readonly first: readonly ShownResult[]
 }
 
 const mostShown = 6
+const firstResults = { places: 20, most: 60 }
 
 export async function readQueryPage(db: Database, asked: QueryAsked): Promise<QueryFound> {
   const query = await expectQuery(db, asked.id)
@@ -75,6 +80,7 @@ export async function readQueryPage(db: Database, asked: QueryAsked): Promise<Qu
     variants: await readVariants(db, [query.q]),
     ranks: await readDayRanks(db, { query: query.id, ...span }, names),
     notes: await readNotesBetween(db, span),
+    first: await readFirstResults(db, { query: query.id, ...span }, firstResults),
   }
 }
 

@@ -20,6 +20,7 @@ import { definePage, type PagePlace } from '../page.ts'
 import { askedSpan, daysText } from './choose.ts'
 import { drawWords, resultTable } from './query-night.ts'
 import { type QueryFound, readQueryPage } from './query-read.ts'
+import { drawChanges } from './query-changes.ts'
 import { drawHistory } from './rank-chart.ts'
 import { askedAs, nightPath, toList, toQuery } from './ways.ts'
 
@@ -97,7 +98,7 @@ export const queryPage = definePage({
     title: found.query.q,
     lead: html`Asked as ${askedAs(found.query)}. ${daysText(found.span, place)}.`,
     body: html`${summary(found, place)} ${drawHistory(found, place, asked.domains)}
-      ${newest(found, place)} ${drawNights(found, place)}
+      ${drawChanges(found, place)} ${newest(found, place)} ${drawNights(found, place)}
       <div class="pair">${variants(found, place)} ${drawLists(found, place)}</div>`,
   }),
 })

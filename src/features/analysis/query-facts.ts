@@ -112,6 +112,31 @@ export async function readDayRanks(
   return rows
 }
 
+/** A result among the first of a bought answer; without a page if the answer shows none. */
+export interface ShownResult {
+  readonly runDate: string
+  readonly depth: number | null
+  /** SERP features of the answer. */
+  readonly features: readonly string[]
+  readonly page: string | null
+  readonly pageKey: string | null
+  readonly domain: string | null
+  readonly title: string | null
+  readonly position: number | null
+}
+
+/** Reads the first results of a query's newest answers, newest first. */
+export async function readFirstResults(
+  db: Database,
+  { query, since, until }: QuerySpan,
+  { places, most }: { readonly places: number; readonly most: number },
+): Promise<readonly ShownResult[]> {
+  const { rows } = await db.executeQuery(
+    statement<ShownResult>('read_query_pages', { query, since, until, places, most }),
+  )
+  return rows
+}
+
 /** Own domains on a day, followed by the highest-ranking ones in an answer. */
 export async function readInteresting(
   db: Database,

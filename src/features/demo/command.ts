@@ -8,6 +8,7 @@ import { root } from '../../base/root.ts'
 import { Secret } from '../../base/secret.ts'
 import { localDate } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
+import type { Summary } from '../../core/worker/summary.ts'
 import { besideWork } from '../../core/nights/after-runs.ts'
 import { finishDays } from '../../core/nights/finish.ts'
 import { loadFirstDomains } from '../analysis/domains-command.ts'
@@ -23,15 +24,18 @@ import {
   monthLines,
   type MonthStage,
   type MonthView,
+  onePurpose,
+  purposeOf,
   question,
   readMonth,
   supplyOf,
   watchMonth,
 } from './month.ts'
-import { file, runNights, runSample } from './nights.ts'
+import { file, type History, runNights, runSample } from './nights.ts'
 
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
+const historyList = 'demo-history'
 /** Bought daily in the first half and adaptively in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
@@ -57,15 +61,29 @@ export type StartSpoilt = (
 
 const mostNights = 400
 
+interface Starts {
+  readonly drifting: StartDrifting
+  readonly spoilt: StartSpoilt
+}
+
+interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
+  readonly faults: boolean
+  /** True for the history of a demo without flags. */
+  readonly first: boolean
+  readonly cadence: boolean
+}
+
 /** Runs the demo from an empty database to answers, then tells where to look. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
-  starts: { readonly drifting: StartDrifting; readonly spoilt: StartSpoilt },
+  starts: Starts,
 ): Promise<Exit> {
   const faults = options.faults === true
   const cadence = options.cadence === true
   if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
-  const usual = cadence ? '60' : faults ? '30' : undefined
+  // Without flags, a history worth looking at: with an alert, and with a night that is left out.
+  const first = options.nights === undefined && !faults && !cadence
+  const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
   // Ignores the configured API, because a demo must never buy from a paid one.
@@ -76,29 +94,10 @@ export async function runDemo(
   let month: MonthView | null = null
   let summary = await runSample(mill, drainOptions)
   if (nights > 0 && summary.finish === 'completed') {
-    let day = new Date()
-    const { databaseUrl } = mill
-    const today = { databaseUrl, today: () => day }
-    const setDay = (next: Date) => {
-      day = next
-    }
-    const history = { ...drainOptions, nights, setDay }
-    if (faults) {
-      const credits = mill.config.creditFloor + supplyOf(nights, file.queries)
-      const stage = await starts.spoilt({ ...today, credits })
-      closers.add('the spoilt service', stage, (open) => open.close())
-      const spoilt = withApi(mill, { ...stage, account: monthList })
-      await watchMonth(mill.db, monthList)
-      summary = (await runNights(spoilt, { ...history, list: monthList, stage })) ?? summary
-      month = await readMonth(spoilt, monthList)
-    } else {
-      const service = await starts.drifting({ ...today, calm: cadence })
-      closers.add('the drifting service', service, (open) => open.close())
-      const drifting = withApi(mill, { ...service, account: 'demo' })
-      const list = cadence ? restingList : 'demo-history'
-      const marked = { ...history, list, stage: null, rests: cadence }
-      summary = (await runNights(drifting, marked)) ?? summary
-    }
+    const wanted = { ...drainOptions, nights, faults, first, cadence }
+    const history = await runHistory(mill, wanted, { closers, ...starts })
+    summary = history.summary ?? summary
+    month = history.month
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
@@ -109,8 +108,40 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-function readNights(typed: string | undefined, faults: boolean): number {
-  const nights = typed === undefined ? 0 : Number(typed)
+/** Buys the nights from a service of their own, which goes wrong on purpose if a month or the first look needs it. */
+async function runHistory(
+  mill: Mill,
+  { faults, first, cadence, ...options }: HistoryWanted,
+  { closers, drifting, spoilt }: Starts & Pick<Call<DemoFlags>, 'closers'>,
+): Promise<{ readonly summary: Summary | null; readonly month: MonthView | null }> {
+  let day = new Date()
+  const { databaseUrl } = mill
+  const today = { databaseUrl, today: () => day }
+  const setDay = (next: Date) => {
+    day = next
+  }
+  const history = { ...options, setDay }
+  if (faults || first) {
+    const list = faults ? monthList : historyList
+    const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
+    const stage = await spoilt({ ...today, credits })
+    closers.add('the spoilt service', stage, (open) => open.close())
+    const buyer = withApi(mill, { ...stage, account: faults ? monthList : 'demo' })
+    await watchMonth(mill.db, list)
+    const purpose = faults ? purposeOf : onePurpose
+    const summary = await runNights(buyer, { ...history, list, stage, purpose })
+    return { summary, month: faults ? await readMonth(buyer, monthList) : null }
+  }
+  const service = await drifting({ ...today, calm: cadence })
+  closers.add('the drifting service', service, (open) => open.close())
+  const buyer = withApi(mill, { ...service, account: 'demo' })
+  const list = cadence ? restingList : historyList
+  const marked = { ...history, list, stage: null, rests: cadence }
+  return { summary: await runNights(buyer, marked), month: null }
+}
+
+function readNights(typed: string, faults: boolean): number {
+  const nights = Number(typed)
   const least = faults ? leastNights : 0
   if (Number.isSafeInteger(nights) && nights >= least && nights <= mostNights) return nights
   throw new Misuse(

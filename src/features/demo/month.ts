@@ -48,6 +48,11 @@ export function purposeOf(night: number, nights: number): Purpose | null {
   return since < 0 || since % apart > 0 ? null : (planned[since / apart] ?? null)
 }
 
+/** A single fault, four nights before the newest. */
+export function onePurpose(night: number, nights: number): Purpose | null {
+  return night === nights - 5 ? 'shallow' : null
+}
+
 export const spentByOthers = 25
 
 const shownAlerts = 10
@@ -70,7 +75,7 @@ export async function watchMonth(db: Database, list: string): Promise<void> {
   if ((await readAlertRules(db)).length > 0) return
   await replaceAlertRules(db, [
     { ...rule, name: 'demo: gone', what: 'left', list },
-    { ...rule, name: 'demo: fell by five', what: 'moved', threshold: 5, direction: 'down', list },
+    { ...rule, name: 'demo: fell by three', what: 'moved', threshold: 3, direction: 'down', list },
   ])
 }
 

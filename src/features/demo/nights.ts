@@ -43,13 +43,15 @@ export async function runSample(mill: Mill, options: Draining): Promise<Summary>
 }
 
 /** A history to be bought day by day. */
-interface History extends Draining {
+export interface History extends Draining {
   readonly nights: number
   /** Sets the date in the service. */
   readonly setDay: (day: Date) => void
   readonly list: string
   /** Null if there are no faults. */
   readonly stage: MonthStage | null
+  /** Chooses the fault of a night. */
+  readonly purpose?: typeof purposeOf
   /** If true, queries are skipped in the second half depending on their history. */
   readonly rests?: boolean
 }
@@ -57,7 +59,7 @@ interface History extends Draining {
 /** Runs one run per day, oldest first, through the real pipeline. */
 export async function runNights(
   mill: Mill,
-  { nights, setDay, list, stage, rests = false, ...options }: History,
+  { nights, setDay, list, stage, purpose: choose = purposeOf, rests = false, ...options }: History,
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
@@ -66,12 +68,14 @@ export async function runNights(
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
     // The dates are in the past but the answers are bought today; the list's name marks the history as simulated.
-    const purpose = stage === null ? null : setTheStage(stage, nights - 1 - ago, nights)
+    const night = nights - 1 - ago
+    const purpose = stage === null ? null : choose(night, nights)
+    if (stage !== null) setTheStage(stage, { purpose, night, nights })
     const adaptive = rests && ago < nights / 2
     const asked = { listName: list, runDate, longestDays: usualLongestDays }
     if (adaptive) await decideByName(mill, asked)
-    const night = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
-    const { run } = await planSample(mill, night)
+    const planned = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
+    const { run } = await planSample(mill, planned)
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
@@ -90,12 +94,13 @@ export async function runNights(
 /**
  * Sets up the fault of a night. Early on, another program spends credits; halfway through, the account is topped up.
  */
-function setTheStage(stage: MonthStage, night: number, nights: number): Purpose | null {
-  const purpose = purposeOf(night, nights)
+function setTheStage(
+  stage: MonthStage,
+  { purpose, night, nights }: { purpose: Purpose | null; night: number; nights: number },
+): void {
   stage.set(purpose)
   if (night === Math.floor(nights / 2)) stage.change(supplyOf(nights, file.queries))
   if (night === 2) stage.change(-spentByOthers)
-  return purpose
 }
 
 interface Sample {
