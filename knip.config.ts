@@ -17,7 +17,7 @@ export default function configOf({
       forDevelopers,
       'src/features/package/package.ts!',
       'test/**/*.test.ts',
-      'test/support/{setup,generate,pictures,tour}.ts',
+      'test/support/{setup,generate,pictures,tour,build-corpus}.ts',
       'test/bench/*.ts',
       'test/{whole/mortal,mutants/run,base/embedded/{child,move}}.ts',
     ],

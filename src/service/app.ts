@@ -1,12 +1,13 @@
 // Builds the HTTP application of the search service from its routes.
 
 import { OpenAPIHono } from '@hono/zod-openapi'
+import { createMiddleware } from 'hono/factory'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
-import { checkRequest, compress } from './listen.ts'
+import { arrivalOf, checkRequest, compress } from './listen.ts'
 import { errorPage, frontPage, keyPage, openapiHead, securitySchemes } from './openapi.ts'
 import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
-import { refuse, trace, type Tracing } from './reply.ts'
+import { databaseAway, refuse, trace, type Tracing } from './reply.ts'
 import { addSearch, type SearchParts } from './search-route.ts'
 import { addUsage } from './usage-route.ts'
 
@@ -17,6 +18,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const root = new OpenAPIHono<DoorEnv>()
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   root.use('*', trace(parts))
+  root.use('*', endInTime(parts.deadlineMs + settlementMs))
   root.use('*', compress(parts.basePath))
   root.use('*', async (c, next) => {
     const refusal = checkRequest(c.req.raw)
@@ -41,6 +43,25 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.get('/docs/authentication', (c) => c.html(keyPage))
   app.get('/docs/errors', (c) => c.html(errorPage))
   return root
+}
+
+// After the deadline of a search, the time to settle it.
+const settlementMs = 3000
+
+/** Answers a request at the latest this long after its arrival, even when the database hangs. */
+function endInTime(ms: number) {
+  return createMiddleware<DoorEnv>(async (c, next) => {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const left = arrivalOf(c.env.incoming) + ms - performance.now()
+      timer = setTimeout(() => reject(databaseAway()), Math.max(0, left))
+    })
+    try {
+      await Promise.race([next(), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  })
 }
 
 function isForm({ method, url }: Request, basePath: string): boolean {

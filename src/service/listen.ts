@@ -37,6 +37,14 @@ interface Where {
 const longestUrl = 16_384
 const largestHead = 65_536
 const slowestHeadMs = 20_000
+const slowestRequestMs = 30_000
+
+const arrivals = new WeakMap<IncomingMessage, number>()
+
+/** The time of `performance.now()` at which the head of a request had arrived. */
+export function arrivalOf(request: IncomingMessage): number {
+  return arrivals.get(request) ?? performance.now()
+}
 
 /** Listens on the port. Input that Node rejects before it is a request also gets the error format. */
 export async function listen(answer: Answering, where: Where): Promise<Listening> {
@@ -49,12 +57,13 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
       maxHeaderSize: largestHead,
       keepAliveTimeout: 65_000,
       headersTimeout: slowestHeadMs,
-      requestTimeout: 2 * slowestHeadMs,
+      requestTimeout: slowestRequestMs,
       connectionsCheckingInterval: 5000,
       // Checked below, where the refusal has the format of the others.
       requireHostHeader: false,
     },
     (request, response) => {
+      arrivals.set(request, performance.now())
       // Ignore pipelined requests behind a refused one.
       if (request.socket.writableEnded) return
       const hosts = countHosts(request)

@@ -95,10 +95,15 @@ function isAway(error: unknown): boolean {
   return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
 }
 
+/** The refusal when the database does not answer, or not in time. */
+export function databaseAway(): Refusal {
+  return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
+}
+
 function unexpected(log: Log, error: unknown, request: string): Refusal {
   if (isAway(error)) {
     log.warn({ err: error, request }, 'the database does not answer')
-    return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
+    return databaseAway()
   }
   log.error({ err: error, request }, 'a request failed')
   return new Refusal(500, 'Something went wrong on our side; nothing was charged')

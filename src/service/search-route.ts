@@ -3,6 +3,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { type Provider, readIdempotencyKey } from './stored-answers.ts'
 import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
+import { arrivalOf } from './listen.ts'
 import { searchAnswers } from './openapi.ts'
 import {
   cutShort,
@@ -46,7 +47,8 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
       const trouble = key.kind === 'test' ? readTrouble(search.q) : null
       const cut = trouble !== null && (await makeTrouble(trouble, c.req.raw.signal))
       const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
-      const order = { key, search, idempotencyKey, gone: c.req.raw.signal }
+      const arrived = arrivalOf(c.env.incoming)
+      const order = { key, search, idempotencyKey, gone: c.req.raw.signal, arrived }
       const sold = await serve(parts, order)
       const headers = { ...keyHeaders(c), ...answerHeaders(sold) }
       const body = respond(search, sold)

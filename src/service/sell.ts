@@ -39,19 +39,21 @@ export interface Order {
   readonly idempotencyKey: string | null
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
+  /** Time of `performance.now()` at which the request arrived; unset: now. */
+  readonly arrived?: number
 }
 
 /** Returns the stored answer of the Idempotency-Key, or a new one. */
 export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
   const { idempotencyKey, key, search } = order
-  const deadline = performance.now() + shop.deadlineMs
+  const deadline = (order.arrived ?? performance.now()) + shop.deadlineMs
   if (idempotencyKey === null) return await sellOnce(shop, { ...order, deadline }, null)
   const claim = await claimAnswer(shop.pool, {
     account: key.accountId,
     key: idempotencyKey,
     search,
     leaseMs: shop.leaseMs,
-    waitMs: shop.deadlineMs,
+    waitMs: deadline - performance.now(),
     gone: order.gone,
   })
   if (claim.kind === 'kept') {
@@ -115,6 +117,8 @@ async function beforeDeadline(
   { key, search, gone, deadline }: Timed,
   over: AbortSignal,
 ): Promise<Answered> {
+  // The wait for the database may have taken all of the time.
+  if (performance.now() >= deadline) throw tooLate()
   const stop = new AbortController()
   let end: (refusal: Refusal) => void = () => undefined
   const ended = new Promise<never>((_, reject) => {
@@ -124,7 +128,7 @@ async function beforeDeadline(
       setImmediate(() => reject(refusal))
     }
   })
-  const late = () => end(new Refusal(504, 'The search took too long; nothing was charged'))
+  const late = () => end(tooLate())
   const left = () => end(clientLeft())
   const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
   over.addEventListener('abort', left, { once: true })
@@ -136,6 +140,10 @@ async function beforeDeadline(
     clearTimeout(timer)
     over.removeEventListener('abort', left)
   }
+}
+
+function tooLate(): Refusal {
+  return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
 function unpaid({ kind, remaining, renewsAt }: Unpaid, most: number): Refusal {
@@ -169,10 +177,11 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
   502: () => new Refusal(502, 'The search engine sent an invalid answer; nothing was charged'),
   503: () =>
     new Refusal(503, 'No search engine answered; nothing was charged', { 'retry-after': '3' }),
-  504: () => new Refusal(504, 'The search took too long; nothing was charged'),
+  504: tooLate,
 }
 
-const longestSlowMs = 60_000
+// Below the time limit of a request.
+const longestSlowMs = 30_000
 
 /** The fault that a test key requests with a query such as `trouble:429`; null for every other query. */
 export function readTrouble(q: string): string | null {

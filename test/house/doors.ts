@@ -92,7 +92,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'features/notifications': ['command', 'monitor', 'news', 'webhook'],
   'features/package': ['querymill'],
   'features/verify': ['command', 'verify'],
-  service: ['command', 'corpus/command', 'corpus/load', 'keys-command', 'spoiling-front', 'start'],
+  service: ['command', 'corpus/command', 'keys-command', 'spoiling-front', 'start'],
 }
 
 /** Rooms that all stand on: every file of them is there for others. */

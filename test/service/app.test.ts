@@ -261,6 +261,32 @@ describe('the service and its database', () => {
     await lone.service.close()
   })
 
+  test('a database that hangs ends every request with a 503 while it hangs', async () => {
+    const lone = await openShop({ deadlineMs: 500 })
+    const [key, mock] = [await lone.live(), await lone.test()]
+    const { pool } = await openTables(lone.databaseUrl, 1)
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query('lock table keys, accounts, usage in access exclusive mode')
+    const asked = [
+      lone.ask('/v1/search?q=a', key),
+      lone.ask('/v1/search?q=a', key, { headers: { 'idempotency-key': 'one' } }),
+      lone.ask('/v1/search?q=a', mock),
+      lone.ask('/v1/usage', key),
+      lone.ask('/dashboard'),
+    ]
+    for (const { status, headers, json } of await Promise.all(asked)) {
+      expect([status, headers['retry-after']]).toEqual([503, '5'])
+      expect(json.error?.code).toBe('SERVICE_UNAVAILABLE')
+    }
+    await client.query('rollback')
+    client.release()
+    await pool.end()
+    const { status, json } = await lone.ask('/v1/search?q=a', key)
+    expect([status, json.credits_remaining]).toEqual([200, 999])
+    await lone.service.close()
+  })
+
   test('an edited migration is refused with what to do', async () => {
     const lone = await openShop()
     await lone.service.close()

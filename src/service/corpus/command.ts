@@ -1,4 +1,4 @@
-// Builds the shipped corpus, or loads it and files of pages into the documents.
+// Loads the shipped corpus and files of pages into the documents.
 
 import type pg from 'pg'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
@@ -8,25 +8,18 @@ import type { EmbeddedDatabase } from '../command.ts'
 import { openTables } from '../database.ts'
 import { openPages, type PageFile } from './document.ts'
 import { addDocuments, loadShipped } from './load.ts'
-import { buildCorpus } from './packages.ts'
 
 export interface CorpusOptions {
-  readonly out: string
   readonly json?: boolean
 }
 
-/** Runs `corpus build`, `corpus load` or `corpus add`. */
+/** Runs `corpus load` or `corpus add`. */
 export async function runCorpus(
   { options, args: [action, ...files], env, closers }: Call<CorpusOptions>,
   embedded: EmbeddedDatabase,
 ): Promise<Exit> {
-  if (action === 'build') {
-    const paths = files.map((path) => callerPath(env, path))
-    printJson(buildCorpus(paths, callerPath(env, options.out)))
-    return exits.done
-  }
   if (action !== 'load' && action !== 'add') {
-    throw new Misuse(`expected load, add or build, got ${action}`)
+    throw new Misuse(`expected load or add, got ${action}`)
   }
   if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
   // Open all files before loading any: a typing error in the last name must not leave half of them added.

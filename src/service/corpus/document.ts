@@ -20,7 +20,6 @@ export const documentShape = z.object({
 })
 
 export type Document = z.output<typeof documentShape>
-export type DocumentInput = z.input<typeof documentShape>
 
 const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 
@@ -45,31 +44,6 @@ function decode(path: string): string {
     // Not valid UTF-8: use the words of the encoded path.
     return path
   }
-}
-
-/** A name without its backticks. `<a>` stays, since it is the subject. */
-export function withoutBackticks(name: string): string {
-  return name.replaceAll('`', '').trim()
-}
-
-/** Text without markup, code fences, links and repeated white space. */
-export function plainText(text: string): string {
-  return (
-    text
-      // Remove only tags that format: `<video>` in a sentence is its subject.
-      .replace(
-        /<\/?(?:code|a|em|strong|p|br|b|i|kbd|sub|sup|li|ul|ol|pre|span)(?:\s[^>]*)?\/?>/gi,
-        '',
-      )
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .replace(/[`*]/g, '')
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&quot;', '"')
-      .replaceAll('&amp;', '&')
-      .replace(/\s+/g, ' ')
-      .trim()
-  )
 }
 
 /** A JSONL file of pages, opened. */

@@ -1,11 +1,18 @@
-// Makes corpus pages from open data: web features, MDN and specifications.
+/**
+ * Builds the shipped corpus from open data about the web platform.
+ * Run it with the folders of the unpacked npm packages: node --import tsx test/support/build-corpus.ts FOLDER...
+ */
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { Misuse, unhandled } from '../../base/errors.ts'
-import { type DocumentInput, plainText, withoutBackticks } from './document.ts'
+import { printJson } from '../../src/base/cli/command.ts'
+import { Misuse, unhandled } from '../../src/base/errors.ts'
+import type { documentShape } from '../../src/service/corpus/document.ts'
+import { shippedFile } from '../../src/service/corpus/load.ts'
+
+type DocumentInput = z.input<typeof documentShape>
 
 const shape = z.object({
   data: z.record(
@@ -275,12 +282,7 @@ interface Built {
 }
 
 /** Makes the corpus file from unpacked npm packages. The same packages give the same bytes. */
-export function buildCorpus(folders: readonly string[], out: string): Built {
-  if (!out.endsWith('.gz')) {
-    throw new Misuse(
-      `expected --out with a file that ends in .gz, got ${out}; the output is compressed with gzip`,
-    )
-  }
+function buildCorpus(folders: readonly string[]): Built {
   const found = new Map<Source, { folder: string; version: string }>()
   for (const folder of folders) {
     const { name, version } = packageShape.parse(readJson(join(folder, 'package.json')))
@@ -303,23 +305,12 @@ export function buildCorpus(folders: readonly string[], out: string): Built {
   ])
   const lines = documents.map((document) => JSON.stringify(document)).join('\n')
   const packed = gzipSync(`${lines}\n`, { level: 9 })
-  replaceFile(out, packed)
+  writeFileSync(shippedFile, packed)
   return {
     documents: documents.length,
     hosts: new Set(documents.map(({ url }) => new URL(url).hostname)).size,
     bytes: packed.length,
     sources: Object.fromEntries([...found].map(([name, { version }]) => [name, version])),
-  }
-}
-
-/** Writes a temporary file and renames it: a full disk must not destroy the existing corpus. */
-function replaceFile(path: string, bytes: Uint8Array): void {
-  const draft = `${path}.${process.pid}.part`
-  try {
-    writeFileSync(draft, bytes, { flag: 'wx' })
-    renameSync(draft, path)
-  } finally {
-    rmSync(draft, { force: true })
   }
 }
 
@@ -344,3 +335,30 @@ function readJson(path: string): unknown {
     throw new Misuse(`expected ${path} to be a JSON file, got something else`, { cause })
   }
 }
+
+/** A name without its backticks. `<a>` stays, since it is the subject. */
+function withoutBackticks(name: string): string {
+  return name.replaceAll('`', '').trim()
+}
+
+/** Text without markup, code fences, links and repeated white space. */
+function plainText(text: string): string {
+  return (
+    text
+      // Remove only tags that format: `<video>` in a sentence is its subject.
+      .replace(
+        /<\/?(?:code|a|em|strong|p|br|b|i|kbd|sub|sup|li|ul|ol|pre|span)(?:\s[^>]*)?\/?>/gi,
+        '',
+      )
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[`*]/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
+}
+
+printJson(buildCorpus(process.argv.slice(2)))
