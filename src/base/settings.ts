@@ -1,5 +1,6 @@
 // Defines all settings: shape, default and hint.
 
+import { npmRun } from './cli/commands.ts'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readRedisAddress } from './address.ts'
@@ -150,7 +151,7 @@ export const settings = {
   },
   MILL_ANALYST_URL: {
     shape: postgres('analyst'),
-    hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL',
+    hint: `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
   },
   REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
   MILL_HOME: {

@@ -1,6 +1,5 @@
 // Draws the page shown instead of one that failed.
 
-import { asTyped } from '../base/cli/commands.ts'
 import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
 import { scrub, scrubbedReason } from '../base/secret.ts'
@@ -39,7 +38,7 @@ export function problemOf(error: unknown): Problem {
     return waiting('The database is unreachable', text, scrubbedReason(error))
   }
   if (error instanceof MillError)
-    return said(400, 'This request cannot be answered', scrub(asTyped(error.message)))
+    return said(400, 'This request cannot be answered', scrub(error.message))
   return { ...said(500, 'Internal error', 'The details are in the log of the desk.'), bug: true }
 }
 

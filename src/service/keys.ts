@@ -1,5 +1,6 @@
 // Issues, finds, changes and revokes API keys, and defines plans and prices.
 
+import { npmRun } from '../base/cli/commands.ts'
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
@@ -60,7 +61,9 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
       [order.account],
     )
     if (rows[0] !== undefined) return rows[0]
-    throw new Misuse(`expected an account, got ${order.account}; npm run keys -- list shows them`)
+    throw new Misuse(
+      `expected an account, got ${order.account}; ${npmRun('keys --')} list shows them`,
+    )
   }
   const name = order.plan ?? (order.credits === undefined ? 'free' : 'prepaid')
   const plan =

@@ -1,5 +1,6 @@
 // Texts of the OpenAPI document and of the help pages.
 
+import { npmRun } from '../base/cli/commands.ts'
 import { errorResponse, searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
@@ -181,7 +182,7 @@ or, less securely, as the parameter <code>api_key</code>. When both are sent, th
 </table>
 <p>Keep keys in environment variables, never in code or in pages. To change a key, have a second one
 issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile.
-The dashboard, <code>GET /v1/usage</code> and <code>npm run keys -- usage</code> show what each key used on each day.</p>`,
+The dashboard, <code>GET /v1/usage</code> and <code>${npmRun('keys --')} usage</code> show what each key used on each day.</p>`,
 )
 
 /** The page that every other error links to. */

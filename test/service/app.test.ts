@@ -134,7 +134,7 @@ describe('searches that fail', () => {
       pool,
       credits: new KeyCredits(pool),
       provider: provider(answer),
-      deadlineMs: 50,
+      deadlineMs: 2000,
       leaseMs: 5000,
     }
   }

@@ -5,7 +5,7 @@ import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
-import { asTyped } from './commands.ts'
+import { asTyped, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
 /** Flags, arguments and environment of a command. */
@@ -77,16 +77,19 @@ export async function runCommand<Options>(
 }
 
 function buildProgram(manual: Manual): Command {
-  const program = new Command(asTyped(`npm run ${manual.name} --`))
+  const program = new Command(npmRun(`${manual.name} --`))
   program
     .description(manual.about)
     .exitOverride()
-    .showHelpAfterError(asTyped(`(npm run ${manual.name} -- --help lists the flags)`))
+    .showHelpAfterError(`(${npmRun(`${manual.name} --`)} --help lists the flags)`)
     .helpOption('--help', 'show this help')
     .allowExcessArguments(false)
-    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(asTyped(text)),
+      writeErr: (text) => process.stderr.write(text),
+    })
   manual.define?.(program)
-  const examples = asTyped(manual.examples.map((example) => `  ${example}`).join('\n'))
+  const examples = manual.examples.map((example) => `  ${example}`).join('\n')
   program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
   return program
 }
@@ -141,7 +144,7 @@ function explain(error: unknown): Exit {
   }
   if (refusal.test(code)) {
     say(
-      `error: expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran npm run migrate`,
+      `error: expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`,
     )
     return exits.unreachable
   }
@@ -155,12 +158,12 @@ const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /** Prints a line for people to stderr; stdout is only for data. */
 export function say(line: string): void {
-  process.stderr.write(`${asTyped(line).replace(controls, '')}\n`)
+  process.stderr.write(`${line.replace(controls, '')}\n`)
 }
 
 /** Prints data for people to stdout. */
 export function print(text: string): void {
-  process.stdout.write(`${asTyped(text)}\n`)
+  process.stdout.write(`${text}\n`)
 }
 
 /** Prints one JSON object to stdout. */

@@ -100,15 +100,20 @@ export const commands: ReadonlyMap<string, Command> = new Map(
 
 const names = [...commands.keys()].join('|')
 
-/** Match known commands only: `npm run build` may be a query of a list. */
+/** Match known commands only. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
-/**
- * Replaces commands in a text by what to type here. Texts use the form for a checkout; an installed package has a
- * single program and no sample lists.
- */
+/** How commands begin here: an installed package has a single program. */
+export const commandStart = installed ? 'npx querymill ' : 'npm run '
+
+/** How a command is typed here: `npmRun('status')`, or `npmRun('retry --')` before flags. */
+export function npmRun(text: string): string {
+  return asTyped(`npm run ${text}`)
+}
+
+/** Replaces the commands in our own text, such as help, by what to type here. */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
-  if (!fromPackage || !text.includes('npm run ')) return text
+  if (!fromPackage) return text
   return text.split('\n').map(lineAsTyped).join('\n')
 }
 

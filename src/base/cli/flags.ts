@@ -1,5 +1,6 @@
 // Parses the values of flags.
 
+import { npmRun } from './commands.ts'
 import { Misuse } from '../errors.ts'
 import { readDuration } from '../time/zone.ts'
 
@@ -8,7 +9,7 @@ export function runNumber(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run
   throw new Misuse(
-    `expected --run to be the number of a run, got ${JSON.stringify(text)}; npm run status shows them`,
+    `expected --run to be the number of a run, got ${JSON.stringify(text)}; ${npmRun('status')} shows them`,
   )
 }
 

@@ -1,5 +1,6 @@
 // Migrates the tables and views.
 
+import { npmRun } from '../cli/commands.ts'
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -116,8 +117,8 @@ export async function checkDatabase(
   if (missing === 0) return
   throw new WrongDatabase(
     applied.length === 0
-      ? 'expected the tables of querymill in the database, got none; run: npm run migrate'
-      : `expected a database with all ${files.length} migrations, got ${missing} too few; run: npm run migrate`,
+      ? `expected the tables of querymill in the database, got none; run: ${npmRun('migrate')}`
+      : `expected a database with all ${files.length} migrations, got ${missing} too few; run: ${npmRun('migrate')}`,
   )
 }
 
@@ -195,7 +196,7 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
   const reason = reasonOf(cause)
   const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
   return new WrongDatabase(
-    `expected ${what} to be applied, got: ${reason}; nothing was changed: fix the cause, then run npm run migrate again`,
+    `expected ${what} to be applied, got: ${reason}; nothing was changed: fix the cause, then run ${npmRun('migrate')} again`,
     { cause },
   )
 }
@@ -341,7 +342,7 @@ function explainView(file: ViewFile, cause: unknown): WrongDatabase {
   const advice =
     codeOf(cause) === invalidTableDefinition
       ? 'the columns of a view cannot change; add new ones at the end'
-      : 'fix the cause, then run npm run migrate again'
+      : `fix the cause, then run ${npmRun('migrate')} again`
   return new WrongDatabase(
     `expected sql/views/${file.path} to be put in place, got: ${reason}; ${advice}`,
     { cause },
@@ -350,7 +351,7 @@ function explainView(file: ViewFile, cause: unknown): WrongDatabase {
 
 function inUse(file: ViewFile, cause: unknown): WrongDatabase {
   return new WrongDatabase(
-    `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, then run npm run migrate again`,
+    `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, then run ${npmRun('migrate')} again`,
     { cause },
   )
 }

@@ -1,5 +1,6 @@
 // Classifies errors of the database: conflict, outage, or a problem of the data.
 
+import { npmRun } from '../cli/commands.ts'
 import pg from 'pg'
 import { codeOf, MillError, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
 import { pause, within } from '../waiting.ts'
@@ -36,7 +37,7 @@ export function troubleOf(error: unknown): Trouble {
 /** Error for a database that has lost what this process wrote to or saw in it; nothing may be bought based on it. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
-    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run npm run verify, then start again`,
+    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
 }
 

@@ -1,5 +1,6 @@
 // The embedded PostgreSQL of this machine: found or started, and left running.
 
+import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -159,7 +160,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
     if (answer === 'ours' || answer === 'empty') return running
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run: npm run stack -- stop, then try again`,
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run: ${npmRun('stack --')} stop, then try again`,
       )
     }
     await pause(50)

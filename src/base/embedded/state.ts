@@ -1,5 +1,6 @@
 // Files and a lock shared by the commands of one MILL_HOME.
 
+import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -56,7 +57,7 @@ export function checkMajor(data: string, major: number): void {
   if (found === major) return
   throw new WrongDatabase(
     `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found ?? 'unknown'}; ` +
-      `use the release that created it to copy what you need with npm run export, or set MILL_HOME to a new folder`,
+      `use the release that created it to copy what you need with ${npmRun('export')}, or set MILL_HOME to a new folder`,
   )
 }
 

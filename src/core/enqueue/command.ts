@@ -1,5 +1,6 @@
 // The enqueue command: shows progress, asks for confirmation, and prints the result.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
@@ -51,7 +52,7 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   if (report === null) say('nothing was queued')
   else if (json === true) printJson(report)
   else if (report.dry_run) print('a dry run: nothing was written or queued')
-  else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
+  else print(`next        ${report.open ? `${npmRun('work --')} --drain` : npmRun('status')}`)
 }
 
 /** Formats the progress of an enqueue as one line. */

@@ -1,5 +1,6 @@
 // Writes a run with its tasks: new queries, members, reused answers, queries that are not asked.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import { nowBefore } from '../../base/database/clock.ts'
 import {
@@ -642,6 +643,6 @@ function expectRoom(
 ): void {
   if (typeof budget !== 'number' || into !== null || gone <= budget) return
   throw new Misuse(
-    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, got ${budget}: ${gone} are used or held; nothing was planned: set --budget to the total that the run may use, or end the run first: npm run cancel -- --run ${run}`,
+    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, got ${budget}: ${gone} are used or held; nothing was planned: set --budget to the total that the run may use, or end the run first: ${npmRun('cancel --')} --run ${run}`,
   )
 }

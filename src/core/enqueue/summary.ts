@@ -1,5 +1,6 @@
 // Summarizes lists before they are bought: counts, credits, shares.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -91,7 +92,7 @@ function listLines(list: ListSummary): string[] {
   if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
-      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list ${typed(list.list)} --buy-again --yes buys them again`,
+      `  note      ${formatNumber(list.unreadable)} of these answers cannot be read: ${npmRun('reparse')} reads them again at no cost, ${npmRun('retry --')} --list ${typed(list.list)} --buy-again --yes buys them again`,
     )
   }
   if (list.removed.queries > 0) lines.push(removedLine(list))

@@ -1,5 +1,6 @@
 // An account: its balance, its observations, its days and months.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -290,7 +291,7 @@ export function setListBudget(
     for (const { month, budget: most, gone } of months) {
       if (most >= gone) continue
       throw new Misuse(
-        `expected a budget of at least ${gone} credits for list ${list}, got ${most}: ${gone} are used or held in ${month}; set --credits to the total of a month, or end its runs with npm run cancel`,
+        `expected a budget of at least ${gone} credits for list ${list}, got ${most}: ${gone} are used or held in ${month}; set --credits to the total of a month, or end its runs with ${npmRun('cancel')}`,
       )
     }
   })

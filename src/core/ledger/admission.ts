@@ -1,5 +1,6 @@
 // Decides which tasks may be bought now, and why the others may not. All rules are pure.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
@@ -298,12 +299,11 @@ function stopFor(
   { key, now }: Rules,
 ): Deferral | null {
   if (foreignKeys.includes(key)) {
-    const detail =
-      'this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or run: npm run resume'
+    const detail = `this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or run: ${npmRun('resume')}`
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (blockedKeys.includes(key)) {
-    const detail = 'the API refused the key; set another SEARCH_API_KEY, or run: npm run resume'
+    const detail = `the API refused the key; set another SEARCH_API_KEY, or run: ${npmRun('resume')}`
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (notBefore !== null && now < notBefore) {
@@ -438,7 +438,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
     until: renewalAfter(Math.max(now, lastProbeAt ?? 0)),
     detail:
       seen === null
-        ? 'no balance could be read yet; run: npm run resume'
+        ? `no balance could be read yet; run: ${npmRun('resume')}`
         : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might cross it${held}`,
   }
 }

@@ -1,5 +1,6 @@
 // Converts a finished call into an entry: the record written to the ledger and the database.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { refusedRows } from '../../base/answer.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -192,7 +193,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)
-  const message = `the answer could not be stored: ${reason}; its body is kept, and npm run reparse stores it once this is fixed`
+  const message = `the answer could not be stored: ${reason}; its body is kept, and ${npmRun('reparse')} stores it once this is fixed`
   return {
     ...entry,
     effect: { kind: 'fail', code: 'UNSTORABLE', message },

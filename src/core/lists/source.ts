@@ -1,5 +1,6 @@
 // Opens a file or standard input as bytes.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Misuse, unreadable } from '../../base/errors.ts'
@@ -61,7 +62,7 @@ function refuseOthers(found: Stats, shown: string): void {
   const got = found.isDirectory()
     ? folder
     : found.isFIFO()
-      ? `a pipe; pass it as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
+      ? `a pipe; pass it as standard input: cat ${shown} | ${npmRun('-s enqueue --')} - --as NAME`
       : 'a device; name a CSV file'
   throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
 }

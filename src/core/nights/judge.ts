@@ -1,6 +1,7 @@
 // Judges finished runs by plausibility rules and by comparison with earlier runs of their list, to decide whether to
 // trust their answers.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, flawText } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { closeRuns } from '../queue/open-slices.ts'
@@ -50,7 +51,7 @@ export async function judgeEnded(
   else if (remarks.length > 0) report(`run ${run.id} is odd, but shown: ${odd}`)
   if (reasons.length === 0 && quarantined > 0) {
     report(
-      `${count(quarantined, 'answer')} of run ${run.id} ${quarantined === 1 ? 'is' : 'are'} quarantined: npm run trust -- show --run ${run.id}`,
+      `${count(quarantined, 'answer')} of run ${run.id} ${quarantined === 1 ? 'is' : 'are'} quarantined: ${npmRun('trust --')} show --run ${run.id}`,
     )
   }
 }

@@ -1,5 +1,6 @@
 // Reads and records nights, finds overdue ones, and lists them for the calendar.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -385,7 +386,7 @@ export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
 function undecided({ name, cron, zone, known }: Watch, now: Date): Overdue[] {
   const first = cron === null ? null : nextAfter(cron, zone, known)
   if (first === null || first.getTime() + patienceMs > now.getTime()) return []
-  const problem = 'no outcome was recorded: is the scheduler running? (npm run nightly)'
+  const problem = `no outcome was recorded: is the scheduler running? (${npmRun('nightly')})`
   return [{ schedule: name, dueAt: first, problem }]
 }
 

@@ -1,5 +1,6 @@
 // The retry, cancel and resume commands.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
@@ -78,7 +79,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   say(
     reopened === 0
       ? nothingFound(budget !== null && bound.length > 0)
-      : `${count(reopened, 'task')} open again; run: npm run work -- --drain`,
+      : `${count(reopened, 'task')} open again; run: ${npmRun('work --')} --drain`,
   )
   return exits.done
 }
@@ -138,7 +139,7 @@ async function expectMoney(
   for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
     if (most >= gone + dearest) continue
     throw new Misuse(
-      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would be unaffordable again at once; run: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would be unaffordable again at once; run: ${npmRun('budget --')} --list ${JSON.stringify(list)} --credits N`,
     )
   }
 }
@@ -183,11 +184,11 @@ function nothingFound(bound: boolean): string {
 }
 
 function leftLine(run: number, instead: number): string {
-  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: npm run retry -- --run ${run}`
+  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: ${npmRun('retry --')} --run ${run}`
 }
 
 function refusedLine(refused: number): string {
-  return `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; npm run reparse stores them once they can be stored`
+  return `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; ${npmRun('reparse')} stores them once they can be stored`
 }
 
 async function costLine(mill: Mill, tasks: number): Promise<string> {
@@ -392,7 +393,7 @@ export async function runCancel({ options, env, closers }: Call<CancelFlags>): P
   const { run, list, json, yes = false } = options
   if ((run === undefined) === (list === undefined)) {
     throw new Misuse(
-      `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; npm run status shows them`,
+      `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; ${npmRun('status')} shows them`,
     )
   }
   const config = readConfig(env)
@@ -409,7 +410,7 @@ async function runsOf(db: Database, list: string): Promise<readonly number[]> {
   await expectList(db, list)
   const runs = await openRunsOf(db, list)
   if (runs.length > 0) return runs
-  throw new Misuse(`expected list ${list} to have an open run, got none; see npm run status`)
+  throw new Misuse(`expected list ${list} to have an open run, got none; see ${npmRun('status')}`)
 }
 
 async function cancel(
@@ -420,7 +421,7 @@ async function cancel(
   const tasks = yes ? ((await cancelRun(db, run))?.cancelled ?? null) : await readOpenTasks(db, run)
   if (tasks === null) {
     throw new Misuse(
-      `expected run ${run} to be open, got none or one that ended; see npm run status`,
+      `expected run ${run} to be open, got none or one that ended; see ${npmRun('status')}`,
     )
   }
   say(
@@ -451,6 +452,6 @@ export async function runResume({ options, env, closers }: Call<ResumeFlags>): P
   if (options.json === true) printJson({ account: name, lifted })
   const what = lifted.length === 0 ? 'there was no stop' : `lifted: ${lifted.join(', ')}`
   say(`account ${name}: ${what}; one call may now go out to see the balance`)
-  say('waiting workers continue automatically; otherwise run: npm run work -- --drain')
+  say(`waiting workers continue automatically; otherwise run: ${npmRun('work --')} --drain`)
   return exits.done
 }

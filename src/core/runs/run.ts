@@ -1,5 +1,6 @@
 // Details of one run.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { firstNames } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -133,7 +134,7 @@ export async function expectRun(db: Database, run: number): Promise<void> {
   const found = await db.selectFrom('runs').select('id').where('id', '=', run).executeTakeFirst()
   if (found !== undefined) return
   throw new Misuse(
-    `expected --run to be the number of a run, got ${run}, which no run has; npm run status shows them`,
+    `expected --run to be the number of a run, got ${run}, which no run has; ${npmRun('status')} shows them`,
   )
 }
 

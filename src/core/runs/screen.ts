@@ -1,5 +1,6 @@
 // Output of `status`, as lines for a terminal.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, flawText, formatNumber, formatTable, spanText } from '../../base/cli/text.ts'
 import { type CreditForecast, forecastSentences } from '../forecast/foresee.ts'
 import { boundOf, type Costs } from '../ledger/prices.ts'
@@ -50,7 +51,7 @@ export function formatStatus(view: StatusView): string {
     lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
   lines.push(...runLines(view.runs))
   if (view.older > 0)
-    lines.push(`and ${formatNumber(view.older)} older: npm run status -- --run N shows one`)
+    lines.push(`and ${formatNumber(view.older)} older: ${npmRun('status --')} --run N shows one`)
   lines.push('')
   lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
@@ -160,25 +161,25 @@ export function etaOf(open: number, forecast: CreditForecast | null): string {
 
 function forecastPart({ forecast, origin, zone }: StatusView): string[] {
   if (origin === 'test') return []
-  if (forecast === null) return ['forecast: npm run forecast']
+  if (forecast === null) return [`forecast: ${npmRun('forecast')}`]
   return forecastSentences(forecast, zone).map((line) => `forecast: ${line}`)
 }
 
 /** Next command to type. */
 export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
-  if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
-  if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'
-  if (reasons.has('budget')) return 'wait, or raise the budget that is used up: npm run budget'
-  if (runs.some(({ tasks }) => tasks.open > 0)) return 'npm run work -- --drain'
+  if (reasons.has('auth')) return `set another SEARCH_API_KEY, or: ${npmRun('resume')}`
+  if (reasons.has('credit_floor')) return `top up the account, then: ${npmRun('resume')}`
+  if (reasons.has('budget')) return `wait, or raise the budget that is used up: ${npmRun('budget')}`
+  if (runs.some(({ tasks }) => tasks.open > 0)) return `${npmRun('work --')} --drain`
   const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
   if (short !== undefined) return mendingStep(short)
-  return runs.length === 0 ? 'npm run enqueue inputs/keywords.csv' : 'npm run sql'
+  return runs.length === 0 ? npmRun('enqueue inputs/keywords.csv') : npmRun('sql')
 }
 
 function mendingStep({ run, list, tasks }: RunStatus): string {
-  if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
-  return `the budget of run ${run} or of ${list} is used up: npm run budget; npm run retry -- --run ${run} --state unaffordable`
+  if (tasks.failed + tasks.unknown > 0) return `${npmRun('retry --')} --run ${run}`
+  return `the budget of run ${run} or of ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
 /** Formats calls with an unknown outcome and what they may have cost. */
@@ -241,7 +242,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
         : `${formatNumber(expected)} together, ${formatNumber(alone)} alone`
     const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; ${formatNumber(expected)} was paid only once: npm run resume -- --forget-prices forgets it`
+      ? `${told}; ${formatNumber(expected)} was paid only once: ${npmRun('resume --')} --forget-prices forgets it`
       : told
   })
 }
@@ -253,6 +254,6 @@ function flawLine(status: RunStatus): string[] {
   if (text === '') return []
   const code = other_query > 0 ? 'OTHER_QUERY' : 'PAID_REFUSAL'
   return [
-    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: npm run retry -- --run ${run} --error ${code} --buy-again --yes`,
+    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: ${npmRun('retry --')} --run ${run} --error ${code} --buy-again --yes`,
   ]
 }

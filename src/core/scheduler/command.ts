@@ -1,5 +1,6 @@
 // The command `npm run nightly`: starts due nights, once or as a service.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
@@ -57,7 +58,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(
-    `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; npm run desk serves only the desk`,
+    `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
   )
 }
 

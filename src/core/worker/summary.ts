@@ -1,5 +1,6 @@
 // Summary of a worker: its last lines, its exit code, and why it ended.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Flaw, flawOf } from '../../base/answer.ts'
 import { count, flawText, formatNumber } from '../../base/cli/text.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
@@ -10,9 +11,9 @@ import type { Verdict } from '../search/verdict.ts'
 
 const reasons: Readonly<Record<Finish, string>> = {
   completed: 'nothing is left to do',
-  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
-  budget: 'a budget is used up; npm run budget shows them',
-  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
+  credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
+  budget: `a budget is used up; ${npmRun('budget')} shows them`,
+  auth: `the API refused the key; set another SEARCH_API_KEY, or: ${npmRun('resume')}`,
   stalled: 'the API keeps asking to slow down; try again later',
   unreachable: 'the database, the queue or the API is unreachable',
   interrupted: 'stopped; run the same command to continue',
@@ -60,7 +61,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
 /** Counts the unreadable answers that `reparse` can't fix. */
 function whyUnreadable(summary: Summary): string {
   const { unreadable, paid_refusal, other_query } = summary
-  const parts = [flawText(summary), 'npm run reparse']
+  const parts = [flawText(summary), npmRun('reparse')]
   if (unreadable === paid_refusal + other_query) parts.pop()
   return parts.filter((part) => part !== '').join('; ')
 }
@@ -91,8 +92,8 @@ async function whyEnded(
   if (finish !== 'budget') return reasons[finish]
   // A run or list that has used up its own budget does not stop the others, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
-    ? 'the budget of a list for this month is used up; npm run budget shows it; after npm run budget -- --list NAME --credits N: npm run retry -- --state unaffordable'
-    : 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
+    ? `the budget of a list for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
+    : `the budget of a run is used up; enqueue its list again with a greater --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
 /** Allows for the time passed since the summary was made. */

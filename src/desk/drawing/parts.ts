@@ -1,6 +1,5 @@
 // Page components: sections, tables, lists, numbers, badges.
 
-import { asTyped } from '../../base/cli/commands.ts'
 import { formatMinute } from '../../base/time/zone.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'
 import { Html, html, numberText } from './html.ts'
@@ -47,7 +46,7 @@ export function given(text: string | null): Html {
 }
 
 export function command(line: string): Html {
-  return html`<code class="command" data-copy>${asTyped(line)}</code>`
+  return html`<code class="command" data-copy>${line}</code>`
 }
 
 /** A link within the desk; if null, as in a file without a desk, just its text. */

@@ -1,5 +1,6 @@
 // The page Ask: runs a library query or typed SQL, and shows the result as chart and table.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, typed as typedWord } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 import { findReader } from '../../base/database/reader-role.ts'
@@ -94,7 +95,7 @@ export const askPage = definePage({
   }),
 })
 
-const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', 'npm run sql')
+const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', npmRun('sql'))
 
 /** Questions of most mornings, with the flags of an example. */
 const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -238,7 +239,7 @@ function flagsOf(typed: FormValues): readonly string[] {
 
 function lineOf(name: string, typed: FormValues): string {
   const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
-  return `npm run sql -- ${name}${flags.join('')}`
+  return `${npmRun('sql --')} ${name}${flags.join('')}`
 }
 
 /** True if no required value is missing. */
@@ -351,7 +352,7 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
   throw new Misuse(
-    'expected a read-only role, got none in this database; npm run migrate creates it if its user may create roles',
+    `expected a read-only role, got none in this database; ${npmRun('migrate')} creates it if its user may create roles`,
   )
 }
 
@@ -402,7 +403,7 @@ async function* askForAll(
     rows += batch.rows.length
     if (rows > mostFileRows) {
       throw new Misuse(
-        `expected at most ${mostFileRows} rows, got more; npm run export has no such limit`,
+        `expected at most ${mostFileRows} rows, got more; ${npmRun('export')} has no such limit`,
       )
     }
     yield batch
@@ -535,7 +536,7 @@ const unwalled = html`<p class="soft">
 
 const noSqlYet = nothing(
   'The answer will be shown here. You can query the views of analysis.* and the tables; docs/schema.md describes each column. In a terminal:',
-  'npm run sql',
+  npmRun('sql'),
 )
 
 function answer(asked: AskedRows, { text, seconds }: SqlAsked, place: PagePlace): Html {

@@ -1,5 +1,6 @@
 // The page Cadence: what adaptive lists saved and missed.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import {
@@ -54,7 +55,7 @@ export const cadencePage = definePage({
       lists.length === 0
         ? nothing(
             'No list has an adaptive cadence: every query is asked every night. A backtest shows what one would save and miss.',
-            'npm run cadence -- --backtest',
+            `${npmRun('cadence --')} --backtest`,
           )
         : lists.map((list, nth) =>
             drawReceipts(
@@ -167,8 +168,7 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
     {
       id: 'frontier',
       title: 'New results from related searches',
-      about:
-        'Pages and domains that no earlier answer had shown, for each round of npm run expand. While a round brings as much as the previous one, the next is worth its credits.',
+      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. While a round brings as much as the previous one, the next is worth its credits.`,
     },
     html`${[...lists].map(([list, held]) => picturesOf(list, held))}`,
   )

@@ -1,5 +1,6 @@
 // Compares two days, lists, devices or tags: us and up to five competitors side by side.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { siteName } from '../../base/address.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dayMs, dayOf } from '../../base/time/zone.ts'
@@ -116,7 +117,7 @@ export const comparePage = definePage({
       found === null || found.domains.length === 0
         ? nothing(
             'Two sides can be compared once there are answers and a domain is marked as yours.',
-            'npm run domains -- set example.com',
+            `${npmRun('domains --')} set example.com`,
           )
         : html`${form(found, place)} ${drawSides(found, place)}`,
   }),

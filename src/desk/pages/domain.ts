@@ -1,5 +1,6 @@
 // The page of a domain: its positions, its gains and losses, and its rivals.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { siteName } from '../../base/address.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -327,7 +328,7 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) {
-    return nothing('No query was answered on these days.', 'npm run enqueue inputs/keywords.csv')
+    return nothing('No query was answered on these days.', npmRun('enqueue inputs/keywords.csv'))
   }
   return html`${tiles([
     { value: percent(last.share), text: `share of voice on ${last.runDate}` },
@@ -488,7 +489,7 @@ function empty(word: string | null): Html {
   return word === null
     ? nothing(
         'Domains in the answers will be shown here: the share of each, who won and who lost.',
-        'npm run enqueue inputs/keywords.csv',
+        npmRun('enqueue inputs/keywords.csv'),
       )
     : nothing(
         `No domain with ${JSON.stringify(word)} in its name appears in the answers of these days.`,

@@ -1,5 +1,6 @@
 // The keyword table: sorted, filtered and paged by the database; each view has an address and a CSV file.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Cell, csvLines } from '../../base/csv.ts'
 import type { Database } from '../../base/database/database.ts'
 import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
@@ -238,7 +239,7 @@ export const keywordsPage = definePage({
       found === null
         ? nothing(
             'No list has been read. Each keyword will be a row here: rank, change, volume, ranking page.',
-            'npm run enqueue inputs/keywords.csv',
+            npmRun('enqueue inputs/keywords.csv'),
           )
         : html`${form(found, asked, place)} ${drawRows(found, asked, place)}`,
   }),
@@ -255,7 +256,7 @@ function leadOf(
   const own = names.ours
     ? null
     : html` No domain is marked as yours yet, so no keyword has a rank:
-      ${command('npm run domains -- set example.com')}`
+      ${command(`${npmRun('domains --')} set example.com`)}`
   return html`${numberText(count)} ${count === 1 ? 'keyword' : 'keywords'} as of ${now.day},
   ${query.change === null ? 'compared with' : 'changed since'} ${before.day}
   (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`

@@ -1,5 +1,6 @@
 // The pages of lists: their contents, answers and cost.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import {
@@ -48,7 +49,7 @@ export const listsPage = definePage({
       lists.length === 0
         ? nothing(
             'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
-            'npm run enqueue inputs/keywords.csv',
+            npmRun('enqueue inputs/keywords.csv'),
           )
         : section(
             { id: 'lists', title: html`Lists (${amount(lists.length)})` },
@@ -94,7 +95,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   const form = chooser({ place, name: 'Which days' }, dayFields(span))
   const body =
     days.length === 0
-      ? nothing('The list has no run in this period.', 'npm run enqueue inputs/keywords.csv')
+      ? nothing('The list has no run in this period.', npmRun('enqueue inputs/keywords.csv'))
       : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
         ${dayTable(days, place)}`
   const about =

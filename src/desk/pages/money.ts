@@ -1,5 +1,6 @@
 // The page Money: credits spent and left.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { ForecastStep } from '../../core/forecast/forecast.ts'
@@ -121,7 +122,10 @@ export function drawBalances(
   if (accounts.length === 0) {
     const text =
       'No account was used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
-    return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
+    return section(
+      { id: 'balance', title: 'Balance' },
+      nothing(text, `${npmRun('work --')} --drain`),
+    )
   }
   return html`${accounts.map((account) =>
     drawBalance(
@@ -158,7 +162,7 @@ function costs(
   return section(
     { id, title },
     rows.length === 0
-      ? nothing('No call ended in this period.', 'npm run status')
+      ? nothing('No call ended in this period.', npmRun('status'))
       : table(title, columns, rows),
   )
 }
@@ -325,14 +329,14 @@ function choices({ by, account, span }: StatementAsked, { href }: PagePlace): Ht
         ? html` <strong>${one}</strong>`
         : html` ${to(href('/money/statement', { account, by: one, ...span }), one)}`,
     )}.
-    In a terminal: ${command(`npm run statement -- --by ${by}`)}
+    In a terminal: ${command(`${npmRun('statement --')} --by ${by}`)}
   </p>`
 }
 
 function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
   if (rows.length === 0) {
     const text = 'No balance was reported in this period. A statement begins with the first answer.'
-    return section({ id: 'sums', title: 'Changes' }, nothing(text, 'npm run statement'))
+    return section({ id: 'sums', title: 'Changes' }, nothing(text, npmRun('statement')))
   }
   const number = true as const
   const balance = [
@@ -379,7 +383,7 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
 /** Expected and highest cost of open runs and future nights. */
 function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
   const about = html`The coming seven days of the account in the settings;
-  ${command('npm run forecast')} looks further.`
+  ${command(npmRun('forecast'))} looks further.`
   if (forecast === null) {
     return section({ id: 'forecast', title: 'Forecast', about }, drawForecastLines(forecast, zone))
   }
@@ -389,7 +393,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
     steps.length === 0
       ? nothing(
           'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
-          'npm run nightly -- --show',
+          `${npmRun('nightly --')} --show`,
         )
       : html`${band(forecast, steps)} ${table('Coming runs', forecastColumns(zone), steps)}`
   return section(

@@ -1,5 +1,6 @@
 // The page of one run.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import {
   countTasks,
   readRunFacts,
@@ -129,7 +130,7 @@ function failures({ facts, counts }: NightFound): Html {
     { head: 'tasks', number, cell: ({ tasks }: TaskCount) => amount(tasks) },
     { head: 'for instance', cell: ({ example }: TaskCount) => given(example) },
   ]
-  const again = html`<p>To retry: ${command(`npm run retry -- --run ${facts.run}`)}</p>`
+  const again = html`<p>To retry: ${command(`${npmRun('retry --')} --run ${facts.run}`)}</p>`
   return section(
     { id: 'failures', title: 'What failed' },
     wrong.length === 0
@@ -184,7 +185,9 @@ function moved({ moves, facts }: NightFound, place: PagePlace): Html {
       title: 'What moved most',
       about: 'Our domains, or all if none is ours; compared with the previous answer.',
     },
-    moves.length === 0 ? nothing(text, 'npm run domains -- list') : table('Moves', columns, moves),
+    moves.length === 0
+      ? nothing(text, `${npmRun('domains --')} list`)
+      : table('Moves', columns, moves),
   )
 }
 

@@ -1,5 +1,6 @@
 // The page Nights: a calendar for each list, and the newest runs.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
@@ -138,7 +139,7 @@ export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace
   if (entries.length === 0) {
     return nothing(
       'No run on these days. Each night will be a square here, coloured by its outcome, with its own page.',
-      'npm run nightly -- --show',
+      `${npmRun('nightly --')} --show`,
     )
   }
   return html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`

@@ -1,5 +1,6 @@
 // The page Operations: current runs, workers, schedules and credits.
 
+import { npmRun, commandStart } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import { type MillState, readTables } from '../../core/runs/status-command.ts'
 import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
@@ -54,7 +55,7 @@ function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace)
       ? null
       : html`<p>
           ${uncertain} credits are held for calls with an unknown outcome:
-          ${command('npm run status -- --unknown')}
+          ${command(`${npmRun('status --')} --unknown`)}
         </p>`
   const number = true as const
   const columns = [
@@ -84,7 +85,7 @@ function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace)
     workers.length === 0
       ? nothing(
           'No worker is running. Each will be a line here, with its calls in flight.',
-          'npm run work',
+          npmRun('work'),
         )
       : table('Workers', columns, workers)
   return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
@@ -107,7 +108,7 @@ function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
       about: to(href('/nights'), 'All nights'),
       empty: [
         'No schedule is on. Each will be a line here, with its last night and its next due time.',
-        'npm run nightly',
+        npmRun('nightly'),
       ],
     },
     columns,
@@ -134,7 +135,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const title = html`Money`
   if (account === null) {
     const text = `The account ${accountName} was not used yet: its balance comes with the first answer.`
-    return section({ id: 'money-now', title }, nothing(text, 'npm run work -- --drain'))
+    return section({ id: 'money-now', title }, nothing(text, `${npmRun('work --')} --drain`))
   }
   const seen =
     account.remaining === null ? 'not reported yet' : `reported ${ago(account.observed_ago_s)} ago`
@@ -206,7 +207,7 @@ function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
       ...about,
       empty: [
         'One line for each run, with the tasks answered, reused and failed.',
-        'npm run enqueue inputs/keywords.csv',
+        npmRun('enqueue inputs/keywords.csv'),
       ],
     },
     runColumns(place),
@@ -360,11 +361,13 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
   ])
 }
 
+const commandsIn = new RegExp(`(${commandStart}[^;,]+)`)
+
 /** A sentence whose commands can be copied. */
 function typeable(step: string): readonly (Html | string)[] {
   return step
-    .split(/(npm run [^;,]+)/)
-    .map((piece) => (piece.startsWith('npm run ') ? command(piece.trim()) : piece))
+    .split(commandsIn)
+    .map((piece) => (piece.startsWith(commandStart) ? command(piece.trim()) : piece))
 }
 
 /** The page of current runs, workers, schedules and credits. */

@@ -1,5 +1,6 @@
 // The first page: the current state, changes, and anything that needs attention.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -52,7 +53,7 @@ export const overviewPage = definePage({
 
 const noAnswers = nothing(
   'No list has been read. Visibility, ranks and changes will be shown here.',
-  'npm run enqueue inputs/keywords.csv',
+  npmRun('enqueue inputs/keywords.csv'),
 )
 
 export function overviewLead({ standing }: OverviewFound): string {
@@ -118,7 +119,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open > 0 && workers.length === 0) {
     const text = `${count(open, 'open task')}, and no worker is running.`
-    yield task('bad', text, { line: 'npm run work' })
+    yield task('bad', text, { line: npmRun('work') })
   }
   for (const { schedule, overdue } of state.summaries) {
     if (overdue.length > 0) {
@@ -127,7 +128,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
   if (standing !== null && standing.ours.length === 0) {
     const text = 'No domain is marked as yours, so no keyword has a rank.'
-    yield task('warn', text, { line: 'npm run domains -- set example.com' })
+    yield task('warn', text, { line: `${npmRun('domains --')} set example.com` })
   }
 }
 
@@ -160,7 +161,7 @@ function failed({ run, wrong, text }: { run: number; wrong: number; text: string
   const path = `/runs/${run}`
   if (wrong === 0) return task('warn', text, { path })
   const words = `${text} ${count(wrong, 'task')} failed or have an unknown outcome.`
-  return task('warn', words, { line: `npm run retry -- --run ${run}`, path })
+  return task('warn', words, { line: `${npmRun('retry --')} --run ${run}`, path })
 }
 
 const shownTasks = 8
@@ -385,7 +386,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
       { id: 'alerts', title: 'Alerts' },
       nothing(
         'No open alerts. They are shown here, by night and severity.',
-        'npm run alerts -- rules',
+        `${npmRun('alerts --')} rules`,
       ),
     )
   }
@@ -403,7 +404,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
           <ul class="news">
             ${own.slice(0, shownAlerts).map((alert) => html`<li>${given(alert.text)} ${bothNights(alert, place)}</li>`)}
           </ul>
-          ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command('npm run alerts')}</p>`}
+          ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command(npmRun('alerts'))}</p>`}
         </details>`,
     )}`,
   )
@@ -419,7 +420,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   return section(
     { id: 'nights', title: 'Nights', about: to(place.href('/nights'), 'The calendar') },
     nights.length === 0
-      ? nothing('No night in the last two weeks.', 'npm run nightly -- --show')
+      ? nothing('No night in the last two weeks.', `${npmRun('nightly --')} --show`)
       : html`${[...groupBy(nights, ({ list }) => list)].map(
           ([list, own]) =>
             html`<h3>${given(list)}</h3>

@@ -1,5 +1,6 @@
 // Draws the rank chart of a query: positions by day.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import { dayOf } from '../../base/time/zone.ts'
@@ -187,7 +188,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
   ])
   const empty = nothing(
     'The query was not asked in this period.',
-    'npm run enqueue inputs/keywords.csv',
+    npmRun('enqueue inputs/keywords.csv'),
   )
   return section(
     {

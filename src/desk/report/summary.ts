@@ -1,5 +1,6 @@
 // The morning summary: the overview as a message for a webhook or mail program.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../base/config.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -117,5 +118,6 @@ export async function sendSummary(
       lines: lines.map(({ text, path }) => ({ text, url: link(desk, path) })),
     },
   })
-  if (!posted.ok) throw new Misuse(`${refusalOf(posted)}; npm run notify -- --test tries it alone`)
+  if (!posted.ok)
+    throw new Misuse(`${refusalOf(posted)}; ${npmRun('notify --')} --test tries it alone`)
 }

@@ -1,5 +1,6 @@
 // The budget command: shows and sets the budgets of lists, days and months.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { formatTable } from '../../base/cli/text.ts'
@@ -93,7 +94,7 @@ async function readBudgets({ db, config, supplier }: Mill): Promise<readonly Bud
 
 function formatBudgets(rows: readonly BudgetRow[]): string {
   if (rows.length === 0) {
-    return 'No budget is set: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, npm run budget -- --list NAME --credits N, enqueue --budget N'
+    return `No budget is set: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, enqueue --budget N`
   }
   const cells = rows.map(({ of, since, budget, gone, left }) => [
     of,

@@ -1,5 +1,6 @@
 // The doctor command: checks this machine, the settings and all servers without spending credits, and says what to do.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { statfsSync } from 'node:fs'
 import { type Call, print, printJson } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
@@ -58,7 +59,7 @@ export async function runDoctor({ options, env, closers }: Call<DoctorFlags>): P
   await examine('webhook', () =>
     config.webhook === null
       ? 'none is set: no notice is sent when a run ends or the credit floor is reached'
-      : `${config.webhook.url.host}; npm run notify -- --test sends it a message`,
+      : `${config.webhook.url.host}; ${npmRun('notify --')} --test sends it a message`,
   )
   const ok = findings.every((finding) => finding.ok)
   if (options.json === true) printJson({ ok, checks: findings })

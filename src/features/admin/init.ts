@@ -1,5 +1,6 @@
 // The init command: prepares a working folder; overwrites nothing.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Call, print, printJson } from '../../base/cli/command.ts'
@@ -16,7 +17,7 @@ export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
   if (options.json === true) printJson({ folder: workplace, made })
   else {
     print(made.length === 0 ? 'everything exists already' : `created ${made.join(', ')}`)
-    print('next: npm run doctor, then npm run enqueue -- inputs/first.csv --dry-run')
+    print(`next: ${npmRun('doctor')}, then ${npmRun('enqueue --')} inputs/first.csv --dry-run`)
   }
   return exits.done
 }

@@ -1,5 +1,6 @@
 // The stack command: shows and stops the embedded PostgreSQL and the bundled search service.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { postgresStatus, stopPostgres } from '../../base/embedded/postgres.ts'
@@ -16,7 +17,7 @@ export async function runStack({ options, args, env }: Call<StackOptions>): Prom
   const { home, databaseUrl } = readConfig(env)
   if (action !== 'status' && action !== 'stop') {
     throw new Misuse(
-      `expected status or stop, got ${JSON.stringify(action)}; see npm run stack -- --help`,
+      `expected status or stop, got ${JSON.stringify(action)}; see ${npmRun('stack --')} --help`,
     )
   }
   if (databaseUrl !== null) say('note: DATABASE_URL is set, so commands use that database instead')

@@ -1,5 +1,6 @@
 // Decides which changes raise or end an alert, and describes each in a sentence.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { conditionOf } from '../../base/database/views.ts'
@@ -497,5 +498,5 @@ function inPercent(share: number): string {
 
 function questionLine(origin: string, words: readonly string[]): string {
   const flags = origin === 'live' ? [] : ['--origins', origin]
-  return ['npm run sql --', ...flags, ...words.map(typed)].join(' ')
+  return [npmRun('sql --'), ...flags, ...words.map(typed)].join(' ')
 }

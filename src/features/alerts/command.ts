@@ -1,5 +1,6 @@
 // The alerts command: rules from a file, alerts for people.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -71,7 +72,7 @@ async function showAlerts(call: Call<AlertFlags>, id: number | null): Promise<Ex
     if (nights.length > 0) print(formatHeadlines(nights))
   } else print(alerts.map(formatAlert).join('\n'))
   if (id !== null && alerts.length === 0) {
-    throw new Misuse(`expected the number of an alert, got ${id}; npm run alerts shows them`)
+    throw new Misuse(`expected the number of an alert, got ${id}; ${npmRun('alerts')} shows them`)
   }
   await hintLoad(db)
   return exits.done
@@ -90,7 +91,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
-  if (rows.length > 0) say(`no rule of ${shipped} is in force: npm run alerts -- load`)
+  if (rows.length > 0) say(`no rule of ${shipped} is in force: ${npmRun('alerts --')} load`)
 }
 
 async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Promise<Exit> {
@@ -131,7 +132,7 @@ async function findLists(
 /** Formats alerts, newest first. */
 export function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
-    return 'No alert so far; npm run alerts -- rules shows the rules in force.'
+    return `No alert so far; ${npmRun('alerts --')} rules shows the rules in force.`
   const rows = alerts.map(({ id, run_date: night, state, alert, text }) => [
     ...[id, night, state, alert, text],
   ])
@@ -139,7 +140,7 @@ export function formatAlerts(alerts: readonly AlertRow[]): string {
     right: ['id'],
     widest: 160,
   })
-  return `${table}\nnpm run alerts -- show ID has the evidence`
+  return `${table}\n${npmRun('alerts --')} show ID has the evidence`
 }
 
 function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): string {
@@ -177,7 +178,7 @@ function answersOf(alert: AlertRow): string {
 
 function formatRules(rules: readonly AlertRule[]): string {
   if (rules.length === 0)
-    return 'No rule is in force; npm run alerts -- load reads inputs/config/alerts.csv.'
+    return `No rule is in force; ${npmRun('alerts --')} load reads inputs/config/alerts.csv.`
   const rows = rules.map((rule) => [
     ...[rule.name, rule.what, rule.threshold, rule.direction ?? '', rule.list ?? ''],
     ...[rule.tag ?? '', rule.domain ?? '', rule.rival ?? '', rule.feature ?? '', rule.confirm],

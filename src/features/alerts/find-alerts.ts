@@ -1,5 +1,6 @@
 // Closes and judges finished runs, and checks them for alerts.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
@@ -114,7 +115,7 @@ function summarise(
   const what = `${dropped.size} of ${count(answered, 'keyword')} dropped, ${others.size} with an alert`
   const headline = `${what} (${run.list}, ${run.run_date})`
   if (dropped.size >= badNight.queries && share >= badNight.share) {
-    const undo = `npm run trust -- distrust --run ${run.id} --because "..."`
+    const undo = `${npmRun('trust --')} distrust --run ${run.id} --because "..."`
     return {
       severity: 'high',
       headline: `${headline}; if it looks like a bad night: ${undo}`,
@@ -133,7 +134,7 @@ function linesOf(raised: readonly NewAlert[]): readonly string[] {
   const rules = new Set(raised.map(({ rule }) => rule))
   return [...rules].map((rule) => {
     const same = raised.filter((one) => one.rule === rule)
-    const more = same.length === 1 ? '' : `, and ${same.length - 1} more: npm run alerts`
+    const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
     return `rank alert ${rule}: ${same[0]?.said}${more}`
   })
 }

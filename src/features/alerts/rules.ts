@@ -1,5 +1,6 @@
 // Parses the file of alert rules and reports all of its problems.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { isDomain, siteName } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
 import { readSwitch } from '../../base/settings.ts'
@@ -160,7 +161,7 @@ class RuleReader {
     if (!isDomain(domain) && !this.#known.sites.has(domain)) {
       this.refuse(
         column,
-        'a domain like example.com, without https://, or a folder or *.domain that npm run domains lists',
+        `a domain like example.com, without https://, or a folder or *.domain that ${npmRun('domains')} lists`,
       )
     }
     return domain

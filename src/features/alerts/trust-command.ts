@@ -1,6 +1,7 @@
 // The trust command: shows the quarantine, and lets a person trust or distrust a night, a run or single answers, and
 // undo such decisions.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
@@ -59,7 +60,7 @@ async function decide(
     const id = countFlag('id', subject ?? '')
     const run = await undoMark(db, id, by)
     if (run !== null) return [run]
-    throw new Misuse(`expected the number of a decision in force, got ${id}; npm run trust`)
+    throw new Misuse(`expected the number of a decision in force, got ${id}; ${npmRun('trust')}`)
   }
   if (action !== 'accept' && action !== 'distrust') {
     throw new Misuse(`expected show, accept, distrust or undo, got ${JSON.stringify(action)}`)
@@ -107,7 +108,7 @@ async function findTargets(db: Database, options: TrustFlags): Promise<readonly 
     .$if(list !== undefined, (runs) => runs.where('lists.name', '=', list ?? ''))
     .where('runs.state', 'in', ['done', 'cancelled'])
     .execute()
-  if (rows.length === 0) throw new Misuse('no finished run matches; npm run status lists runs')
+  if (rows.length === 0) throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
   return rows.map(({ run: id, answer: search = null }) => ({ run: id, answer: search }))
 }
 
@@ -150,7 +151,7 @@ async function show(
   for (const { run, suspect, credits } of runs) {
     if (!suspect) continue
     const price = `about ${count(credits, 'credit')}`
-    say(`to buy run ${run} again (${price}): npm run retry -- --run ${run} --buy-again --yes`)
+    say(`to buy run ${run} again (${price}): ${npmRun('retry --')} --run ${run} --buy-again --yes`)
   }
   return exits.done
 }

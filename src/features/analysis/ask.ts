@@ -1,5 +1,6 @@
 // Runs a query in a read-only transaction.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type Pool, type PoolClient } from 'pg'
 import { openPool, type Pool as MillPool } from '../../base/database/database.ts'
 import { askOnce, type CellBatch, fetchAll } from '../../base/database/fetch.ts'
@@ -40,7 +41,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   const reader = await findReader(pool)
   if (reader === null) {
     inquiry.warn(
-      'the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; npm run migrate makes the role where that user may make roles',
+      `the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; ${npmRun('migrate')} makes the role where that user may make roles`,
     )
   }
   const client = await pool.connect()
@@ -168,15 +169,15 @@ async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void>
 
 function emptyReason(day: string, found: EmptyDay): string | null {
   const { first, planned, suspect, away, answered, weight } = found
-  if (first === null) return 'no rows: nothing was bought yet; npm run enqueue plans a list'
+  if (first === null) return `no rows: nothing was bought yet; ${npmRun('enqueue')} plans a list`
   if (day < first) return `no rows: ${day} lies before the first run, which is of ${first}`
   if (away) return `no rows: the answers of ${day} are in the archive; --with-archive reads them`
   if (suspect !== null) {
-    return `no rows: the run of ${suspect} on ${day} is suspect and left out; --suspects shows its answers, npm run sql -- nights says why`
+    return `no rows: the run of ${suspect} on ${day} is suspect and left out; --suspects shows its answers, ${npmRun('sql --')} nights says why`
   }
-  if (!planned) return `no rows: no run is of ${day}; npm run sql -- nights lists the nights`
+  if (!planned) return `no rows: no run is of ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
-    return `no rows: no query that was asked for was answered on ${day}; npm run sql -- nights says why`
+    return `no rows: no query that was asked for was answered on ${day}; ${npmRun('sql --')} nights says why`
   }
   return weight === 0
     ? `no rows: all queries of ${day} have the weight 0, so nothing has a share`
@@ -259,7 +260,7 @@ export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return
   throw new Misuse(
-    `expected SQL that only reads, got ${JSON.stringify(word)}, which is refused here wherever it stands; npm run sql on the machine itself takes it`,
+    `expected SQL that only reads, got ${JSON.stringify(word)}, which is refused here wherever it stands; ${npmRun('sql')} on the machine itself takes it`,
   )
 }
 
@@ -293,7 +294,7 @@ export async function openAnalyst({
 
 function refused(expected: string, got: string): Misuse {
   return new Misuse(
-    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; npm run migrate -- --analyst NAME makes a login and prints its address`,
+    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME makes a login and prints its address`,
   )
 }
 

@@ -1,4 +1,5 @@
 // The domains command: lists, adds, changes and removes our own domains and rivals' domains, from flags or a file.
+import { npmRun } from '../../base/cli/commands.ts'
 import { join } from 'node:path'
 import { isSite, siteName } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -75,7 +76,7 @@ async function prepare(
       const loading = { lines, today, ...spokenOf(rows) }
       if (lines.length > 0) return (trx) => loadDomains(trx, loading)
       throw new Misuse(
-        `expected ${subject ?? shipped} to name a domain, got none; npm run domains -- end DOMAIN ends one`,
+        `expected ${subject ?? shipped} to name a domain, got none; ${npmRun('domains --')} end DOMAIN ends one`,
       )
     }
     case 'set': {
@@ -108,7 +109,7 @@ async function showDomains(db: Database, json: boolean): Promise<Exit> {
   if (json) printJson({ domains })
   else if (domains.length === 0) {
     print(
-      'no domain is marked as ours yet; type: npm run domains -- set example.com --label "Example"',
+      `no domain is marked as ours yet; type: ${npmRun('domains --')} set example.com --label "Example"`,
     )
   } else {
     const heads = ['domain', 'label', 'brand', 'whose', 'since', 'until']

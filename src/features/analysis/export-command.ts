@@ -1,5 +1,6 @@
 // The export command: writes a relation or a query result to a file.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
@@ -166,7 +167,7 @@ export function readChoice({
   const [relation = '', ...flags] = args
   if (relation.startsWith('-')) {
     throw new Misuse(
-      `expected the name of a table or view, and its flags behind it, got ${relation}; npm run export -- --help lists all flags`,
+      `expected the name of a table or view, and its flags behind it, got ${relation}; ${npmRun('export --')} --help lists all flags`,
     )
   }
   const given = readFlags(flags)
@@ -174,7 +175,7 @@ export function readChoice({
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other !== undefined) {
     throw new Misuse(
-      `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; npm run export -- --help lists all flags`,
+      `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; ${npmRun('export --')} --help lists all flags`,
     )
   }
   const slice = readSlice(given)

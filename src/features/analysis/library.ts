@@ -1,5 +1,6 @@
 // The query library: reads sql/queries, and binds typed values to a query's parameters.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { siteName } from '../../base/address.ts'
@@ -114,7 +115,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
     // The views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
-      `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
+      `expected --${parameter} (${meaning}), got nothing; type ${npmRun('sql --')} ${name} --${parameter} …`,
     )
   })
   return { values, slice }
@@ -197,7 +198,7 @@ function unknownQuestion(
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
   const advice =
     near.length === 0
-      ? 'npm run sql lists the questions'
+      ? `${npmRun('sql')} lists the questions`
       : `perhaps ${near.map(({ name }) => name).join(', ')}`
   return `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
 }

@@ -1,5 +1,6 @@
 // The sql command: runs a query of the library, or a typed one.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
@@ -205,7 +206,7 @@ async function* answerTable(
   if (rows.length === 0) report('no rows')
   if (rows.length > most) {
     report(
-      `the first ${most} rows; --limit shows more, npm run export writes all of them into a file`,
+      `the first ${most} rows; --limit shows more, ${npmRun('export')} writes all of them into a file`,
     )
   }
 }

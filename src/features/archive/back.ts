@@ -1,5 +1,6 @@
 // Restores days from an archive, and checks its files.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { basename, join } from 'node:path'
 import { dictionaryTables } from '../../base/database/facts.ts'
 import { MillError, Misuse, Unreachable, WrongDatabase } from '../../base/errors.ts'
@@ -62,7 +63,7 @@ async function enterDay(
   const back = await unmarkAnswers(client)
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(
-      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: npm run verify says more`,
+      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: ${npmRun('verify')} says more`,
     )
   }
   if (!(await crossOut(client, day))) {

@@ -1,5 +1,6 @@
 // The archive command: moves old days to files, restores them, and checks the files.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, reasonOf, unhandled } from '../../base/errors.ts'
@@ -64,7 +65,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
-      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: ${npmRun('archive --')} --older 400d --to FOLDER_OR_BUCKET`,
     )
   }
   if (check === true) return { kind: 'check' }
@@ -209,7 +210,7 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
 
 /** Explains why days that are old enough remain. */
 function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
-  return `${day} and later days stay: run ${run} of that day is still open; npm run cancel -- --run ${run} --yes ends it`
+  return `${day} and later days stay: run ${run} of that day is still open; ${npmRun('cancel --')} --run ${run} --yes ends it`
 }
 
 /** Summary of all days. */

@@ -1,5 +1,6 @@
 // Selects the days and rows to archive, and what the database keeps of them.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'
 import type { Database, Pool } from '../../base/database/database.ts'
 import { askOnce, type CellColumn, kindOfCell } from '../../base/database/fetch.ts'
@@ -50,7 +51,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'expected no other command on the archive of this database, got another npm run archive, or a query that reads it; wait until it has ended',
+      `expected no other command on the archive of this database, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
       { cause },
     )
   } finally {
@@ -204,7 +205,7 @@ export const leftOut: readonly string[] = [
   'lists and their settings for queries: they stay',
   'sums of finished days: they stay',
   'answers that a later day still uses: they stay until that day is archived',
-  'bodies whose rows the tables rejected: npm run reparse needs them',
+  `bodies whose rows the tables rejected: ${npmRun('reparse')} needs them`,
 ]
 
 /** A column with its type name. */
@@ -230,7 +231,7 @@ export async function readColumns(
     [name],
   )
   if (rows.length === 0) {
-    throw new WrongDatabase(`expected a table ${name}, got none; run: npm run migrate`)
+    throw new WrongDatabase(`expected a table ${name}, got none; run: ${npmRun('migrate')}`)
   }
   return rows
     .filter((column) => !without.includes(column.name))

@@ -1,5 +1,6 @@
 // The cadence command: shows intervals and savings, and what an adaptive cadence would have saved.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
@@ -134,7 +135,7 @@ export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[
   if (lists.length === 0) {
     return [
       'no list has an adaptive cadence: every query is asked every night',
-      'to see what one would save and miss: npm run cadence -- --backtest',
+      `to see what one would save and miss: ${npmRun('cadence --')} --backtest`,
       'to turn it on, write adaptive into the column cadence of a schedule',
     ]
   }

@@ -1,4 +1,5 @@
 // The demo command: buys a small list over many nights from a simulated API and shows the results.
+import { npmRun } from '../../base/cli/commands.ts'
 import { join } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
@@ -161,9 +162,9 @@ function withApi(
 /** Prints the adaptive lists, and what they saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
-  print(`\nADAPTIVE CADENCE, in the second half of the nights (npm run cadence):\n`)
+  print(`\nADAPTIVE CADENCE, in the second half of the nights (${npmRun('cadence')}):\n`)
   print(receiptLines(lists).join('\n'))
-  print('\nAs charts: npm run desk, then open http://127.0.0.1:8750/cadence')
+  print(`\nAs charts: ${npmRun('desk')}, then open http://127.0.0.1:8750/cadence`)
 }
 
 /** Shows sandbox answers in the views if this is an embedded database without live answers. */
@@ -199,9 +200,11 @@ async function showWhatIsThere(
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
   print('\nSANDBOX: these answers come from the bundled service. Next:')
-  print('  npm run sql                                    the library of questions')
-  print('  npm run enqueue -- your.csv --dry-run          what your own list would cost')
-  print('  npm run status                                 runs, credits, the next command to run')
-  print('  npm run stack -- status                        the database, for any SQL client')
-  print('\nSee it all on one page: npm run desk, then open http://127.0.0.1:8750')
+  print(`  ${npmRun('sql')}                                    the library of questions`)
+  print(`  ${npmRun('enqueue --')} your.csv --dry-run          what your own list would cost`)
+  print(
+    `  ${npmRun('status')}                                 runs, credits, the next command to run`,
+  )
+  print(`  ${npmRun('stack --')} status                        the database, for any SQL client`)
+  print(`\nSee it all on one page: ${npmRun('desk')}, then open http://127.0.0.1:8750`)
 }

@@ -1,4 +1,5 @@
 // A simulated month of nights with faults, and its summary.
+import { npmRun } from '../../base/cli/commands.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -114,15 +115,15 @@ export function monthLines({
   ...statement
 }: MonthView): readonly string[] {
   return [
-    '\nFORECAST, if this list were bought each night at 02:00 from now on (npm run forecast):\n',
+    `\nFORECAST, if this list were bought each night at 02:00 from now on (${npmRun('forecast')}):\n`,
     ...forecastLines(forecast, zone),
-    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
+    `\nSUSPECT NIGHTS, left out of shares and trends (${npmRun('sql --')} nights --only suspect):\n`,
     formatNights(nights.filter(({ suspect }) => suspect)),
     '\nODD NIGHTS, but shown (their page on the desk says why):\n',
     formatNights(nights.filter(({ suspect }) => !suspect)),
-    '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
+    `\nRANK ALERTS of the month, the newest first; suspect nights raise none (${npmRun('alerts')}):\n`,
     formatAlerts(alerts),
-    `\nSTATEMENT (npm run statement -- --account ${account} --by run):\n`,
+    `\nSTATEMENT (${npmRun('statement --')} --account ${account} --by run):\n`,
     ...statementLines({ by: 'day', zone, ...statement }),
   ]
 }

@@ -1,5 +1,6 @@
 // The expand command: adds related searches of a list, round by round.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
@@ -113,7 +114,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   const { kind, round, run, state: stand, again, lowered } = outcome
   const { into, credits, depth } = order
   const taken = outcome.found?.queries.length ?? again
-  const work = 'npm run work -- --drain'
+  const work = `${npmRun('work --')} --drain`
   switch (kind) {
     case 'queued':
       return [

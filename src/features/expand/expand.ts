@@ -1,4 +1,5 @@
 // Expands a list by the related searches in its answers, round by round, within a budget.
+import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
@@ -214,7 +215,7 @@ function inBands(
 
 function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
   return new Misuse(
-    `expected readable answers to queries of the list ${JSON.stringify(list)} from ${supplier.api}, got none; buy them first: npm run work -- --drain, or npm run retry -- --list ${typed(list)}`,
+    `expected readable answers to queries of the list ${JSON.stringify(list)} from ${supplier.api}, got none; buy them first: ${npmRun('work --')} --drain, or ${npmRun('retry --')} --list ${typed(list)}`,
   )
 }
 

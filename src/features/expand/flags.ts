@@ -1,4 +1,5 @@
 // Flags of `npm run expand`, validated.
+import { npmRun } from '../../base/cli/commands.ts'
 import { countFlag, wholeFlag } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { typedName } from '../../core/enqueue/flags.ts'
@@ -33,7 +34,9 @@ const ending = '-expanded'
 export function readOrder(flags: ExpandFlags): ExpandOrder {
   const { list, as, credits, depth } = flags
   if (list === undefined || list.trim() === '') {
-    throw new Misuse('expected --list with the name of a list, got none; npm run status shows them')
+    throw new Misuse(
+      `expected --list with the name of a list, got none; ${npmRun('status')} shows them`,
+    )
   }
   if (credits === undefined) {
     throw new Misuse(

@@ -1,5 +1,6 @@
 // The forget command: counts what would be deleted, asks for confirmation, and deletes.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { domainToUnicode } from 'node:url'
 import { isDomain, siteName } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -91,7 +92,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   }
   if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
   else showTables(gone)
-  say(`${found.said} is forgotten; npm run verify checks the ledger`)
+  say(`${found.said} is forgotten; ${npmRun('verify')} checks the ledger`)
   return exits.done
 }
 
@@ -162,20 +163,20 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
     const more = others.length === 0 ? '' : ` and ${count(others.length, 'other')}`
-    return `expected no open run with ${what}, got run ${run}${more}; finish it (npm run work -- --drain), or cancel it: npm run cancel -- --run ${run} --yes`
+    return `expected no open run with ${what}, got run ${run}${more}; finish it (${npmRun('work --')} --drain), or cancel it: ${npmRun('cancel --')} --run ${run} --yes`
   }
   if (way.calls > 0) {
     return `expected no answer to ${what} to be pending, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
   }
   const [schedule] = way.schedules
   if (schedule === undefined) return null
-  return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (npm run nightly -- --show)`
+  return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
 /** Archived days that may contain it, with a way to forget them as well; null: none. */
 function archiveBlocker({ days, since, until }: AwayDays): string | null {
   if (days === 0) return null
-  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until} --yes`
+  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
 }
 
 /** Notes on data that remains, or that this command can't reach. */
@@ -189,7 +190,7 @@ function notesOf(
     'the ledger stays: every call and run with its cost, without the query',
     ...(days > 0
       ? [
-          `the sums of ${count(days, 'finished day')} are deleted and recomputed (npm run rebuild -- --days, or automatically by npm run nightly)`,
+          `the sums of ${count(days, 'finished day')} are deleted and recomputed (${npmRun('rebuild --')} --days, or automatically by ${npmRun('nightly')})`,
         ]
       : []),
     newAgain(subject),
@@ -329,7 +330,7 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
     )
   }
   throw new Misuse(
-    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- keyword --show find --word "…" finds it`,
+    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; ${npmRun('sql --')} keyword --show find --word "…" finds it`,
   )
 }
 

@@ -1,5 +1,6 @@
 // Deletes old raw bodies, and nothing else.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -19,7 +20,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
     throw new Misuse(
-      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; run: npm run prune -- --older 90d`,
+      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; run: ${npmRun('prune --')} --older 90d`,
     )
   }
   const config = readConfig(env)
@@ -34,7 +35,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   if (unread > 0) {
     say(
       dry
-        ? `${unread} of them belong to answers that could not be parsed; npm run reparse tries again`
+        ? `${unread} of them belong to answers that could not be parsed; ${npmRun('reparse')} tries again`
         : `${unread} of them belonged to answers that could not be parsed, and can no longer be parsed`,
     )
   }

@@ -1,7 +1,7 @@
 // Finds events to report, and reports each once.
 
 import { say } from '../../base/cli/command.ts'
-import { asTyped } from '../../base/cli/commands.ts'
+import { npmRun } from '../../base/cli/commands.ts'
 import { count, firstNames } from '../../base/cli/text.ts'
 import type { Webhook } from '../../base/config.ts'
 import { clock, clockBefore, clockIn, utcText } from '../../base/database/clock.ts'
@@ -172,7 +172,7 @@ interface Failure {
 
 async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | null> {
   try {
-    const posted = await post(webhook, { ...notice, text: asTyped(notice.text) })
+    const posted = await post(webhook, notice)
     return posted.ok ? null : { problem: refusalOf(posted), posted }
   } catch (error) {
     return { problem: reasonOf(error), posted: null }
@@ -214,7 +214,7 @@ function unattendedNotice({ since, tasks }: Unattended): ComposedNotice {
   return {
     kind: 'work_unattended',
     subject: since.toISOString(),
-    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (npm run work)`,
+    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`,
     fields: { tasks, since },
     others: [],
   }
@@ -229,7 +229,7 @@ function newFieldNotice({ found, ...about }: NewFields): ComposedNotice {
   return {
     kind: 'new_field',
     subject: `${run} ${api}`,
-    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; npm run sql -- answers --show fields`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; ${npmRun('sql --')} answers --show fields`,
     fields: { ...about, fields: found },
     others: [],
   }
@@ -283,7 +283,7 @@ function textOf(same: readonly NoticeFacts[]): string {
 }
 
 function firstOf({ alerts, found }: Extract<NoticeFacts, { readonly alert: string }>): string {
-  const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
+  const more = found === 1 ? '' : ` (and ${found - 1} more: ${npmRun('alerts')})`
   return `${alerts[0]?.text}${more}`
 }
 

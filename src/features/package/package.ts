@@ -1,5 +1,4 @@
 // The library: `import { openMill } from 'querymill'`.
-import { asTyped } from '../../base/cli/commands.ts'
 import { processEnvironment, readConfig } from '../../base/config.ts'
 import type { Name } from '../../base/settings.ts'
 import { Closers } from '../../base/waiting.ts'
@@ -39,12 +38,11 @@ export interface OpenedMill {
 /** Opens the database and the queue; `tell` receives the lines that a user would see on a terminal. */
 async function openPackage(
   settings: PackageSettings = {},
-  report: (line: string) => void = () => undefined,
+  say: (line: string) => void = () => undefined,
 ): Promise<OpenedMill> {
   const env = processEnvironment()
   const config = readConfig(env, settings)
   const closers = new Closers()
-  const say = (line: string) => report(asTyped(line))
   try {
     const mill = await openParts({ config, closers, say, name: 'program', ...workerPool })
     return {

@@ -51,9 +51,9 @@ function buildProgram(load: Load): Command {
       .passThroughOptions()
       .action(async () => runNamed(name, load))
   }
-  program.command('help [command]', { hidden: true }).action(async (name?: string) => {
-    if (name === undefined) return program.help()
-    if (!commands.has(name)) return program.error(`error: unknown command '${name}'`)
+  program.command('help [command]', { hidden: true }).action(async (name = '') => {
+    if (name === '') program.help()
+    if (!commands.has(name)) program.error(`error: unknown command '${name}'`)
     process.argv.splice(2, Infinity, name, '--help')
     await runNamed(name, load)
   })

@@ -1,5 +1,6 @@
 // The verify command: checks all invariants, parses bodies again, and accounts for all credits.
 
+import { npmRun } from '../../base/cli/commands.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { type Answer, type Origin, refusedRows } from '../../base/answer.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -57,7 +58,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   }
   for (const { account, unexplained } of over) {
     say(
-      `external spend of ${account}: ${formatNumber(unexplained)} credits, more than --max-external ${options.maxExternal}; npm run statement shows when they were spent`,
+      `external spend of ${account}: ${formatNumber(unexplained)} credits, more than --max-external ${options.maxExternal}; ${npmRun('statement')} shows when they were spent`,
     )
   }
   if (ok) say('all checks passed')
@@ -83,7 +84,7 @@ export async function prove(
         : []),
       ...(archived > 0
         ? [
-            `the content of ${archived} answers in the archive; npm run archive -- --check reads them`,
+            `the content of ${archived} answers in the archive; ${npmRun('archive --')} --check reads them`,
           ]
         : []),
       ...(unread > 0 ? [`the content of ${unread} answers outside the sample; use --deep`] : []),

@@ -237,7 +237,7 @@ export class Tables {
     const first = call?.outcome === null
     this.shelf.flying.delete(id)
     this.#change(id, {
-      outcome: outcome as CallRow['outcome'],
+      outcome,
       ...(first ? { unknownAt: this.now } : {}),
       used: outcome === 'settled' ? (used ?? 0) : 0,
       remaining: remaining ?? null,
