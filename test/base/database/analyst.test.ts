@@ -135,6 +135,16 @@ describe('an analyst', () => {
     })
     // The mill itself goes on taking them.
     await database.pool.query('select pg_advisory_xact_lock(1)')
+    // A session that was closed counts until the server has ended it.
+    await expect
+      .poll(async () => {
+        const { rows } = await database.pool.query(
+          'select from pg_stat_activity where usename = $1',
+          [name],
+        )
+        return rows.length
+      })
+      .toBe(0)
     const more = openPool(url.analyst, { name: 'test', max: 9 })
     const opened = await Promise.allSettled(Array.from({ length: 9 }, () => more.connect()))
     const refused = opened.filter(({ status }) => status === 'rejected')
