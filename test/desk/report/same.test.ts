@@ -108,7 +108,7 @@ describe('report and desk', () => {
     const money = await scene.markup(`/money?${days}`)
     expect(money).toContain('Balance of')
     expect(tidy(await writeReport())).toContain(
-      tidy(/<h2 id="account-\d+-title">.*?<\/dl>/s.exec(money)?.[0] ?? 'no account'),
+      tidy(/<section id="account-\d+">.*?<\/dl>/s.exec(money)?.[0] ?? 'no account'),
     )
   })
 
