@@ -53,6 +53,14 @@ export function timeoutFlag(
   throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
 }
 
+/** Delimiters of CSV by the names that `--delimiter` takes, in every command that reads or writes CSV. */
+export const delimiterNames: Readonly<Record<string, string>> = {
+  comma: ',',
+  semicolon: ';',
+  tab: '\t',
+  pipe: '|',
+}
+
 /** Collects the values of a repeated flag. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]

@@ -1,5 +1,6 @@
 // Splits the beginning of a list with a delimiter, to see whether it fits.
 
+import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { isThing } from './column-score.ts'
 import { type Mapping, readHeader } from './columns.ts'
@@ -32,20 +33,12 @@ export interface Trial {
   readonly broken: readonly number[]
 }
 
-const delimiters = [',', ';', '\t', '|'] as const
-const delimiterNames: Readonly<Record<string, string>> = {
-  comma: ',',
-  semicolon: ';',
-  tab: '\t',
-  '\\t': '\t',
-  pipe: '|',
-}
-
 /** Delimiters to try: the typed one, or all common ones. */
 export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
-  if (typed === undefined) return [...delimiters, null]
+  if (typed === undefined) return [...Object.values(delimiterNames), null]
   if (typed.toLowerCase() === 'none') return [null]
-  const delimiter = delimiterNames[typed.toLowerCase()] ?? typed
+  const named = typed.toLowerCase() === '\\t' ? 'tab' : typed.toLowerCase()
+  const delimiter = delimiterNames[named] ?? typed
   if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
   throw new Misuse(
     `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(typed)}`,

@@ -3,7 +3,7 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
-import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
+import { delimiterNames, timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -103,12 +103,10 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   )
 }
 
-const delimiters = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const
-
 function chooseDelimiter(typed: string, format: Format): string {
-  const names = ['comma', 'semicolon', 'tab', 'pipe'] as const
-  const name = wordFlag('delimiter', typed, names)
-  if (name === 'comma' || format === 'csv') return delimiters[name]
+  const name = wordFlag('delimiter', typed, Object.keys(delimiterNames))
+  const delimiter = delimiterNames[name] ?? ','
+  if (delimiter === ',' || format === 'csv') return delimiter
   throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has none`)
 }
 

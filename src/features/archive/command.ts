@@ -29,7 +29,7 @@ export interface ArchiveOptions {
   readonly to?: string
   readonly back?: string
   readonly check?: true
-  readonly yes?: true
+  readonly yes?: boolean
   readonly json?: true
 }
 
@@ -101,29 +101,29 @@ async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promi
 async function moveDays(
   { mill, client, engine }: Movers,
   { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
-  { yes, json }: ArchiveOptions,
+  { yes = false, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
   const folder = openTargets(mill)(path)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
-    if (yes === true) {
+    if (yes) {
       await folder.claim(installation)
       await keepSums(mill, days)
     }
     await gatherKept(client, days)
     for (const day of days) {
-      const archived = await (yes === true
+      const archived = await (yes
         ? archiveDay({ client, folder, engine, installation }, day)
         : countLeaving(client, day))
       if (archived === null) continue
       gone.push(archived)
-      say(dayLine(archived, yes !== true))
+      say(dayLine(archived, !yes))
     }
     if (kept !== null) say(keptLine(kept))
-    if (json === true) printJson({ dry_run: yes !== true, folder: path, days: gone, kept })
-    say(sumLine(gone, path, yes !== true))
+    if (json === true) printJson({ dry_run: !yes, folder: path, days: gone, kept })
+    say(sumLine(gone, path, !yes))
     return exits.done
   } finally {
     await folder.close()
@@ -147,7 +147,7 @@ async function returnDays(
     readonly since: string
     readonly until: string
   },
-  { yes, json }: ArchiveOptions,
+  { yes = false, json }: ArchiveOptions,
 ): Promise<Exit> {
   const targetAt = openTargets(mill)
   const days = await readArchivedDays(mill.db, asked)
@@ -156,7 +156,7 @@ async function returnDays(
   for (const day of days.toReversed()) {
     const folder = targetAt(asked.folder ?? day.folder)
     const { run_date, part } = day
-    if (yes !== true) {
+    if (!yes) {
       done.push({ run_date, part, rows: day.moved_rows })
       continue
     }
@@ -169,9 +169,9 @@ async function returnDays(
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })
   }
-  if (json === true) printJson({ dry_run: yes !== true, days: done })
+  if (json === true) printJson({ dry_run: !yes, days: done })
   const rows = done.reduce((sum, day) => sum + day.rows, 0)
-  const are = yes === true ? 'are back' : `would come back: ${addYesHint}`
+  const are = yes ? 'are back' : `would come back: ${addYesHint}`
   say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
   return exits.done
 }
