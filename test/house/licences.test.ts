@@ -36,7 +36,8 @@ describe('the licences of what is passed on', () => {
   })
 
   test('name every package that the documents are made of', () => {
-    const [, list = ''] = /const needed = \[([^\]]+)\]/.exec(read(`${home}/packages.ts`)) ?? []
+    const [, list = ''] =
+      /const needed = \[([^\]]+)\]/.exec(read('test/support/build-corpus.ts')) ?? []
     const packages = [...list.matchAll(/'([^']+)'/g)].map(([, name = '']) => name)
     expect(packages).toHaveLength(4)
     const page = read(`${home}/LICENSES.md`)

@@ -165,10 +165,12 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Flushes appended replies to disk after a short delay. */
+  /** Flushes appended replies to disk after a short delay, and again those that were appended during a flush. */
   async #flush(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, flushMs))
-    await Promise.all(this.#segments.map((segment) => segment.flush()))
+    do {
+      await new Promise((resolve) => setTimeout(resolve, flushMs))
+      await Promise.all(this.#segments.map((segment) => segment.flush()))
+    } while (this.#segments.some(({ dirty }) => dirty))
   }
 }
 
@@ -209,6 +211,11 @@ class Segment {
 
   get free(): boolean {
     return this.#pending === 0
+  }
+
+  /** True if a reply was appended since the last flush began. */
+  get dirty(): boolean {
+    return this.#dirty
   }
 
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {

@@ -336,16 +336,24 @@ async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
   while ((await touched(db, change)) === portion);
 }
 
+/** Transactions of this database that write; those of other databases of the server name none of its rows. */
+const writers = sql<{ writer: string }>`
+  select l.transactionid::text as writer
+  from pg_locks l
+  join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock' and a.datname = current_database()
+  union all
+  select transaction::text from pg_prepared_xacts where database = current_database()`
+
 /** Waits for the end of all writing transactions that started before now. */
 async function writersEnded(db: Database): Promise<void> {
-  const { now } = await db
-    .selectNoFrom((eb) => eb.cast<string>(eb.fn('pg_current_xact_id'), 'text').as('now'))
-    .executeTakeFirstOrThrow()
-  const look = db.selectNoFrom(({ eb, fn }) => {
-    const oldest = fn<string>('pg_snapshot_xmin', [fn('pg_current_snapshot')])
-    return eb(oldest, '>', now).as('ended')
-  })
-  while (!(await look.executeTakeFirstOrThrow()).ended) await pause(lookAgainMs)
+  const read = async () => (await writers.execute(db)).rows.map(({ writer }) => writer)
+  let left = await read()
+  while (left.length > 0) {
+    await pause(lookAgainMs)
+    const now = new Set(await read())
+    left = left.filter((writer) => now.has(writer))
+  }
 }
 
 async function putBack(db: Database, kind: DictionaryTable): Promise<void> {

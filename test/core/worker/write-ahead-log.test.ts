@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import {
+import fs, {
+  fstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,9 +10,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   readAbandonedLogs,
   setLogAside,
@@ -113,6 +115,38 @@ describe('a reply in the log', () => {
     expect(found?.replies.map(({ call }) => call.id)).toEqual([1, 3])
     expect(found?.torn).toBe(1)
   })
+})
+
+/** Holds back every flush of a file in the folder; each entry ends one. */
+function holdFlushes(folder: string): (() => void)[] {
+  const held: (() => void)[] = []
+  const isIn = (handle: number) =>
+    readdirSync(folder).some((file) => statSync(join(folder, file)).ino === fstatSync(handle).ino)
+  const { fdatasync } = fs
+  const spy = vi.spyOn(fs, 'fdatasync')
+  spy.mockImplementation((handle, done) => {
+    if (isIn(handle)) held.push(() => done?.(null))
+    else fdatasync(handle, done)
+  })
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    spy.mockRestore()
+    syncBuiltinESMExports()
+  })
+  return held
+}
+
+test('a reply that comes while another is flushed is flushed too, though none comes after it', async () => {
+  const folder = openFolder()
+  const flushes = holdFlushes(folder)
+  const log = openLog(folder)
+  log.append(name(1), answer())
+  await expect.poll(() => flushes.length).toBe(1)
+  log.append(name(2), answer())
+  flushes[0]?.()
+  await expect.poll(() => flushes.length).toBe(2)
+  flushes[1]?.()
+  await log.close()
 })
 
 describe('the space of a log', () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { forgetWords } from '../../../src/features/forget/texts.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -58,5 +58,33 @@ test('an address that no answer names goes, and its host with it', async () => {
   await sql`delete from organic_results`.execute(database.db)
   await note()
   expect(await forgetWords(database.db)).toMatchObject({ pages: 1, domains: 1, entities: 0 })
+  expect(await pages()).toBe(0)
+})
+
+test('a transaction that writes in another database of the server keeps nobody waiting', async () => {
+  const other = await freshDatabase()
+  const client = await other.pool.connect()
+  onTestFinished(async () => {
+    client.release(true)
+    await other.close()
+  })
+  await client.query(`begin; insert into domains (id, host) values ('${host}', 'a.example')`)
+  await note()
+  expect(await forgetWords(database.db)).toMatchObject({ pages: 1, domains: 1 })
+})
+
+test('a transaction that writes in this database is waited for', async () => {
+  await note()
+  const client = await database.pool.connect()
+  await client.query(
+    `begin; insert into domains (id, host) values (gen_random_uuid(), 'b.example')`,
+  )
+  let done = false
+  const forgetting = forgetWords(database.db).then(() => (done = true))
+  while ((await pages()) > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(done).toBe(false)
+  await client.query('rollback')
+  client.release()
+  await forgetting
   expect(await pages()).toBe(0)
 })
