@@ -9,6 +9,7 @@ import {
 } from 'node:http'
 import { type AddressInfo, Socket, type Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
@@ -46,6 +47,29 @@ export function arrivalOf(request: IncomingMessage): number {
   return arrivals.get(request) ?? performance.now()
 }
 
+let accepted = 0
+let accepting: Promise<void> | null = null
+const mostWaitMs = 250
+
+/**
+ * Waits until no further connection is there to be accepted. Node accepts one in each turn of its event loop: as long as
+ * searches fill the turns, a new client would wait behind hundreds of connections.
+ */
+export function untilAccepted(): Promise<void> {
+  return (accepting ??= acceptAll().finally(() => (accepting = null)))
+}
+
+async function acceptAll(): Promise<void> {
+  const end = performance.now() + mostWaitMs
+  let before: number
+  do {
+    before = accepted
+    // The first may end in the turn that began before; connections are accepted between it and the second.
+    await setImmediate()
+    await setImmediate()
+  } while (accepted > before && performance.now() < end)
+}
+
 /** Listens on the port. Input that Node rejects before it is a request also gets the error format. */
 export async function listen(answer: Answering, where: Where): Promise<Listening> {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
@@ -74,6 +98,7 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
       }
     },
   )
+  server.on('connection', () => (accepted += 1))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(whyRaw(error), socket, where)
@@ -108,6 +133,7 @@ async function answerWhole({ request, response, listener, where }: Incoming): Pr
   } else {
     // Node does not read on after an Upgrade header: without a close the connection would hang.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    await untilAccepted()
     await listener(request, response)
   }
 }
@@ -116,6 +142,9 @@ async function answerWhole({ request, response, listener, where }: Incoming): Pr
 export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
+
+// A connection beyond these tries again after seconds, however idle the service is by then. The system may allow fewer.
+const mostUnaccepted = 4096
 
 // The address itself is wrong: another port would not help.
 const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
@@ -129,7 +158,7 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
         : `port ${where.port} of ${where.host} to be free, got ${got}; choose another with --port`
       reject(new Unreachable(`expected ${expected}`, { cause }))
     })
-    server.listen(where.port, where.host, resolve)
+    server.listen({ port: where.port, host: where.host, backlog: mostUnaccepted }, resolve)
   })
   const { port } = server.address() as AddressInfo
   // Show an address that can be typed for a service that listens on all interfaces.

@@ -7,6 +7,7 @@ import type { Tables } from '../database.ts'
 import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
+import { untilAccepted } from '../listen.ts'
 import { Refusal } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -39,7 +40,10 @@ export function openLocal(tables: Tables, drift: Drift): Local {
       const parts = { tables, drift, gazetteer: await gazetteer }
       const { account, deadline } = asker
       const signal = AbortSignal.any([asker.signal, asker.gone])
-      return queue.run({ account, signal, deadline }, () => answer(parts, search, asker))
+      return queue.run({ account, signal, deadline }, async () => {
+        await untilAccepted()
+        return await answer(parts, search, asker)
+      })
     },
     close: async () => {
       await gazetteer.catch(() => undefined)

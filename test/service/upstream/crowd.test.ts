@@ -5,6 +5,8 @@ import { readQuestion, withStatements } from '../../../src/service/upstream/ques
 import { freshUrl } from '../../support/database.ts'
 import { openShop, type Shop } from '../shop.ts'
 
+const patient = { timeoutMs: 120_000 }
+
 let shop: Shop
 let live: string
 let mock: string
@@ -90,6 +92,23 @@ describe('a crowd of queries', () => {
     expect(new Set((await crowd).map(({ status }) => status))).toEqual(new Set([200]))
     // Both run on the same cores: what must not happen is waiting for a place behind the fifty.
     expect(busy[98] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[98] ?? 0)))
+  })
+
+  test('of two keys with three hundred searches each leaves a third one its turn', async () => {
+    const [one, other, third] = [await shop.live(), await shop.live(), await shop.live()]
+    const start = performance.now()
+    let answered = 0
+    const crowd = Array.from({ length: 600 }, async (_, index) => {
+      const key = index % 2 === 0 ? one : other
+      const { status } = await shop.ask(`/v1/search?q=css+${index}&num=10`, key, patient)
+      if (status === 200) answered += 1
+    })
+    await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(10)
+    const asked = performance.now()
+    expect((await shop.ask('/v1/search?q=grid', third)).status).toBe(200)
+    const waited = performance.now() - asked
+    await Promise.all(crowd)
+    expect(waited).toBeLessThan((performance.now() - start) / 8)
   })
 })
 
