@@ -16,7 +16,7 @@ where finished_days.made_at is not null
 union all
 -- Day by day: a look at all would be planned for all, however few are left.
 select
-  found.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
+  unfinished_days.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
 from analysis.unfinished_days
 cross join lateral analysis.labels_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)

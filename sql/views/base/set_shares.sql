@@ -20,7 +20,7 @@ where finished_days.made_at is not null
 union all
 -- Day by day: a look at all would be planned for all, however few are left.
 select
-  found.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
+  unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks
 from analysis.unfinished_days
 cross join lateral analysis.shares_on(unfinished_days.run_date) as found

@@ -35,7 +35,7 @@ union all
 -- Day by day: a look at all would be planned for all, however few are left.
 select
   found.query_id,
-  found.run_date,
+  unfinished_days.run_date,
   found.search_id,
   found.fetched_at,
   found.previous_search_id,

@@ -19,7 +19,8 @@ async function linesOf(view: string, columns: string, slice = ''): Promise<reado
     text: `select run_date, ${columns} from ${view}`,
     rowMode: 'array',
   })
-  client.release(true)
+  await client.query("select set_config('querymill.slice', '', false)")
+  client.release()
   const said = (value: unknown) =>
     typeof value === 'number' ? value.toPrecision(12) : String(value)
   return rows.map((row) => row.map(said).join(' ')).toSorted()
@@ -211,7 +212,8 @@ describe('days that are kept', () => {
       const { rows } = await client.query<{ queries: number }>(
         "select queries from analysis.label_days where tag = '*'",
       )
-      client.release(true)
+      await client.query("select set_config('querymill.slice', '', false)")
+      client.release()
       return rows[0]?.queries
     }
     expect(await ask()).toBe(7)

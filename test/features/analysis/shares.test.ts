@@ -74,6 +74,25 @@ describe('share of voice', () => {
     ).toEqual([['2026-01-02', 0, 0]])
   })
 
+  test('one day of many that are not finished is read alone', async () => {
+    for (const day of ['2026-01-01', '2026-01-02', '2026-01-03']) {
+      await scene.story.night(day, { shoes: ['us.com/'] })
+    }
+    const [[plan] = []] = await ask(
+      "explain (analyze, format json) select * from analysis.share_of_voice where run_date = '2026-01-02'",
+    )
+    const reads = [
+      ...JSON.stringify(plan).matchAll(/"Function Name":"(\w+_on)".*?"Actual Loops":(\d+)/g),
+    ]
+    expect(reads.map(([, name, loops]) => [name, loops])).toEqual(
+      expect.arrayContaining([
+        ['labels_on', '1'],
+        ['shares_on', '1'],
+      ]),
+    )
+    expect(reads.filter(([, , loops]) => Number(loops) > 1)).toEqual([])
+  })
+
   test('a curve of one’s own is used when the setting names it', async () => {
     await scene.pool.query("insert into ctr_curve values ('mine', 1, 0.9)")
     await scene.story.night('2026-01-01', { shoes: ['us.com/'] })
