@@ -274,6 +274,11 @@ export const workMutants: readonly Mutant[] = [
         put: 'crc32(body) >= 0',
       },
       {
+        name: 'a reply that comes during a flush waits for the next reply',
+        find: '    } while (this.#segments.some(({ dirty }) => dirty))\n',
+        put: '    } while (false)\n',
+      },
+      {
         name: 'damaged replies are not counted',
         find: '      torn += 1\n',
         put: '',
