@@ -148,7 +148,7 @@ from (
 order by abs(difference) desc, q, variant
 limit :top::integer;
 
--- show gaps: Where does a rival stand in the first ten, and we nowhere in the first twenty?
+-- show gaps: Where does a rival stand in the top 10, and we nowhere in the top 20?
 -- :top = 30 (how many)
 select
   content_gaps.q, own_domain, domain, position, weight,

@@ -22,7 +22,7 @@ from analysis.entity_pairs
 order by npmi desc, together desc, name, other_name
 limit :top::integer;
 
--- show beside: Which entities do the answers of a day name where a domain stands in the first ten?
+-- show beside: Which entities do the answers of a day name where a domain stands in the top 10?
 -- :domain = (a domain; empty: ours)
 -- :day = newest (day of the run; newest: the newest full one)
 -- :top = 30 (how many)

@@ -1,6 +1,6 @@
 -- Which queries belong together, since they share pages?
 -- :day = newest (day of the run; newest: the newest full one)
--- :shared = 4 (least number of common pages among the first ten)
+-- :shared = 4 (least number of common pages among the top 10)
 select
   groups.group_name, groups.size, groups.q, groups.weight,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -24,7 +24,7 @@ order by heavier_twin, twin_variant, hubs.twin_query_id, weight desc nulls last,
 
 -- show pairs: Which queries show the same pages on a day?
 -- :day = newest (day of the run; newest: the newest full one)
--- :shared = 4 (least number of common pages among the first ten)
+-- :shared = 4 (least number of common pages among the top 10)
 -- :top = 50 (how many)
 select
   q, other_q, shared, round(jaccard::numeric, 2) as jaccard,
@@ -39,7 +39,7 @@ limit :top::integer;
 -- show changes: Which groups of queries split, merged, came or went between two days?
 -- :day = newest (the later day; newest: the newest full one)
 -- :days = 7 (how many days before it the other one is, where --since names none)
--- :shared = 4 (least number of common pages among the first ten)
+-- :shared = 4 (least number of common pages among the top 10)
 select change, previous_group, group_name, queries, previous_size, size
 from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::date, :shared::integer)
 order by change = 'kept', change, queries desc, previous_group, group_name;

@@ -122,7 +122,7 @@ cross join lateral (
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, edges.query_id, last_seen desc, ordinal, related;
 
--- show stays: Which pages stayed in the first ten of a query, and for how long?
+-- show stays: Which pages stayed in the top 10 of a query, and for how long?
 -- :q (text of the query)
 select
   stays.url_key as page, stays.since, stays.until, stays.answers, stays.best_position, stays.worst_position,

@@ -54,7 +54,7 @@ from analysis.volatility_weekdays
 -- The nights of the time that is asked about: the view chooses them.
 order by volatility_weekdays.weekday;
 
--- show survival: How long do pages stay in the first ten, in answers in a row, those counted in that still last?
+-- show survival: How long do pages stay in the top 10, in answers in a row, those counted in that still last?
 select
   answers,
   round(survival::numeric, 3) as survival,

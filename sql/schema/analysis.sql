@@ -236,11 +236,11 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Places in the first ten that domains lost by a finished day: those whose loss the day confirmed, and those whose loss is not yet confirmed.';
+comment on table finished_losses is 'Places in the top 10 that domains lost by a finished day: those whose loss the day confirmed, and those whose loss is not yet confirmed.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
-comment on column finished_losses.base_search_id is 'Last answer with the domain in the first ten.';
+comment on column finished_losses.base_search_id is 'Last answer with the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of that answer.';
 comment on column finished_losses.base_place is 'Place in that answer, as in result_domains.';
 comment on column finished_losses.position is 'Best position in the answer of the finished day; null if the domain is not in it.';

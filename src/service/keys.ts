@@ -119,7 +119,7 @@ export interface ListedKey {
   readonly account: number
   readonly plan: string
   readonly credits: number
-  /** The limit of requests per second of the account; null: none of its own. */
+  /** The account's own limit of requests per second; null if it has none. */
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null

@@ -19,7 +19,7 @@ const nights = 30
 const seeds = Number(process.env['NIGHT_SEEDS'] ?? 1)
 const lists = { shop: [24, 0.4], news: [12, 0.95], calm: [12, 0.1] } as const
 const dateOf = (day: number) => new Date(Date.UTC(2026, 0, day)).toISOString().slice(0, 10)
-/** Each query has one page of ours, which begins near the end of the first ten. */
+/** Each query has one page of ours, which begins near the end of the top 10. */
 const isOurs = (page: number) => page < 10_000 && page % 100 === 8
 
 interface Reply {
@@ -115,7 +115,7 @@ class List {
     return { fault, hours: told?.hours ?? 0 }
   }
 
-  /** The queries for which ours left the first ten since the last good night. */
+  /** The queries for which ours left the top 10 since the last good night. */
   good(): string[] {
     const here = this.world.truth.map((pages) => pages.slice(0, 10).some(isOurs))
     const left = this.queries.filter((_, nth) => this.#before?.[nth] === true && !here[nth])

@@ -64,6 +64,6 @@ from (
 comment on view analysis.live_losses is 'Rows of analysis.confirmed_losses, computed from the answers.';
 comment on column analysis.live_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.live_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';
-comment on column analysis.live_losses.base_place is 'Last place in the first ten before the loss, as in public.result_domains.';
+comment on column analysis.live_losses.base_place is 'Last place in the top 10 before the loss, as in public.result_domains.';
 comment on column analysis.live_losses.base_run_date is 'Day of the answer with base_place.';
 comment on column analysis.live_losses.base_search_id is 'Id of the answer with base_place.';

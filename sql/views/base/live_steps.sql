@@ -42,6 +42,6 @@ left join (
 comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same, and reads the stored steps of finished days.';
 comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
 comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
-comment on column analysis.live_steps.entered is 'Number of pages that entered the first ten.';
-comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the first ten.';
+comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';
+comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.live_steps.stayed is 'Number of pages that are in the top ten of both answers.';

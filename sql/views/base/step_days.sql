@@ -84,8 +84,8 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
 comment on view analysis.step_days is 'Difference between each new answer to a query and the previous one. Volatility and churn are computed from these rows.';
 comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
 comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
-comment on column analysis.step_days.entered is 'Number of pages that entered the first ten.';
-comment on column analysis.step_days.left_top_10 is 'Number of pages that left the first ten.';
+comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
+comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top ten of both answers.';
 comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -1,4 +1,4 @@
--- Domains that had lost a place in the first ten before a finished day, which no answer had confirmed or given back by then.
+-- Domains that had lost a place in the top 10 before a finished day, which no answer had confirmed or given back by then.
 -- In plpgsql: the planner would plan it anew into every view, and nearly nobody asks it.
 create or replace function analysis.losses_before(day date, queries uuid[])
 returns table (query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint)
@@ -41,4 +41,4 @@ begin
       );
 end
 $$;
-comment on function analysis.losses_before(date, uuid[]) is 'Places in the first ten that domains had lost before a finished day and whose loss was not confirmed by then, for some queries, computed from all answers to them.';
+comment on function analysis.losses_before(date, uuid[]) is 'Places in the top 10 that domains had lost before a finished day and whose loss was not confirmed by then, for some queries, computed from all answers to them.';

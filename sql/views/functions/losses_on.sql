@@ -1,4 +1,4 @@
--- Domains that lost a place in the first ten by a finished day: confirmed on that day, or still to be confirmed.
+-- Domains that lost a place in the top 10 by a finished day: confirmed on that day, or still to be confirmed.
 -- In plpgsql: the planner would plan it anew into every view.
 create or replace function analysis.losses_on(day date)
 returns table (
@@ -106,4 +106,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Places in the first ten that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. It reads the stored rows of the day before each, so that it costs as much as reading that day only.';
+comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. It reads the stored rows of the day before each, so that it costs as much as reading that day only.';

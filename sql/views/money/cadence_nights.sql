@@ -47,7 +47,7 @@ cross join lateral (
   where cadence_draws.list_id = nights.list_id
     and cadence_draws.run_date = nights.run_date
 ) as draws;
-comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that were not due is asked, to estimate how many skipped queries had a change in the first ten. The sample of the newest night is compared when the next night is decided.';
+comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that were not due is asked, to estimate how many skipped queries had a change in the top 10. The sample of the newest night is compared when the next night is decided.';
 comment on column analysis.cadence_nights.list is 'Name of the list.';
 comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the night was decided.';
 comment on column analysis.cadence_nights.due is 'Number of queries that were due that night.';
@@ -58,9 +58,9 @@ comment on column analysis.cadence_nights.not_asked is 'Number of queries that t
 comment on column analysis.cadence_nights.credits is 'Credits used by the answers of the night.';
 comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the mean price of the night; null if nothing was bought.';
 comment on column analysis.cadence_nights.compared is 'Number of drawn queries whose answer was compared with the previous one.';
-comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the first ten.';
-comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the first ten: moved divided by compared. Null while none is compared.';
-comment on column analysis.cadence_nights.hidden is 'Estimated number of queries with a change in the first ten, among all that were not due: hidden_share times the sum of rested and by_chance.';
+comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the top 10.';
+comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the top 10: moved divided by compared. Null while none is compared.';
+comment on column analysis.cadence_nights.hidden is 'Estimated number of queries with a change in the top 10, among all that were not due: hidden_share times the sum of rested and by_chance.';
 comment on column analysis.cadence_nights.hidden_low is 'Lower bound of the 95 % confidence interval of hidden (Wilson, with continuity correction).';
 comment on column analysis.cadence_nights.hidden_high is 'Upper bound of the 95 % confidence interval of hidden (Wilson, with continuity correction).';
 comment on column analysis.cadence_nights.longest_days is 'Longest interval that the schedule allowed, in days.';

@@ -33,7 +33,7 @@ left join (
   ) as asked using (run_date, query_id)
   group by asked.run_date, asked.list
 ) as confirmed using (run_date, list);
-comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the first ten that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
+comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
 comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by answers of every origin.';
 comment on column analysis.insight_costs.losses is 'Number of losses of all domains that an answer of the day confirmed.';
 comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses of domains that were ours on that day.';

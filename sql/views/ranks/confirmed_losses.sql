@@ -65,10 +65,10 @@ left join lateral (
   offset 0
 ) as shown on true
 left join pages on pages.id = shown.page_id;
-comment on view analysis.confirmed_losses is 'Domains that held a position in the first ten and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. There is one row for each loss, at the answer that confirms it.';
+comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. There is one row for each loss, at the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';
-comment on column analysis.confirmed_losses.base_position is 'Last position in the first ten before the loss.';
+comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';
 comment on column analysis.confirmed_losses.base_run_date is 'Day of the answer with base_position.';
 comment on column analysis.confirmed_losses.url_key is 'Page at base_position.';
 comment on column analysis.confirmed_losses.base_search_id is 'Id of the answer with base_position.';

@@ -1,4 +1,4 @@
--- How long stays in the first ten were that began after the oldest answer: from the pages that came and went.
+-- How long stays in the top 10 were that began after the oldest answer: from the pages that came and went.
 create or replace view analysis.stay_lengths as
 -- Stays across a day in the archive and those of queries that were not always in the slice are worked out from the answers.
 with chosen as materialized (
@@ -49,7 +49,7 @@ from analysis.top_ten_stays as stays
 where (select not kept or partly <> '{}' from chosen)
   and ((select not kept from chosen) or stays.query_id = any ((select partly from chosen)::uuid[]))
   and stays.began;
-comment on view analysis.stay_lengths is 'Length of stays of pages in the first ten, without stays that had begun by the oldest answer. analysis.top_ten_stays has the pages.';
-comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the first ten.';
+comment on view analysis.stay_lengths is 'Length of stays of pages in the top 10, without stays that had begun by the oldest answer. analysis.top_ten_stays has the pages.';
+comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the top 10.';
 comment on column analysis.stay_lengths.answers is 'Number of consecutive answers in the stay.';
 comment on column analysis.stay_lengths.query_id is 'Id of the query.';

@@ -1,4 +1,4 @@
--- For how long pages stayed in the first ten without a break.
+-- For how long pages stayed in the top 10 without a break.
 create or replace view analysis.top_ten_stays as
 select
   query_id,
@@ -31,11 +31,11 @@ from (
   ) as placed
 ) as stretches
 group by query_id, origin, api, url_key, stretch;
-comment on view analysis.top_ten_stays is 'Stays of pages in the first ten results of a query: one row for each uninterrupted sequence of answers.';
+comment on view analysis.top_ten_stays is 'Stays of pages in the top 10 results of a query: one row for each uninterrupted sequence of answers.';
 comment on column analysis.top_ten_stays.since is 'First day of the stay.';
 comment on column analysis.top_ten_stays.until is 'Last day of the stay.';
 comment on column analysis.top_ten_stays.answers is 'Number of consecutive answers in the stay.';
 comment on column analysis.top_ten_stays.best_position is 'Best position of the page during the stay.';
 comment on column analysis.top_ten_stays.worst_position is 'Worst position of the page during the stay.';
-comment on column analysis.top_ten_stays.lasts is 'True if the newest answer still shows the page in the first ten.';
-comment on column analysis.top_ten_stays.began is 'False if the oldest answer already shows the page in the first ten, so that the start of the stay is unknown.';
+comment on column analysis.top_ten_stays.lasts is 'True if the newest answer still shows the page in the top 10.';
+comment on column analysis.top_ten_stays.began is 'False if the oldest answer already shows the page in the top 10, so that the start of the stay is unknown.';

@@ -1,4 +1,4 @@
--- How long pages stay in the first ten, by Kaplan and Meier: stays that still last count as long as they were seen.
+-- How long pages stay in the top 10, by Kaplan and Meier: stays that still last count as long as they were seen.
 create or replace view analysis.top_ten_survival as
 select
   answers,
@@ -29,7 +29,7 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Estimated fraction of stays of pages in the first ten that outlast a number of consecutive answers (Kaplan-Meier). A stay that still lasts counts for as long as it was seen. Stays in the oldest answer are excluded, because their beginning is unknown.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of stays of pages in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that still lasts counts for as long as it was seen. Stays in the oldest answer are excluded, because their beginning is unknown.';
 comment on column analysis.top_ten_survival.answers is 'Number of consecutive answers.';
 comment on column analysis.top_ten_survival.at_risk is 'Number of stays seen for at least this many answers.';
 comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';

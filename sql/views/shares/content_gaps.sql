@@ -1,4 +1,4 @@
--- Queries with a rival in the first ten and a domain of ours nowhere in the first twenty, or in as many as there are.
+-- Queries with a rival in the top 10 and a domain of ours nowhere in the top 20, or in as many as there are.
 create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
@@ -34,8 +34,8 @@ join analysis.latest_weights as weights on weights.query_id = latest.query_id
 where latest.depth >= 10
   and rivals.position <= 10
   and array_position(near.domains, ours.domain) is null;
-comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the first ten and ours is not in the first twenty. It covers newest answers with a depth of at least ten. If an answer is shallower than twenty, ours is missing from all of it; depth shows how far it reaches.';
+comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the top 10 and ours is not in the top 20. It covers newest answers with a depth of at least ten. If an answer is shallower than twenty, ours is missing from all of it; depth shows how far it reaches.';
 comment on column analysis.content_gaps.own_domain is 'Our domain that is missing.';
-comment on column analysis.content_gaps.domain is 'Other domain that ranks in the first ten.';
+comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';
 comment on column analysis.content_gaps.position is 'Best position of the other domain.';
 comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list that gives none counts as 1.';

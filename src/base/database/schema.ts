@@ -919,7 +919,7 @@ export interface FinishedLosses {
    */
   base_run_date: string;
   /**
-   * Last answer with the domain in the first ten.
+   * Last answer with the domain in the top 10.
    */
   base_search_id: number;
   /**

@@ -68,7 +68,7 @@ export interface BalanceReading {
   readonly doubted?: boolean
 }
 
-/** Balances reported by answers that ended after this many calls had started. */
+/** Balances reported by responses that finished after this many calls had started. */
 export interface ReportedBalances {
   readonly seq: number
   /** Lowest balance reported. */

@@ -23,7 +23,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly doubted?: number
 }
 
-/** The figures of a run being judged, with the kinds of its unreadable answers. */
+/** Figures of the run under review, with its unreadable answers by kind. */
 export interface JudgedNight extends NightFigures {
   readonly paid_refusal: number
   readonly other_query: number

@@ -293,7 +293,7 @@ const rules: readonly Rule[] = [
     lasts: ({ turnover, turnover_newest: newest }) => (newest ?? 1) < (turnover ?? 0) / 2,
     each: ({ turnover }) => turnover,
     show: percent,
-    say: (shown) => `the first ten results changed by ${shown}`,
+    say: (shown) => `the top 10 results changed by ${shown}`,
   },
   {
     name: 'sameness',
@@ -304,7 +304,7 @@ const rules: readonly Rule[] = [
     hopeless: true,
     each: ({ sameness }) => sameness,
     show: percent,
-    say: (shown) => `a page of the first ten is shown for ${shown} of the other queries as well`,
+    say: (shown) => `a page of the top 10 is shown for ${shown} of the other queries as well`,
   },
   {
     name: 'repeats',
@@ -325,7 +325,7 @@ const rules: readonly Rule[] = [
     wrong: (value) => value > 0.9,
     each: ({ foreign_share: share }) => share,
     show: percent,
-    say: (shown) => `${shown} of the first ten are on domains of another country`,
+    say: (shown) => `${shown} of the top 10 are on domains of another country`,
   },
   {
     name: 'stale',

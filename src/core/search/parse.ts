@@ -33,7 +33,7 @@ export interface Reading {
 
 const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Reads any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
+/** Parses any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }

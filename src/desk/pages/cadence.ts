@@ -111,7 +111,7 @@ function pictures(name: string, days: readonly CadenceNightCost[]): Html {
       line('spent', ({ credits }) => credits),
       line('saved', ({ credits_saved: saved }) => saved),
     ])}
-    ${picture(`Pages that each night of ${name} saw enter or leave the first ten`, [
+    ${picture(`Pages entering or leaving the top 10 for ${name}, by night`, [
       line('moves seen', ({ moves }) => moves),
     ])}
     ${picture(

@@ -123,7 +123,7 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
   )
 }
 
-/** Contents of the desk's page of a domain, and positions for its highest-weighted queries. */
+/** A domain's page of the desk, with positions for its highest-weighted queries. */
 function drawDomain(
   { found: { figures }, held }: { found: ReportFound; held: DomainFound },
   index: number,

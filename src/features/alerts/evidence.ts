@@ -95,7 +95,7 @@ interface SoughtPlace {
   readonly position: number
 }
 
-/** Looks up the domains at some positions, where the answer has one. */
+/** Looks up the domains at the given positions. Positions without a domain are left out. */
 export async function readHolders(
   trx: Database,
   sought: readonly SoughtPlace[],

@@ -54,7 +54,7 @@ const forAnybody: readonly Kind[] = ['entered', 'left', 'moved', 'crossed']
 
 /** Names known to the database, which lines may use. */
 interface KnownNames {
-  /** Name of the list meant by a line; null if there is none. */
+  /** Name of the list that a line refers to; null if there is none. */
   readonly listOf: (typed: string) => string | null
   /** Sites of own and rival domain lines that are a folder or a group of hosts: only these are counted separately. */
   readonly sites: ReadonlySet<string>

@@ -490,7 +490,7 @@ export type NoticeFacts =
       readonly at: string
       readonly alert: string
       readonly what: string
-      /** Total number found in one check; the first twenty are reported. */
+      /** Total number found in one check; the top 20 are reported. */
       readonly found: number
       /** Combined severity of the night's alerts, and their summary sentence. */
       readonly severity?: Severity

@@ -165,7 +165,7 @@ export function readChoice({
   const [relation = '', ...flags] = args
   if (relation.startsWith('-')) {
     throw new Misuse(
-      `expected the name of a table or view, and its flags behind it, got ${relation}; ${npmRun('export --')} --help lists all flags`,
+      `expected the name of a table or view, followed by its flags, got ${relation}; ${npmRun('export --')} --help lists all flags`,
     )
   }
   const given = readFlags(flags)

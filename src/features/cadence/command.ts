@@ -181,7 +181,7 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
           `  adaptive since ${list.rests_since}: queries skipped since then are not in these figures`,
         ]),
     `  credits      ${credits(whole.daily_calls)} with a daily cadence, ${credits(whole.calls)} with an adaptive one: ${range(whole.saved)} saved`,
-    `  moves        ${whole.moves} into or out of the first ten, as a daily cadence sees them`,
+    `  moves        ${whole.moves} into or out of the top 10, as a daily cadence sees them`,
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
     `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
     `  never        ${whole.never}, since they were undone before the query was asked again: ${range(whole.never_seen)}`,

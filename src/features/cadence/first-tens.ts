@@ -100,7 +100,7 @@ function keptOf(keep: boolean) {
 /** Top ten of an answer, computed from its results: one number per page, the same on every server. */
 const shown = sql`
   select
-    -- An answer may be deeper than a small number holds; below the first ten its depth says nothing here.
+    -- An answer may be deeper than a small number holds; below the top 10 its depth says nothing here.
     int2send(least(answers.depth, 10)::int2) || int2send(count(*)::int2)
       || coalesce(
         string_agg(decode(substr(md5(pages.url_key), 1, 8), 'hex'), ''::bytea order by held.position, held.ordinal),

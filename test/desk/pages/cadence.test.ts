@@ -37,7 +37,7 @@ describe('asking less', () => {
     expect(view).toContain('credits spent')
     expect(view).toContain('How often the queries of main are asked, as decided for 2026-03-21')
     expect(view).toMatch(/every 2 days 1 1 of 2/)
-    expect(view).toContain('Pages that each night of main saw enter or leave the first ten')
+    expect(view).toContain('Pages entering or leaving the top 10 for main, by night')
   })
 
   test('shows how much of what each round of related searches brought was not known before', async () => {

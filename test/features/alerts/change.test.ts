@@ -122,7 +122,7 @@ describe('an alert', () => {
       [raise(1, 0, 'down'), recover(3), raise(5, 4, 'down')],
     ],
     [
-      'the first ten left in an answer of eight results, deep enough to have shown the old place',
+      'the top 10 left in an answer of eight results, deep enough to have shown the old place',
       watched('crossed', { threshold: 10, direction: 'down' }),
       [at(4, 8), at(null, 8)],
       [raise(1, 0, 'down')],

@@ -55,7 +55,7 @@ function wrongOf(answers: readonly Answer[], shown: Results, targets: ReadonlyMa
   })
 }
 
-/** From a place in the first ten to two answers in a row without it. */
+/** From a place in the top 10 to two answers in a row without it. */
 function lostFrom(series: readonly Answer[], from: number, shown: Results): string[] {
   const placeOf = ({ search }: Answer, domain: string) =>
     shown.get(search)?.find((one) => one.domain === domain)?.position

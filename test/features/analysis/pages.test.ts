@@ -176,7 +176,7 @@ describe('volatility', () => {
 })
 
 describe('churn and tenure', () => {
-  test('pages that entered and left the first ten are counted night by night', async () => {
+  test('pages that entered and left the top 10 are counted night by night', async () => {
     await scene.story.night('2026-01-01', { shoes: ten('a'), boots: ten('c') })
     await scene.story.night('2026-01-02', {
       shoes: placed(placed(ten('a'), 3, 'x.com/'), 9, 'y.com/'),
@@ -246,7 +246,7 @@ describe('rivals', () => {
     ])
   })
 
-  test('a gap is a rival in the first ten of an answer at least ten deep that shows nothing of ours', async () => {
+  test('a gap is a rival in the top 10 of an answer at least ten deep that shows nothing of ours', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     const deep = [...ten('r'), ...ten('s')]
     await scene.story.night('2026-01-01', {

@@ -78,7 +78,7 @@ describe('share of voice', () => {
     for (const day of ['2026-01-01', '2026-01-02', '2026-01-03']) {
       await scene.story.night(day, { shoes: ['us.com/'] })
     }
-    const [[plan] = []] = await ask(
+    const plan = await ask(
       "explain (analyze, format json) select * from analysis.share_of_voice where run_date = '2026-01-02'",
     )
     const reads = [

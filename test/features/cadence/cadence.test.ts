@@ -59,7 +59,7 @@ describe('npm run cadence', () => {
   test('says of every list what resting saves, and of one night that nothing can be seen in it', async () => {
     const { stdout } = await cadence('--backtest')
     expect(stdout).toContain('main, 28 nights from 2026-03-01 to 2026-03-28')
-    expect(stdout).toContain('56 into or out of the first ten, as a daily cadence sees them')
+    expect(stdout).toContain('56 into or out of the top 10, as a daily cadence sees them')
     expect(stdout).toMatch(/young, 1 night.*\na history of one night shows no moves yet/)
   })
 

@@ -41,7 +41,7 @@ const kept = async () => {
   return rows[0]?.kept
 }
 
-describe('the first ten of answers', () => {
+describe('the top 10 of answers', () => {
   test('are the same whether they were kept, are being kept or were never looked at', async () => {
     const before = await readFirstTens(database.db, order)
     expect(await kept()).toBe(0)
