@@ -15,14 +15,33 @@ language sql stable parallel safe as $$
       '; ',
       runs.reasons,
       case when runs.cancelled then 'the run was cancelled' end,
-      case when counted.unaffordable > 0
-        then counted.unaffordable || ' queries would have gone below the credit floor or over a budget' end,
-      case when counted.failed > 0 then counted.failed || ' queries failed' end,
-      case when counted.unknown > 0 then counted.unknown || ' calls have an unknown outcome' end,
-      case when counted.unreadable > 0 then counted.unreadable || ' answers cannot be read' end,
-      case when counted.other_origin > 0 then counted.other_origin || ' answers are of an origin that is not shown' end,
-      case when counted.archived > 0 then counted.archived || ' answers are in the archive' end,
-      case when counted.open > 0 then counted.open || ' queries are open' end
+      case counted.unaffordable
+        when 0 then null
+        when 1 then '1 query would have gone below the credit floor or over a budget'
+        else counted.unaffordable || ' queries would have gone below the credit floor or over a budget'
+      end,
+      case counted.failed when 0 then null when 1 then '1 query failed' else counted.failed || ' queries failed' end,
+      case counted.unknown
+        when 0 then null
+        when 1 then '1 call has an unknown outcome'
+        else counted.unknown || ' calls have an unknown outcome'
+      end,
+      case counted.unreadable
+        when 0 then null
+        when 1 then '1 answer cannot be read'
+        else counted.unreadable || ' answers cannot be read'
+      end,
+      case counted.other_origin
+        when 0 then null
+        when 1 then '1 answer is of an origin that is not shown'
+        else counted.other_origin || ' answers are of an origin that is not shown'
+      end,
+      case counted.archived
+        when 0 then null
+        when 1 then '1 answer is in the archive'
+        else counted.archived || ' answers are in the archive'
+      end,
+      case counted.open when 0 then null when 1 then '1 query is open' else counted.open || ' queries are open' end
     ), '') as why
   from (
     select

@@ -47,6 +47,13 @@ test('coverage tells what was not answered from what was not asked, and the coun
   ).toEqual([[5, 2, 1, 1, 1, 1, 1, 0.4]])
 })
 
+test('coverage says why queries have no answer, one in the singular', async () => {
+  await scene.story.night('2026-01-01', { a: 'failed', b: 'failed', lost: 'unknown' })
+  expect(await ask("select why from analysis.coverage where run_date = '2026-01-01'")).toEqual([
+    ['2 queries failed; 1 call has an unknown outcome'],
+  ])
+})
+
 test('what a list lets rest is covered by its last answer, and counted apart', async () => {
   await scene.story.night('2026-01-01', { old: ['a.com/'], rests: ['a.com/'] })
   await scene.story.night('2026-01-02', { good: ['a.com/'], old: 'reused', rests: 'not_asked' })
