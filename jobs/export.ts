@@ -40,7 +40,7 @@ await runCommand(
         .option('--delimiter <sign>', 'delimiter of CSV: comma, semicolon, tab or pipe', 'comma')
         .option('--bom', 'start CSV with a byte order mark, for Excel')
         .option('--suspects', 'include answers of suspect nights')
-        .option('--origins <list>', 'origins of answers to show, as in live,sandbox')
+        .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
         .option('--archive <place>', 'folder or bucket of the archive, if it was moved')

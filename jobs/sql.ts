@@ -25,7 +25,7 @@ await runCommand(
         .option('--format <format>', 'table, csv, json or parquet', 'table')
         .option('--json', 'the same as --format json')
         .option('--timeout <duration>', 'time limit of the query', '60s')
-        .option('--origins <list>', 'origins of answers to show, as in live,sandbox')
+        .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--suspects', 'include answers of suspect nights')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')

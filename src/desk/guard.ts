@@ -74,8 +74,7 @@ export class HostGuard {
       c.req.method === 'GET' &&
       c.req.header('sec-fetch-mode') === 'navigate' &&
       c.req.header('sec-fetch-dest') === 'document'
-    if (!followed)
-      throw new Refused(403, 'The desk answers no requests that pages of other sites make.')
+    if (!followed) throw new Refused(403, 'The desk refuses requests from pages of other sites.')
   }
 
   /** Throws unless the visitor may read; returns false if a password is needed first. */

@@ -54,7 +54,7 @@ export type UsageResponse = z.infer<typeof usageResponse>
 // Spelled out: a pattern in an OpenAPI document has no flags.
 const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
 const mostPages = 10
-/** The most results of one query over all its pages. */
+/** Maximum results per query, over all its pages. */
 export const mostReach = 100
 
 /** The message of a broken rule. */
@@ -125,7 +125,7 @@ function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number)
   return { page, safe: safe ?? null, freshness: freshness === 'any' ? null : freshness }
 }
 
-/** The most characters of a query, as at the large search engines. */
+/** Maximum characters per query, as at the large search engines. */
 const longestQuery = 2048
 
 // Spelled out: a pattern in an OpenAPI document has no flags.

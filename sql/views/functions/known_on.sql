@@ -62,4 +62,4 @@ language sql stable parallel safe as $$
     else 1
   end <> 0
 $$;
-comment on function analysis.known_on(date, integer) is 'Newest observation of each query on a day or before it. The second argument is the number of days considered, including that day, 31 by default. run_date is the day of the observation.';
+comment on function analysis.known_on(date, integer) is 'Newest observation of each query on or before a day. The second argument is the number of days considered, including that day, 31 by default. run_date is the day of the observation.';

@@ -559,7 +559,7 @@ async function storeRejections(
   return countRejections(trx, stage)
 }
 
-/** Rejection reasons of a stage, with the number of lines. */
+/** Rejection reasons of a stage, with the number of lines for each. */
 async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
   return trx
     .withTables<StageTables>()

@@ -97,7 +97,7 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
 /** Limit that prevents the rest of a run or night from being bought. */
 type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
-/** Price of a query of one class: the recent average, and the highest. */
+/** Price of a query in one price class: the recent average and the recent maximum. */
 interface QueryPrice {
   readonly expected: number
   readonly worst: number

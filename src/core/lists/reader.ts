@@ -38,7 +38,7 @@ export interface ReadOptions extends RowReadOptions {
   readonly skip?: number | undefined
   /** Table of a spreadsheet or archive to read. */
   readonly sheet?: string | undefined
-  /** Cells per row when the flags were typed. */
+  /** Cells per row, if flags on the command line name the columns. */
   readonly width?: number | undefined
 }
 

@@ -105,7 +105,7 @@ export async function sendSummary(
 ): Promise<void> {
   if (webhook === null) {
     throw new Misuse(
-      'expected MILL_WEBHOOK for --send, got nothing; set the address that takes the message',
+      'expected MILL_WEBHOOK for --send, got nothing; set it to the address that the message is sent to',
     )
   }
   const posted = await post(webhook, {

@@ -54,7 +54,7 @@ export interface CadenceNightCost {
   readonly hidden_high: number | null
 }
 
-/** All nights of adaptive lists, day by day, newest first, including those before they were adaptive. */
+/** All nights of adaptive lists, newest first, including nights before the lists became adaptive. */
 export async function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },

@@ -5,11 +5,11 @@
 import { Refusal } from '../refusal.ts'
 
 interface QueueLimits {
-  /** The most turns in progress. */
+  /** Maximum turns in progress. */
   readonly places: number
-  /** The most turns of one account in progress. */
+  /** Maximum turns in progress per account. */
   readonly placesPerAccount: number
-  /** The most queued turns of one account; a further one with a deadline is refused. */
+  /** Maximum queued turns per account; beyond it, turns with a deadline are refused. */
   readonly waitingPerAccount: number
 }
 
@@ -192,7 +192,7 @@ export class FairQueue {
     })
   }
 
-  /** Averages the last turns without the slowest, so that one slow search does not refuse a whole queue. */
+  /** Averages the last turns without the slowest, so that one slow search does not get a whole queue refused. */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
     const sorted = this.#observed.toSorted((a, b) => a - b)

@@ -47,7 +47,7 @@ const configs: Readonly<Record<string, string>> = {
 
 // The least number of pages for labelling clusters, even when fewer are shown.
 export const leastPool = 50
-// The most candidates to rank by all words: of many words fewer pages contain all.
+// Maximum number of candidates to rank by all words: of many words fewer pages contain all.
 const rankings = 8000
 // When most words of a query are unknown, matches of the rest are chance.
 const leastKnown = 0.5

@@ -321,7 +321,7 @@ function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-/** The most bytes of one response: a page of results has some tens of thousands. */
+/** Maximum bytes per response; a page of results has some tens of thousands. */
 const longest = 4_000_000
 
 /** Parses the JSON of a response; undefined when it is invalid or too long. */
