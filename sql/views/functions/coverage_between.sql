@@ -15,33 +15,20 @@ language sql stable parallel safe as $$
       '; ',
       runs.reasons,
       case when runs.cancelled then 'the run was cancelled' end,
-      case counted.unaffordable
-        when 0 then null
-        when 1 then '1 query would have gone below the credit floor or over a budget'
-        else counted.unaffordable || ' queries would have gone below the credit floor or over a budget'
-      end,
-      case counted.failed when 0 then null when 1 then '1 query failed' else counted.failed || ' queries failed' end,
-      case counted.unknown
-        when 0 then null
-        when 1 then '1 call has an unknown outcome'
-        else counted.unknown || ' calls have an unknown outcome'
-      end,
-      case counted.unreadable
-        when 0 then null
-        when 1 then '1 answer cannot be read'
-        else counted.unreadable || ' answers cannot be read'
-      end,
-      case counted.other_origin
-        when 0 then null
-        when 1 then '1 answer is of an origin that is not shown'
-        else counted.other_origin || ' answers are of an origin that is not shown'
-      end,
-      case counted.archived
-        when 0 then null
-        when 1 then '1 answer is in the archive'
-        else counted.archived || ' answers are in the archive'
-      end,
-      case counted.open when 0 then null when 1 then '1 query is open' else counted.open || ' queries are open' end
+      (
+        select string_agg(case told.n when 1 then '1 ' || told.one else told.n || ' ' || told.many end, '; ' order by told.place)
+        from (values
+          (1, counted.unaffordable, 'query would have gone below the credit floor or over a budget',
+            'queries would have gone below the credit floor or over a budget'),
+          (2, counted.failed, 'query failed', 'queries failed'),
+          (3, counted.unknown, 'call has an unknown outcome', 'calls have an unknown outcome'),
+          (4, counted.unreadable, 'answer cannot be read', 'answers cannot be read'),
+          (5, counted.other_origin, 'answer is of an origin that is not shown', 'answers are of an origin that is not shown'),
+          (6, counted.archived, 'answer is in the archive', 'answers are in the archive'),
+          (7, counted.open, 'query is open', 'queries are open')
+        ) as told (place, n, one, many)
+        where told.n > 0
+      )
     ), '') as why
   from (
     select
