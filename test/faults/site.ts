@@ -122,7 +122,9 @@ export class Site {
   ): Promise<number | null> {
     const program = this.#start(job, settingsOf(wallet), args)
     const code = await program.ended
-    if (code !== 0) this.#options.say(`${job} ended with ${code}: ${lastLine(program)}`)
+    // Which promise is broken stands in the middle of what verify prints.
+    const said = job === 'verify' ? program.lastWords() : lastLine(program)
+    if (code !== 0) this.#options.say(`${job} ended with ${code}: ${said}`)
     return code
   }
 
