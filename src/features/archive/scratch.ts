@@ -71,7 +71,7 @@ export class Spool {
   }
 
   add({ bytes, rows, longest }: CopiedRows): void {
-    if (this.#file === null) throw new Error('expected more text, got its end')
+    if (this.#file === null) throw new Error('expected an open file, got one that was discarded')
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
     } catch (cause) {

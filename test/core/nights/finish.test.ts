@@ -212,8 +212,7 @@ describe('days that are kept', () => {
       const { rows } = await client.query<{ queries: number }>(
         "select queries from analysis.label_days where tag = '*'",
       )
-      await client.query("select set_config('querymill.slice', '', false)")
-      client.release()
+      client.release(true)
       return rows[0]?.queries
     }
     expect(await ask()).toBe(7)
