@@ -92,12 +92,16 @@ account_before as materialized (
     n.remaining,
     a.used_total + (change ->> 'used')::bigint as used_after,
     least(a.told_least, case when not is_foreign then (change ->> 'least')::bigint end) as told_after,
-    a.told_untold + (change ->> 'untold')::bigint as untold_after,
+    a.told_untold + untold_used as untold_after,
     least(a.next_told_least, case when not is_foreign then (change ->> 'least')::bigint end) as next_told_after,
-    a.next_told_untold + (change ->> 'untold')::bigint as next_untold_after
+    a.next_told_untold + untold_used as next_untold_after
   from given
   cross join key_check
   join accounts a on a.id = given.account
+  -- The balances of a foreign key are ignored, so no balance includes the price of its answers.
+  cross join lateral (
+    select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
+  ) untold
   cross join jsonb_to_record(nullif(change -> 'newest', 'null')) as n (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../src/base/errors.ts'
 import type { FrontBooks } from './front.ts'
 import type { PurseWitness, Sums, TaskWitness } from './witness.ts'
 
@@ -262,7 +263,17 @@ export function filesHolding(folder: string, text: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => {
-      const bytes = readFileSync(file)
+      const bytes = readIfThere(file)
       return wanted.some((form) => bytes.includes(form))
     })
+}
+
+/** Content of a file; a running database removes some of its files at any time. */
+function readIfThere(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }

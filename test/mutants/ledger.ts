@@ -229,6 +229,11 @@ export const ledgerMutants: readonly Mutant[] = [
       put: 'when is_foreign then accounts.foreign_keys else',
     },
     {
+      name: 'the price of an answer to a foreign key is in no bound of the balance',
+      find: "case when is_foreign then 'used' else 'untold' end",
+      put: "case when is_foreign then 'untold' else 'untold' end",
+    },
+    {
       name: 'what the balance falls beyond bills is not measured',
       find: 'then least(1000000, ceil(greatest(0, missing)::numeric / (ended - external_ended)))::integer',
       put: 'then 0',

@@ -145,6 +145,18 @@ describe('a key of another account', () => {
     expect((await buying).finish).toBe('completed')
     expect(rich.api.balance()).toBe(50_000 - rich.api.charges().length)
   })
+
+  test('beside the key in use leaves books that keep every promise', async () => {
+    const { rich, poor } = await openKeys(50_000, 130)
+    await rich.mill.plan(queries(60))
+    expect((await rich.mill.drain()).finish).toBe('completed')
+    await sql`
+      update workers set stopped_at = null, lease_until = clock_timestamp() + interval '1 hour'
+    `.execute(rich.mill.db)
+    await poor.mill.plan(queries(10), { list: 'second' })
+    expect((await poor.mill.drain()).finish).toBe('auth')
+    expect(await brokenPromises(poor.mill)).toEqual([])
+  })
 })
 
 test('an API that answers another query under an idempotency key is not asked again for lost answers', async () => {

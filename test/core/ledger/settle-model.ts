@@ -79,7 +79,7 @@ export function hearKey(
     const fresh = seen.at > now - constants.oldestSightingMs
     if (fresh && liveKeys.some((one) => one !== key && keys.includes(one))) {
       return {
-        heard: { ...change, newest: null, least: null, noCredit: null },
+        heard: { ...change, newest: null, least: null, noCredit: null, untold: used },
         keys,
         foreign: true,
       }
