@@ -1,4 +1,4 @@
--- Rules of what is to be told of ranks and shares, and every alert that they raised, with its evidence.
+-- Rules for alerts about ranks and shares, and every alert that they raised, with its evidence.
 
 create table alert_rules (
   name text primary key,
@@ -65,9 +65,9 @@ create table alerts (
   withdrawn_at timestamptz,
   withdrawn_because text
 );
--- A subject that did not recover stays quiet: one alert of a rule stands for each subject.
+-- A rule has at most one open alert per subject, so a subject that has not recovered raises no second one.
 create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
--- A night that is looked at again raises nothing again.
+-- Checking a night again raises no alert twice.
 create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;
 create index alerts_of_query on alerts (query_id) where withdrawn_at is null;
 create index alerts_raised on alerts (raised_at);

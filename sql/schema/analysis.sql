@@ -1,5 +1,5 @@
--- What analysts need besides the answers: domains of ours and of rivals, curves of clicks, notes, and the sums of finished days.
--- A day is forgotten as soon as anything changes that its sums are made of; views then work it out anew until it is kept again.
+-- Data for analysts besides the answers: own and competing domains, click curves, notes, and the sums of finished days.
+-- The sums of a day are deleted as soon as anything they are based on changes. Until they are stored again, views compute them.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Names and columns stay; new columns are added at the end.';
@@ -12,7 +12,7 @@ comment on schema scratch is 'Tables that analysts make for themselves. No progr
 
 create table own_domains (
   domain text collate "C" not null check (
-    -- A path is spelled as its pages spell it; a host is in lower case.
+    -- Only the host is lower case; a path keeps its spelling.
     split_part(domain, '/', 1) = lower(split_part(domain, '/', 1))
     and split_part(domain, '/', 1) not in ('', '*.')
     and domain not like 'www._%'
@@ -285,8 +285,8 @@ comment on column finished_keyword_days.finish_id is 'Finished day (finished_day
 comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from them stays valid as long as this row exists.';
 comment on column finished_keyword_days.basis is 'Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().';
 
--- What a question about one page begins with. An index on pages of results would be written for each result of each answer;
--- this has a row for each page of a query, the first time it is seen.
+-- The pages that each query has shown, where questions about one page start. An index on the pages of results would be
+-- written for each result of each answer; this table has one row per page and query.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
@@ -297,13 +297,13 @@ comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- What an answer says of the one before it changes with that one: later days go as well.
+  -- Later days are deleted as well, because their changes are measured from this day's answers.
   delete from finished_days where run_date >= since
 $$;
 
--- While a run is open nobody keeps its day, so that storing its answers finds nothing to forget. Answers that come late do.
--- A worker's connection keeps the plan for hours: made while there were few tasks, it would go on to read them all when there
--- are millions. By keys, whatever the planner thinks.
+-- The day of an open run has no stored sums, so storing its answers deletes nothing. Late answers do.
+-- A worker's connection keeps the plan for hours. A plan made while there were few tasks would read all of them when there
+-- are millions, so the rows are read by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -325,9 +325,8 @@ create trigger answers_came after insert on searches
   referencing new table as fresh
   for each statement execute function forget_days_of_answers();
 
--- An answer that changes or goes may have served other days than its own. What leaves for the archive, or comes back from it,
--- says what it said: sums stay. Other changes take the sums of all days with them, but those of archived days, which nothing in
--- the tables could make again.
+-- An answer that is changed or deleted may have served other days as well. Moving it to the archive or back changes no sums.
+-- Other changes delete the sums of all days except archived ones, which cannot be computed again from the tables.
 create function forget_all_days() returns trigger language plpgsql as $$
 begin
   if current_setting('querymill.archiving', true) = 'on' then
@@ -363,7 +362,7 @@ create trigger run_changed after update of run_date, state, suspect, created_at,
 create trigger run_went after delete on runs
   for each row execute function forget_days_of_run();
 
--- An answer that is quarantined or released may have served every later day.
+-- An answer that is quarantined or released may have served any later day.
 create function forget_days_of_quarantine() returns trigger language plpgsql as $$
 begin
   perform forget_days(min(runs.run_date))
@@ -387,7 +386,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- Which older answer stands in for a query is the only thing in the row of its task that the sums of a day are made of.
+-- Of a task's row, the sums of a day depend only on the older answer that stands in for the query.
 create trigger task_reused after update on tasks
   for each row
   when (
@@ -396,7 +395,7 @@ create trigger task_reused after update on tasks
   )
   execute function forget_days_of_task();
 
--- Labels name the list, those of archived days as well.
+-- Labels contain the name of the list, also those of archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

@@ -1,4 +1,4 @@
--- Answers: their bodies as they came, and what they say as rows.
+-- Answers: their bodies as received, and their content as rows.
 -- No foreign key is enforced here: it would double the cost of storing an answer. Ids of dictionary rows are derived from their
 -- content, so that integrity holds by construction. declared_keys.sql names the keys for people and diagrams.
 
@@ -50,9 +50,9 @@ create table searches (
   archived boolean not null default false
 );
 create index searches_of_query on searches (query_id, fetched_at desc);
--- The answers of a task without reading every answer: grows at its end, as rows are stored.
+-- Finds the answers of a task. New entries are always added at the end of the index.
 create index searches_of_task on searches (task_id);
--- What an API says beyond what was announced is found by this. It holds nothing while the API says nothing more.
+-- Finds undocumented fields. The index is empty while the API sends none.
 create index searches_extra_idx on searches (id) where extra is not null;
 comment on table searches is 'Answers received. A query can have several.';
 comment on column searches.id is 'Identifier of the answer; equals that of its call.';
@@ -78,7 +78,8 @@ create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- Stored, so that no view repeats the rule, and compared byte by byte, which sorts several times faster than a language.
+  -- Stored, so that no view repeats the rule. Compared byte by byte, which sorts several times faster than the collation of
+  -- a language.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end

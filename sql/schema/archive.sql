@@ -1,4 +1,4 @@
--- Days whose answers left for Parquet files: what names an answer, a call or a credit stays, the rows of answers go.
+-- Days whose answers were moved to Parquet files. Answers, calls and credits stay in the tables; rows of answers are removed.
 
 create table archived_days (
   run_date date not null,

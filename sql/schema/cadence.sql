@@ -1,4 +1,4 @@
--- How often each query of an adaptive list is asked, and what queries drawn by chance say of those that rest.
+-- How often each query of an adaptive list is bought, and what randomly drawn queries show about the skipped ones.
 
 create table cadences (
   list_id bigint not null,
@@ -63,7 +63,7 @@ comment on table first_tens is 'Top tens of answers that were read to decide how
 comment on column first_tens.search_id is 'Answer with this top ten.';
 comment on column first_tens.sight is 'Encoded top ten: depth (10 at most) and number of pages in two bytes each, then four bytes for each page. These are the beginning of the MD5 of its url_key.';
 
--- Storing answers sets off none of these triggers.
+-- Storing answers fires none of these triggers.
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin
   delete from first_tens;

@@ -1,4 +1,4 @@
--- What tells this database from every other, and which definitions it has.
+-- Identity of this database, and the version of its definitions.
 
 create table installation (
   id uuid primary key default gen_random_uuid(),

@@ -1,4 +1,4 @@
--- Declared for people and diagrams, checked by nobody: PostgreSQL has had such keys since version 18.
+-- Foreign keys that are declared for people and diagrams but not enforced (since PostgreSQL 18).
 do $$
 declare
   declared text;

@@ -1,4 +1,4 @@
--- Related searches that were taken into a list of their own, each with the query whose answer named it.
+-- Related searches that were added to a list, each with the query whose answer named it.
 
 create table expansions (
   list_id bigint not null references lists,

@@ -1,4 +1,4 @@
--- The forecast as it was last computed, so that analysts and metrics see what the program foresaw, and when.
+-- The latest forecast and the time it was computed, for analysts and metrics.
 
 create table forecasts (
   account_id bigint primary key references accounts,

@@ -1,4 +1,4 @@
--- Remains of forgotten lists, queries and texts: the numbers that the ledger needs, and no text.
+-- What is left of forgotten lists, queries and texts: the numbers that the ledger needs, without any text.
 
 create table forgotten_tasks (
   task_id bigint primary key,

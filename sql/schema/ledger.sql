@@ -228,9 +228,9 @@ end
 $$;
 comment on function ledger_changed() is 'Raises error QM001 in a statement of the ledger whose decision is out of date. The decision is then made again from current data.';
 
--- A balance is believed on the history of the server on which it was told. A standby that takes over may lack the calls
--- that began last: what it believes of the balance is greater than the truth, until a call of its own time tells another.
--- Only names the history: a server that does not say these things has one.
+-- A balance is valid for the timeline of the server that stored it. After a failover, the new server may lack the latest
+-- calls, so its balance is too high until a new call reports one.
+-- Returns null if the server does not report its timeline.
 create function server_history() returns text
 language plpgsql
 stable

@@ -1,4 +1,4 @@
--- Lists and their queries, and what lists said about them before.
+-- Lists, their queries, and earlier properties of these.
 
 create table lists (
   id bigint generated always as identity primary key,
@@ -20,7 +20,7 @@ comment on column lists.forgotten_at is 'Time at which everything about the list
 
 create table queries (
   id uuid primary key,
-  -- Not unique: the id is derived from it, and a tree of the keys would cost as much as all the rest of a large list.
+  -- No unique index: the id is derived from the key, and an index would cost as much as the rest of a large list.
   key text not null,
   q text not null,
   location text,
@@ -39,9 +39,9 @@ comment on column queries.gl is 'Country code as sent; null if none is sent.';
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
 
--- No key to lists is enforced: a check for each of a million lines costs more than the lines themselves, and the list is
--- locked while its lines are written. Each reading of a list writes when it last held each query: the fill factor leaves room
--- for that beside the row, so that no tree has to be told.
+-- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and the list is locked
+-- meanwhile. Each reading of a list updates a timestamp in each of its rows: the fill factor leaves room for that on the same
+-- page, so that no index has to be updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,
@@ -100,7 +100,7 @@ end
 $$;
 comment on function keep_list_query() is 'Stores the former values of a query on a list when the list changes them.';
 
--- The condition is judged before anything is queued: a million rows that stay as they are cost next to nothing.
+-- The condition is checked before the trigger is queued, so a million unchanged rows cost almost nothing.
 create trigger list_queries_changed
 after update of weight, target_url, tags on list_queries
 for each row

@@ -1,4 +1,4 @@
--- Schedules, what became of each of their times, and whether a finished run can be believed.
+-- Schedules, the outcome of each due time, and whether a finished run can be trusted.
 
 create table schedules (
   name text primary key,

@@ -1,4 +1,4 @@
--- What a webhook is told, and fields of answers that were news once.
+-- Notices sent by webhook, and undocumented fields that were reported.
 
 create table notices (
   kind text not null,

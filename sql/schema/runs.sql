@@ -1,8 +1,8 @@
--- Passes over lists: runs, their slices, and a task for each query.
+-- Runs of lists, their slices, and a task for each query.
 
 create table runs (
   id bigint generated always as identity primary key,
-  -- A list and its run are written in two transactions at the same time: the run looks for its list when it is committed.
+  -- A list and its run are written by two concurrent transactions, so the key is checked on commit.
   list_id bigint not null references lists deferrable initially deferred,
   run_date date not null,
   kind text not null check (kind in ('manual', 'nightly')),
@@ -27,7 +27,7 @@ create table runs (
 create unique index runs_one_manual on runs (list_id) where kind = 'manual' and state in ('planning', 'open');
 create index runs_open on runs (id) where state in ('planning', 'open');
 create index runs_of_list on runs (list_id, run_date);
--- The runs of a day without reading every run.
+-- Finds the runs of a day.
 create index runs_of_day on runs (run_date);
 comment on table runs is 'Passes over lists. Each list has at most one open manual run.';
 comment on column runs.id is 'Identifier of the run.';
@@ -69,7 +69,7 @@ comment on column slices.round is 'Counter that increases each time the slice is
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Order among slices of other runs of the same priority: the expected cost of the run up to the end of the slice, divided by the share of its list. Null if lists have no shares.';
 
--- Every task is written once more when it ends. Where its page has room for that, no index is touched.
+-- Each task is updated once when it ends. If its page has room for the new version, no index is updated.
 create table tasks (
   id bigint generated always as identity primary key,
   run_id bigint not null,

@@ -1,4 +1,4 @@
--- Every table of the search service: accounts and keys, what was asked and charged, and the pages that are found offline.
+-- All tables of the search service: accounts and keys, requests and charges, and the pages of the offline search.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -85,7 +85,7 @@ create table documents (
   lang text not null,
   shipped boolean not null,
   added_at timestamptz not null default now(),
-  -- "Web APIs | MDN" made every page of MDN one about the web.
+  -- Without the site's name: "Web APIs | MDN" would make every page of MDN one about the web.
   head text not null generated always as (
     regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
   ) stored,

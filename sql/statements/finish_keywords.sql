@@ -5,5 +5,5 @@ select
   :finish::bigint, query_id, run_date, search_id, depth, weight, labels, features, domain, position,
   page_id, rivals
 from analysis.keywords_on(:day::date)
--- Read again in this order: two days are compared by merging them.
+-- Stored in this order, because two days are compared by a merge join.
 order by query_id

@@ -17,7 +17,7 @@ with lately as (
 paid as (
   select
     class,
-    -- A task that failed at no cost says nothing about the price of one that is answered.
+    -- A task that failed at no cost does not affect the price of answered ones.
     sum(credits_used) filter (where outcome = 'settled')::float8
       / nullif(count(distinct task_id) filter (where outcome = 'settled' and credits_used > 0), 0) as expected,
     -- Calls of unknown outcome may have been charged.

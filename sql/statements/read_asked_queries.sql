@@ -21,7 +21,7 @@ left join lateral (
   from analysis.query_days
   where query_days.run_date = :date::date
     and query_days.query_id = asked.query_id
-  -- Query by query, by its keys.
+  -- Looked up by index for each query.
   offset 0
 ) as days on true
 left join lateral (

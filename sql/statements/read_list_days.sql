@@ -26,7 +26,7 @@ from (
   where lists.name = :name
     and runs.run_date between :since::date and :until::date
 ) as days
--- Day by day: asked for a span, the view reads the answers of all days.
+-- One call per day, because with a range the view reads the answers of all days.
 cross join lateral (
   select *
   from analysis.coverage

@@ -45,7 +45,7 @@ cross join lateral (
     select used.*, coalesce(stopped.times, '{}') as stopped
     from used
     left join lateral (
-      -- A stop with an end of its own holds nobody back after that, also where nobody came to lift it.
+      -- A stop with an end date blocks no call after that date, even if no worker has cleared it yet.
       select range_agg(tstzrange(stops.since, greatest(stops.since, coalesce(least(stops.cleared_at, stops.until), 'infinity')))) as times
       from stops
       where stops.account_id = used.account_id

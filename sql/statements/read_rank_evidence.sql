@@ -21,7 +21,7 @@ cross join lateral (
   join night_health as health on health.run_id = runs.id
   where searches.query_id = asked.query_id
     and searches.parse_error is null
-    -- Of what is in the archive nobody can tell here what it showed.
+    -- The results of archived answers are not in the database.
     and not searches.archived
     and not runs.suspect
     and not exists (select from quarantine where quarantine.search_id = searches.id)

@@ -14,10 +14,10 @@ from (
     and query_tags.tag = :tag
 ) as asked
 cross join unnest(:domains::text[]) as wanted (domain)
--- Nobody has a row who ranks for nothing, unless the domain is ours.
+-- A domain without any rank has no row, unless it is one of ours.
 left join analysis.share_of_voice as held
   on held.run_date = :date::date
   and held.tag = :tag
   and held.domain = wanted.domain
--- Where all of it rested, nothing new is known of its share.
+-- If all queries were skipped, there is no new share.
 where asked.fresh > 0;

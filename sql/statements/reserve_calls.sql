@@ -1,10 +1,10 @@
--- Reserves calls: writes what the gate decided if all that the decision rests on is still so, and nothing otherwise.
--- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (prices that must be known of a
--- class), :most_given_up (tasks of a spent run that end at once), :lost_ms (how long a lost answer may yet come).
--- Gives whether it was written, the new calls, and the task that each of them serves.
+-- Reserves calls: writes a decision of the gate if nothing that it depends on has changed, otherwise writes nothing.
+-- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number of known
+-- prices of a class), :most_given_up (maximum tasks of a spent run to end in one statement), :lost_ms (how long a lost answer may
+-- still arrive). Returns whether it was written, the new calls, and the task of each.
 -- Lock order: accounts by id, runs by id, lists by id, taken by the statements before this one; then calls, tasks.
--- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
--- statistics say that few rows are left in question, and read all of it to find them.
+-- Large tables are read by arrays of keys. With a join to the document, the planner may scan the whole table when its
+-- statistics predict few matching rows.
 with given as materialized (
   select
     it,
@@ -32,7 +32,7 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- A task that is not as it was read: ended, closed by its run, in flight elsewhere, or answered meanwhile.
+-- Tasks that have changed since they were read: ended, closed with their run, in flight elsewhere, or answered.
 changed_tasks as (
   select w.id
   from given
@@ -59,7 +59,7 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- A run whose budget, or that of its list, was drawn on meanwhile, by another account or through another run.
+-- Runs whose budget, or whose list's budget, has been spent from since, by another account or another run.
 changed_runs as (
   select w.run
   from given
@@ -79,7 +79,7 @@ changed_runs as (
         ((w.list ->> 'spent')::numeric, (w.list ->> 'reserved')::numeric)
     )
 ),
--- A class that turned out dearer than a steady decision took it for.
+-- Price classes that are now more expensive than a steady decision assumed.
 dearer as (
   select g.class
   from given
@@ -103,7 +103,7 @@ fits as materialized (
     and not exists (select from changed_runs)
     and (
       a.xmin::text = it ->> 'version'
-      -- A steady decision stays right while others buy and settle beside it, as long as there is room for both.
+      -- A steady decision stays valid while others reserve and settle concurrently, as long as the balance suffices.
       or (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
@@ -114,19 +114,19 @@ fits as materialized (
         and not exists (select from dearer)
       )
     )
-    -- A decision that was made before this server took over from another rests on a balance that may be too great.
+    -- After a failover, a decision made before it may be based on a balance that is too high.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
-    -- A balance says nothing of what another key has: only the call that goes out to see that is let through.
+    -- The balance is unknown for a new key: only the probe that reads it is allowed.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
-    -- Whatever was decided: no more calls are in flight than may be.
+    -- In any case, no more calls are in flight than allowed.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
-    -- Whatever was decided: no call goes below the floor, but the one that goes out to see the balance.
+    -- In any case, no call except a probe may cross the floor.
     and (
       not (it ->> 'counts')::boolean
       or grants = 0
       or probe
       or case
-          -- Bills that are too low prove nothing.
+          -- With external spend, the bills alone do not prove the balance.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
@@ -224,8 +224,8 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- What the budget of a run does not cover: what was looked at, and what comes next in its run. A portion at a time, since
--- whoever buys waits for it; what is left is met by those who are handed it.
+-- Tasks that the budget of their run does not cover: those that were looked at, and the next ones of the run. A limited
+-- number at a time, because reservations wait for this statement; later reservations end the others.
 unaffordable_tasks as (
   select t.id
   from given
@@ -241,7 +241,7 @@ unaffordable_tasks as (
     order by tasks.slice
     limit :most_given_up::integer
   ) as t
-  -- An answer that is there, or may come yet, costs nothing: such a task waits for its turn.
+  -- A task that can reuse an answer, or whose lost answer may still arrive, costs nothing and stays open.
   where not exists (
       select
       from calls c
@@ -281,7 +281,7 @@ updated_spent_tasks as (
       else 'the budget of the run was used'
     end
   from given
-  -- Decided before any task is looked at: mostly there are no such runs.
+  -- Checked before any task is read, because there are usually no such runs.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
     and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))

@@ -1,11 +1,11 @@
--- Settles calls: writes what calls that ended mean for their account, for prices, tasks and runs. The rules are those of
--- `apply` in test/core/ledger/settle-model.ts, which a test holds to this statement.
--- Parameters: :settlement (jsonb, `Settlement` in src/core/ledger/settle.ts, calls and tasks by their numbers), and constants
+-- Settles calls: writes the effects of finished calls on their account, on prices, tasks and runs. A test compares this
+-- statement with the same rules in TypeScript (`apply` in test/core/ledger/settle-model.ts).
+-- Parameters: :settlement (jsonb, `Settlement` in src/core/ledger/settle.ts, with calls and tasks by id), and constants
 -- of src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
 -- :external_calls, :oldest_sighting_ms.
--- Fails with QM001 when a call or a task is not as it was read: the caller works all of it out again.
+-- Fails with QM001 if a call or a task has changed since it was read: the caller then computes the settlement again.
 -- Lock order: facts, then the account and its runs by id, taken by the statements before this one; then calls, tasks.
--- Each row finds what is said of it by its number: joined, every row would meet every line of the document.
+-- Each row looks up its entry in the document by id. A join would compare every row with every entry.
 with given as materialized (
   select
     it,
@@ -23,7 +23,7 @@ changed as (
   cross join jsonb_each(endings) as c (id, known)
   left join calls on calls.id = c.id::bigint
   where calls.id is null
-    -- Set back since it was read, the database may have given the number to a call for another query.
+    -- A database restored in the meantime may have assigned this id to a call for another query.
     or calls.mark is distinct from (known ->> 'mark')::uuid
     or calls.outcome is distinct from known ->> 'was'
     or (calls.washed_at is not null) <> (known ->> 'was_washed')::boolean
@@ -35,9 +35,9 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- Another key than those whose answers told the balance: its own balance may be one that this account can have. If it
--- cannot, the key was replaced by one of another account, or two accounts are in use under one name: then the key that
--- came second is foreign, and what it tells changes nothing.
+-- A key that has not reported a balance before. If its balance is possible for this account, it is another key of the same
+-- account. If not, the key was replaced by one of another account; or, while the earlier key is still in use, two accounts
+-- are used under one name: then the new key is foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -76,7 +76,7 @@ key_check as materialized (
         - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
   ) bounds
 ),
--- The newest start wins: not the newest arrival, not the smallest balance, not the greatest.
+-- The balance of the call that started last counts, not the last one to arrive, nor the lowest or highest.
 account_before as materialized (
   select
     a.*,
@@ -106,7 +106,7 @@ account_before as materialized (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
--- The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some.
+-- The API reported that no credit is left: the balance counts as 0, unless a call that started later reported one.
 balance_after as materialized (
   select
     account_before.*,
@@ -120,7 +120,7 @@ balance_after as materialized (
     end as seen_at,
     case when d.drained then 0 when newer then remaining else obs_remaining end as seen_remaining,
     newer and (next_told_seq is null or newest_seq > next_told_seq) as turned,
-    -- Credit came back to an account that stood at its floor: balances told before say nothing any more.
+    -- Credits were added to an account at its floor: earlier balances no longer count.
     newer and account_before.drained_floor is not null and remaining > obs_remaining as risen
   from given
   cross join account_before
@@ -133,7 +133,7 @@ balance_after as materialized (
     from jsonb_to_record(nullif(change -> 'no_credit', 'null')) as n (seq bigint, started_at_ms float8)
   ) d
 ),
--- A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer.
+-- A burst of rate-limit responses counts once: only a call that started after the last wait makes the next one longer.
 rate_pause as materialized (
   select
     s.started_at_ms is not null as told,
@@ -167,7 +167,7 @@ new_costs as materialized (
     case when p.heard > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
     coalesce(o.seen, 0) + p.heard as seen,
     coalesce(o.trying, false) and p.heard = 0 and not p.tried as trying,
-    -- The two greatest of those before and those now.
+    -- The two highest of the earlier and the new prices.
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
     coalesce(o.recent_count, 0) + p.heard as count,
@@ -216,15 +216,15 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- Prices that have just become the earlier ones push those before them out.
+      -- If the recent prices have just become the earlier ones, they replace those.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given
   join account_costs o on o.account_id = given.account
   full join new_costs l on l.class = o.class
 ),
--- Credits held for calls that were given up: those with an answer begun late enough are in its balance, and for those
--- that were lost before their price was known no more is held than such calls cost.
+-- Credits held for calls with an unknown outcome. If a call that started long enough after them has reported a balance,
+-- that balance includes them. For the others, no more is held than a call of their class costs by now.
 held as materialized (
   select
     c.id,
@@ -251,8 +251,8 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- Balance and bills together may only fall by external spend. Calls whose bill is not known yet may have cost what was set
--- aside for them, but no more than the dearest call so far.
+-- The balance plus all bills falls only by external spend. A call whose bill is not known yet may have cost its
+-- reservation, but no more than the most expensive call so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,
@@ -331,7 +331,7 @@ updated_account as (
     replay_ms = case when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
-      -- All of them: a key that were left out would be tried again and again.
+      -- All refused keys, because a key left out would be tried again and again.
       else array(
         select jsonb_array_elements_text(change -> 'refused_keys')
         union
@@ -368,7 +368,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- A key that is not refused was answered: the account goes on with it.
+-- The key was answered and is not refused: the stop ends.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'
@@ -383,8 +383,8 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A call that was asked for again may have been charged as late as that.
-    -- Whatever the clock of the database was set to meanwhile: no call ends before it began.
+    -- A repeated call may have been charged as late as now. No call ends before its start, even if the clock of the
+    -- database was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
@@ -396,7 +396,7 @@ updated_calls as (
         case when c ->> 'outcome' = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
         coalesce((c ->> 'http_status')::integer, calls.http_status),
         (c ->> 'credits_used')::integer,
-        -- The balance of another account is none of this one.
+        -- A foreign key reports the balance of another account.
         case when not (select is_foreign from key_check) then (c ->> 'credits_remaining')::bigint end,
         c ->> 'error_code',
         c ->> 'error_message'
@@ -435,7 +435,7 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Less is held for lost calls, but not for those in a balance: nothing says what they cost.
+      -- The lower amounts held for lost calls. Calls that a balance includes are left out, because their cost is unknown.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

@@ -1,9 +1,9 @@
--- Stores a batch of bodies and the answers in them; what is there already stays as it is.
--- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. They are taken apart in the
--- select list, where a row is made when it is asked for: a function in `from` writes all of its rows aside first.
--- Lock order: dictionaries, each by id, before facts. All writers keep to it: they wait for each other, never in a circle.
--- The age of an answer decides what is bought. Whatever the clock of a worker says, and also after the clock of the
--- database was set back, an answer is dated between the start of its call and this statement.
+-- Stores a batch of bodies and their answers; existing rows stay unchanged.
+-- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. They are unnested in the
+-- select list, which produces rows one by one: a function in `from` materializes all of its rows first.
+-- Lock order: dictionaries, each by id, before facts. All writers keep to it, which prevents deadlocks.
+-- The age of an answer decides whether its query is bought again. Therefore an answer is always dated between the start of
+-- its call and this statement, even if the clock of a worker is wrong or the clock of the database was set back.
 with new_domains as (
   insert into domains (id, host, site)
   select
@@ -55,7 +55,7 @@ new_raw_answers as (
       unnest(:raw_answers_received_ms::float8[]) as received_ms, unnest(:raw_answers_truncated::boolean[]) as truncated, unnest(:raw_answers_body::bytea[]) as body
   ) as given
   order by call_id
-  -- An answer takes the place of what was no answer: its call was asked for again.
+  -- An answer replaces an earlier response that was not one: its call was repeated.
   on conflict (call_id) do update
   set status = excluded.status, received_at = excluded.received_at, truncated = excluded.truncated, body = excluded.body
   where not exists (select from searches where searches.id = excluded.call_id)
@@ -87,7 +87,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Rows of answers that were there already are left out. Mostly none was: then no row is looked at for it.
+-- Leaves out rows of answers that already existed. There are usually none: then no row is checked.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

@@ -1,5 +1,5 @@
--- Notes the fields of the answers bought by run :run (bigint) that the interface does not name; gives those that no
--- answer of their API had before, apart from runs that are read together with it (:together, bigint[]) or still open.
+-- Records the undocumented fields of the answers bought by run :run (bigint). Returns those that no earlier answer of their
+-- API had, not counting runs read together with it (:together, bigint[]) or still open.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks
@@ -44,7 +44,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- What stands in older answers was only never looked for.
+-- Fields of older answers are not new; they had just not been recorded.
 where not exists (
     select
     from searches as earlier
