@@ -46,19 +46,24 @@ export class Front {
   }
 
   async books(): Promise<FrontBooks> {
-    const response = await fetch(`${this.#admin}/charges`)
+    const response = await this.#ask('charges')
     return books.parse(await response.json())
   }
 
   async sums(): Promise<{ balance: number; charged: number }> {
-    const response = await fetch(`${this.#admin}/balance`)
+    const response = await this.#ask('balance')
     return z.object({ balance: z.number(), charged: z.number() }).parse(await response.json())
   }
 
   async set(change: object): Promise<void> {
     const body = JSON.stringify(change)
-    const response = await fetch(`${this.#admin}/set`, { method: 'POST', body })
+    const response = await this.#ask('set', { method: 'POST', body })
     if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
+  }
+
+  /** Each request has a connection of its own, because an idle one may be closed just when it is used again. */
+  #ask(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.#admin}/${path}`, { ...init, headers: { connection: 'close' } })
   }
 
   get key(): string {
