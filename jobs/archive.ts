@@ -8,10 +8,9 @@ await runCommand(
     about:
       'Moves the answers of old days into Parquet files, or brings them back. Each file is read back before any row is deleted. The ledger, the queries and the sums stay in the database.',
     examples: [
-      'npm run archive -- --older 400d --to /srv/archive              preview; changes nothing',
-      'npm run archive -- --older 400d --to /srv/archive --yes        does it',
-      'npm run archive -- --older 400d --to s3://bucket/prefix --yes  settings: docs/archive.md',
-      'npm run archive -- --check                                     verifies every file',
+      'npm run archive -- --older 400d --to /srv/archive        preview; changes nothing',
+      'npm run archive -- --older 400d --to /srv/archive --yes  does it',
+      'npm run archive -- --check                               verifies every file',
       'npm run archive -- --back 2026-01-01..2026-01-31 --yes',
       'npm run sql -- --with-archive keyword --show history --q "running shoes"',
     ],
@@ -19,8 +18,8 @@ await runCommand(
       addYes(program)
         .option('--older <age>', 'archive days whose run date is older than this, such as 400d')
         .option(
-          '--to <place>',
-          'folder or bucket (s3://bucket/prefix) of the archive; --back and --check need it only if the archive was moved',
+          '--to <folder>',
+          'folder of the archive; --back and --check need it only if the archive was moved',
         )
         .option('--back <days>', 'restore a day, or a range of days: FROM..TO')
         .option(

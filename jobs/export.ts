@@ -43,7 +43,7 @@ await runCommand(
         .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
+        .option('--archive <folder>', 'folder of the archive, if it was moved')
         .option('--timeout <duration>', 'time limit of the query', '1h')
         .option('--json', 'print what was written as one JSON object'),
   },

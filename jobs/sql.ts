@@ -29,7 +29,7 @@ await runCommand(
         .option('--suspects', 'include answers of suspect nights')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <place>', 'folder or bucket of the archive, if it was moved')
+        .option('--archive <folder>', 'folder of the archive, if it was moved')
         .option('--limit <n>', 'maximum rows of a table', '200'),
   },
   async () => (await import('../src/features/analysis/sql-command.ts')).askTables,

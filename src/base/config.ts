@@ -8,7 +8,7 @@ import { addressProblems, maskPassword } from './address.ts'
 import { BadSettings, unreadable } from './errors.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
-import { type BucketAccess, type Name, settings, type Value, webhookEvents } from './settings.ts'
+import { type Name, settings, type Value, webhookEvents } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -64,7 +64,6 @@ function readAll(reader: SettingsReader) {
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.webhook(),
     unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
-    bucket: reader.bucket(),
     upstream: reader.value('UPSTREAM') ?? 'local',
     searxngUrl: reader.value('SEARXNG_URL') ?? null,
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
@@ -105,8 +104,6 @@ const secretNames: readonly string[] = [
   'SERVICE_PASSWORD',
   'MILL_WEBHOOK',
   'MILL_WEBHOOK_SECRET',
-  'AWS_SECRET_ACCESS_KEY',
-  'AWS_SESSION_TOKEN',
 ]
 
 // A lease is renewed after a sixth of its time. The rest must still cover a call and a slow renewal.
@@ -201,23 +198,6 @@ class SettingsReader {
     return { url, secret, events, format: format ?? usual }
   }
 
-  /** Bucket settings, not validated here: most commands need none, and other programs read them as well. */
-  bucket(): BucketAccess {
-    const [own, all] = [this.value('AWS_ENDPOINT_URL_S3'), this.value('AWS_ENDPOINT_URL')]
-    return {
-      keyId: this.value('AWS_ACCESS_KEY_ID') ?? null,
-      secret: this.value('AWS_SECRET_ACCESS_KEY') ?? null,
-      session: this.value('AWS_SESSION_TOKEN') ?? null,
-      region: this.value('AWS_REGION') ?? null,
-      endpoint:
-        own !== undefined
-          ? { name: 'AWS_ENDPOINT_URL_S3', text: own }
-          : all === undefined
-            ? null
-            : { name: 'AWS_ENDPOINT_URL', text: all },
-    }
-  }
-
   #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): string | undefined {
     try {
       const key = readFileSync(file, 'utf8').trim()
@@ -279,9 +259,6 @@ const names = Object.keys(settings)
 /** Prefixes used only by querymill. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** AWS has more settings than are read here, some differing by one letter. */
-const ofAws = /^AWS_/
-
 /** Names of settings also used by other programs, as are similar names. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
@@ -316,9 +293,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   const plain = plainName(name)
   if (ownPrefix.test(plain)) return source !== 'environment' || !isServiceLink(name, layers)
   return names.some((setting) => {
-    if (ofAws.test(setting) || (source === 'environment' && alsoOfOthers.test(setting))) {
-      return false
-    }
+    if (source === 'environment' && alsoOfOthers.test(setting)) return false
     // If the setting itself is given as well, the similar name belongs to another program.
     const given = layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
     return !given && distance(plain, setting) <= 1

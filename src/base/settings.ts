@@ -74,36 +74,6 @@ export function readSwitch(text: string): boolean | null {
   return ['no', 'off', 'false', '0'].includes(word) ? false : null
 }
 
-/** Access to a bucket; the AWS client determines values that are null. */
-export interface BucketAccess {
-  readonly keyId: string | null
-  readonly secret: Secret | null
-  readonly session: Secret | null
-  readonly region: string | null
-  /** Endpoint, with the setting that specified it. */
-  readonly endpoint: { readonly name: string; readonly text: string } | null
-}
-
-/** Bucket settings, under the names used by AWS tools. */
-const bucketSettings = {
-  AWS_ACCESS_KEY_ID: {
-    shape: z.string(),
-    hint: 'the key for a bucket of the archive; leave it unset for the usual AWS credentials',
-  },
-  AWS_SECRET_ACCESS_KEY: {
-    shape: z.string().transform((text) => new Secret(text)),
-    hint: 'the secret half of the key',
-  },
-  AWS_SESSION_TOKEN: {
-    shape: z.string().transform((text) => new Secret(text)),
-    hint: 'the session token of a temporary key',
-  },
-  AWS_REGION: { shape: z.string(), hint: 'the region of the bucket' },
-  // Other programs use these as well, so they are only validated when a bucket is accessed.
-  AWS_ENDPOINT_URL: { shape: z.string(), hint: 'leave it unset for AWS' },
-  AWS_ENDPOINT_URL_S3: { shape: z.string(), hint: 'leave it unset for AWS' },
-} as const
-
 /** Events of the webhook. */
 export const webhookEvents = [
   'run_finished',
@@ -276,7 +246,6 @@ export const settings = {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
     hint: 'leave it unset: slack for hooks.slack.com, json for all others',
   },
-  ...bucketSettings,
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
     hint: 'open tasks without a worker are reported after this; 0: never',

@@ -4,11 +4,8 @@ import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep } from '../../src/features/archive/day.ts'
 import { bringBack } from '../../src/features/archive/back.ts'
 import { ParquetEngine } from '../../src/features/archive/engine.ts'
-import { openTargets } from '../../src/features/archive/targets.ts'
-import type { ArchivePlace } from '../../src/features/archive/place.ts'
-import { openPlaces } from '../../src/features/archive/places.ts'
+import { ArchiveFolder } from '../../src/features/archive/folder.ts'
 import { seeded } from '../../src/service/random.ts'
-import { type Environment, readConfig } from '../../src/base/config.ts'
 import {
   archivedTables,
   gatherKept,
@@ -19,7 +16,6 @@ import {
 import { installationId } from '../../src/core/queue/open-slices.ts'
 import { type Answers, Story, ten } from '../features/analysis/story.ts'
 import type { FreshDatabase } from './database.ts'
-import { temporaryFolder } from './place.ts'
 
 const odd = [
   '\u{feff}begins with a mark',
@@ -116,21 +112,8 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
   return told
 }
 
-const home = temporaryFolder('home')
-
-/** What an archive goes to, and what it is read from, as a command with these settings finds it. */
-function configOf(env: Environment) {
-  return readConfig({ MILL_HOME: home, ...env })
-}
-
-export function placesOf(env: Environment = {}): (address: string) => ArchivePlace {
-  return openPlaces(configOf(env).bucket)
-}
-
 interface Moving {
   readonly folder: string
-  /** Settings of a bucket. */
-  readonly env?: Environment
   readonly step?: (name: ArchiveStep) => Promise<void> | void
   /** The first day that stays. */
   readonly before?: string
@@ -139,13 +122,13 @@ interface Moving {
 /** Archives every day before a limit, as the command does. */
 export async function moveAll(
   database: Pick<FreshDatabase, 'pool' | 'db'>,
-  { folder: path, env = {}, step, before = 'infinity' }: Moving,
+  { folder: path, step, before = 'infinity' }: Moving,
 ) {
   const client = await holdArchive(database.pool)
   const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
-    const folder = openTargets({ config: configOf(env), installation })(path)
+    const folder = new ArchiveFolder(path)
     await folder.claim(installation)
     const days = (await readLeavingDays(database.db, 0)).days.filter((day) => day < before)
     await gatherKept(client, days)
@@ -169,15 +152,14 @@ export async function moveAll(
 }
 
 /** Brings every day back, the newest first, as the command does. */
-export async function returnAll(database: FreshDatabase, env: Environment = {}): Promise<void> {
+export async function returnAll(database: FreshDatabase): Promise<void> {
   const client = await holdArchive(database.pool)
   const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
-    const targetAt = openTargets({ config: configOf(env), installation })
     for (const day of (await readArchivedDays(database.db)).toReversed()) {
-      const folder = targetAt(day.folder)
-      const { files } = await bringBack({ client, engine, place: folder.place, installation }, day)
+      const folder = new ArchiveFolder(day.folder)
+      const { files } = await bringBack({ client, engine, folder, installation }, day)
       await folder.remove(files)
     }
   } finally {

@@ -73,8 +73,8 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
     },
     prune: { about: 'deletes old response bodies' },
     forget: {
-      about: 'deletes a list, a query or a domain; the ledger keeps its sums',
-      page: 'docs/operations.md#forget-a-list-a-query-or-a-domain',
+      about: 'deletes a list or a query; the ledger keeps its sums',
+      page: 'docs/operations.md#forget-a-list-or-a-query',
     },
     reparse: { about: 'parses stored bodies again, without a call' },
   },

@@ -26,16 +26,6 @@ export interface BudgetFlags {
   readonly json?: true
 }
 
-/** One budget: its owner, its start, and how much of it is used. */
-interface BudgetRow {
-  readonly of: string
-  /** Day it applies to, or first day of its month; null for a run's budget, which lasts as long as the run. */
-  readonly since: string | null
-  readonly budget: number
-  readonly gone: number
-  readonly left: number
-}
-
 /** Sets the budget of a list, or shows all budgets and what is left of them. */
 export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
   const change = changeOf(options)
@@ -68,7 +58,8 @@ function changeOf({ list, credits, none }: BudgetFlags) {
   return { list, budget: credits === undefined ? null : countFlag('credits', credits) }
 }
 
-async function readBudgets({ db, config, supplier }: Mill): Promise<readonly BudgetRow[]> {
+/** All budgets; a run's budget has no start, because it lasts as long as the run. */
+async function readBudgets({ db, config, supplier }: Mill) {
   const now = await databaseNow(db)
   const today = localDate(config.zone, now)
   const began = monthsOf(config.renewal, config.zone)(now.getTime()).month
@@ -92,16 +83,12 @@ async function readBudgets({ db, config, supplier }: Mill): Promise<readonly Bud
   ].map((row) => ({ ...row, left: Math.max(0, row.budget - row.gone) }))
 }
 
-function formatBudgets(rows: readonly BudgetRow[]): string {
+function formatBudgets(rows: Awaited<ReturnType<typeof readBudgets>>): string {
   if (rows.length === 0) {
     return `No budget is set: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, enqueue --budget N`
   }
-  const cells = rows.map(({ of, since, budget, gone, left }) => [
-    of,
-    since ?? '',
-    budget,
-    gone,
-    left,
+  const cells = rows.map(({ of, since, ...row }) => [
+    ...[of, since ?? '', row.budget, row.gone, row.left],
   ])
   return formatTable(['budget of', 'since', 'credits', 'used or held', 'left'], cells, {
     right: ['credits', 'used or held', 'left'],

@@ -11,6 +11,7 @@ import {
   type Place,
   type RankAnswer,
   readHolders,
+  type readPlaces,
   type ShownAnswer,
 } from './evidence.ts'
 import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements.ts'
@@ -212,7 +213,7 @@ export async function putIntoWords(
     const other =
       subject.rival ?? (holder?.domain === subject.domain ? null : holder?.domain) ?? null
     const page = places.get(now.search_id)?.get(subject.domain ?? '')?.page ?? null
-    const told = {
+    const told: ChangeFacts = {
       ...{ rule, query, subject, way, other, page, ...measurements },
       ...{ origin: now.origin, baseDate: base.run_date, date: now.run_date },
     }
@@ -221,10 +222,12 @@ export async function putIntoWords(
       ...{ query_id: query.query_id, domain: subject.domain, other_domain: other },
       ...{ feature: subject.feature, direction: way, origin: now.origin },
       ...{ base_run_id: base.run_id, base_run_date: base.run_date, base_search_id: base.search_id },
-      ...{ previous_position: measurements.base.position, previous_share: null },
       ...{ run_id: now.run_id, run_date: now.run_date, search_id: now.search_id },
-      ...{ position: measurements.now.position, share: null },
-      ...{ said: alertSentence(told), question: alertQuestion(told) },
+      ...{ previous_position: measurements.base.position, position: measurements.now.position },
+      ...{
+        said: `${marked(now.origin)}${changeOf(told)}, on ${now.run_date} compared with ${base.run_date}`,
+        question: alertQuestion(told),
+      },
     }
   })
 }
@@ -246,16 +249,8 @@ interface AlertSubject {
 
 export const anybody = '*'
 
-export type SeenPlaces = ReadonlyMap<number, ReadonlyMap<string, Place>>
-
-export function placesBySearch(places: readonly Place[]): SeenPlaces {
-  const found = new Map<number, Map<string, Place>>()
-  for (const place of places) {
-    const held = found.get(place.search_id) ?? new Map<string, Place>()
-    found.set(place.search_id, held.set(place.domain, place))
-  }
-  return found
-}
+/** Best positions by answer and domain. */
+type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
 /** True if the query has the rule's list and label. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
@@ -391,12 +386,6 @@ interface ChangeFacts {
   readonly date: string
 }
 
-/** Sentence of an alert, with the days of both answers. */
-function alertSentence(told: ChangeFacts): string {
-  const { origin, baseDate, date } = told
-  return `${marked(origin)}${changeOf(told)}, on ${date} compared with ${baseDate}`
-}
-
 /** Marks answers that are not live, so that they are not mistaken for live ones. */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
@@ -409,7 +398,7 @@ function changeOf(told: ChangeFacts): string {
   const [before, after] = [placeWords(base, now), placeWords(now, base)]
   switch (rule.what) {
     case 'entered':
-      return `${domain} entered the results ${where} at ${after}${tookFrom(other)}`
+      return `${domain} entered the results ${where} at ${after}${tookBy('up', other)}`
     case 'left':
       return `${domain} dropped out of the results ${where} (was ${before}${other === null ? '' : `; ${other} took its position`})`
     case 'moved':
@@ -443,16 +432,10 @@ function rivalWords({ rival, position, depth }: Measurement): string {
   return `${shown(rival)} vs. ${shown(position)}`
 }
 
+/** The domain that took a lost position, or that lost a gained one. */
 function tookBy(way: Direction | null, other: string | null): string {
-  return way === 'up' ? tookFrom(other) : tookIt(other)
-}
-
-function tookIt(other: string | null): string {
-  return other === null ? '' : ` (${other} took its position)`
-}
-
-function tookFrom(other: string | null): string {
-  return other === null ? '' : ` (the position of ${other})`
+  if (other === null) return ''
+  return way === 'up' ? ` (the position of ${other})` : ` (${other} took its position)`
 }
 
 /** Library query that shows both answers, as a user would type it. */

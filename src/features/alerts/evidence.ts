@@ -19,13 +19,14 @@ export interface AskedQuery {
 /** Next queries of a run that have an answer, ordered by id. */
 export async function readAsked(
   trx: Database,
-  { run, date }: { readonly run: number; readonly date: string },
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly AskedQuery[]> {
-  const { rows } = await trx.executeQuery(
-    statement<AskedQuery>('read_asked_queries', { run, after, limit, date }),
-  )
-  return rows
+  next: {
+    readonly run: number
+    readonly date: string
+    readonly after: string
+    readonly limit: number
+  },
+) {
+  return (await trx.executeQuery(statement<AskedQuery>('read_asked_queries', next))).rows
 }
 
 /** An answer usable as evidence: its run has been judged and is not suspect. */
@@ -46,27 +47,17 @@ export interface RankAnswer {
  */
 export async function readEvidence(
   trx: Database,
-  queries: readonly string[],
-  { date, limit }: { readonly date: string; readonly limit: number },
-): Promise<readonly RankAnswer[]> {
-  const { rows } = await trx.executeQuery(
-    statement<RankAnswer>('read_rank_evidence', { queries, date, limit }),
-  )
-  return rows
+  about: { readonly queries: readonly string[]; readonly date: string; readonly limit: number },
+) {
+  return (await trx.executeQuery(statement<RankAnswer>('read_rank_evidence', about))).rows
 }
 
 /** An answer by id, even if its run is no longer trusted. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** Answers that alerts are based on. */
-export async function readAnswersById(
-  trx: Database,
-  searches: readonly number[],
-): Promise<readonly ShownAnswer[]> {
-  const { rows } = await trx.executeQuery(
-    statement<ShownAnswer>('read_alert_answers', { searches }),
-  )
-  return rows
+export async function readAnswersById(trx: Database, searches: readonly number[]) {
+  return (await trx.executeQuery(statement<ShownAnswer>('read_alert_answers', { searches }))).rows
 }
 
 /** Best position of a domain in an answer, and its page there. */
@@ -77,34 +68,33 @@ export interface Place {
   readonly page: string | null
 }
 
-/** Best positions of some domains in some answers; null: of all domains. */
+/** Best positions of some domains in some answers, by answer and domain; null: of all domains. */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],
   domains: readonly string[] | null,
-): Promise<readonly Place[]> {
+): Promise<ReadonlyMap<number, ReadonlyMap<string, Place>>> {
   const { rows } = await trx.executeQuery(
     statement<Place>('read_best_places', { searches, domains }),
   )
-  return rows
+  const found = new Map<number, Map<string, Place>>()
+  for (const place of rows) {
+    const held = found.get(place.search_id) ?? new Map<string, Place>()
+    found.set(place.search_id, held.set(place.domain, place))
+  }
+  return found
 }
 
-/** A position whose domain is to be looked up. */
-interface SoughtPlace {
+/** Domain at a position of an answer. */
+interface Holder {
   readonly search_id: number
   readonly position: number
+  readonly domain: string
 }
 
 /** Looks up the domains at the given positions. Positions without a domain are left out. */
-export async function readHolders(
-  trx: Database,
-  sought: readonly SoughtPlace[],
-): Promise<readonly (SoughtPlace & { readonly domain: string })[]> {
-  const { rows } = await trx.executeQuery(
-    statement<{ search_id: number; position: number; domain: string }>('read_holders', {
-      searches: sought.map((place) => place.search_id),
-      positions: sought.map(({ position }) => position),
-    }),
-  )
-  return rows
+export async function readHolders(trx: Database, sought: readonly Omit<Holder, 'domain'>[]) {
+  const searches = sought.map((place) => place.search_id)
+  const positions = sought.map(({ position }) => position)
+  return (await trx.executeQuery(statement<Holder>('read_holders', { searches, positions }))).rows
 }

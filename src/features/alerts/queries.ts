@@ -7,19 +7,17 @@ import {
   decideAlert,
   domainsOf,
   type FoundChange,
-  placesBySearch,
-  putIntoWords,
-  type SeenPlaces,
   type Measurement,
   measure,
+  putIntoWords,
   subjectsOf,
 } from './changes.ts'
 import {
   type AskedQuery,
   type RankAnswer,
+  readAnswersById,
   readAsked,
   readEvidence,
-  readAnswersById,
   readPlaces,
   type ShownAnswer,
 } from './evidence.ts'
@@ -32,9 +30,19 @@ import {
   type UncheckedRun,
 } from './statements.ts'
 
+export interface AlertOrder {
+  readonly run: UncheckedRun
+  readonly rules: readonly AlertRule[]
+}
+
+export interface AlertCheck {
+  readonly raised: readonly NewAlert[]
+  readonly recovered: readonly Recovery[]
+}
+
 const chunkSize = 200
 /** Maximum number of skipped answers between those that confirm a change and the one before it. */
-const passedOver = 6
+export const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
 export async function checkQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
@@ -42,70 +50,55 @@ export async function checkQueries(trx: Database, { run, rules }: AlertOrder): P
   const recovered: Recovery[] = []
   if (rules.length === 0) return { raised, recovered }
   const ours = await readOursOn(trx, run.run_date)
-  const night = { run: run.id, date: run.run_date }
   for (let after = first; ;) {
-    const asked = await readAsked(trx, night, { after, limit: chunkSize })
+    const asked = await readAsked(trx, { run: run.id, date: run.run_date, after, limit: chunkSize })
     const last = asked.at(-1)
     if (last === undefined) return { raised, recovered }
-    const found = await checkSome(trx, { run, rules, ours, asked })
-    raised.push(...found.raised)
-    recovered.push(...found.recovered)
+    const facts = await readFacts(trx, { run, rules, ours, asked })
+    const found: FoundChange[] = []
+    for (const query of asked) {
+      for (const rule of rules.filter((one) => concerns(one, query))) {
+        judge(facts, { query, rule }, { found, recovered })
+      }
+    }
+    raised.push(...(await putIntoWords(trx, facts, found)))
     after = last.query_id
   }
 }
 
-interface Some extends AlertOrder {
-  readonly ours: readonly string[]
-  readonly asked: readonly AskedQuery[]
-}
+type Facts = Awaited<ReturnType<typeof readFacts>>
 
-interface Facts extends Some {
-  readonly evidence: ReadonlyMap<string, readonly RankAnswer[]>
-  readonly known: readonly KnownAlert[]
-  /** Answers that active alerts are based on. */
-  readonly kept: ReadonlyMap<number, ShownAnswer>
-  readonly places: SeenPlaces
-}
-
-async function checkSome(trx: Database, some: Some): Promise<AlertCheck> {
-  const facts = await readAround(trx, some)
-  const found: FoundChange[] = []
-  const recovered: Recovery[] = []
-  for (const query of some.asked) {
-    for (const rule of some.rules.filter((one) => concerns(one, query))) {
-      judge(facts, { query, rule }, { found, recovered })
-    }
-  }
-  return { raised: await putIntoWords(trx, facts, found), recovered }
-}
-
-async function readAround(trx: Database, some: Some): Promise<Facts> {
-  const { rules, run, ours, asked } = some
-  const ids = asked.map(({ query_id: id }) => id)
+/** Reads what the rules need to know about some queries of a run. */
+async function readFacts(
+  trx: Database,
+  {
+    run,
+    rules,
+    ours,
+    asked,
+  }: AlertOrder & { readonly ours: readonly string[]; readonly asked: readonly AskedQuery[] },
+) {
+  const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  const rows = await readEvidence(trx, ids, { date: run.run_date, limit })
+  const answers = await readEvidence(trx, { queries, date: run.run_date, limit })
   const evidence = new Map<string, RankAnswer[]>()
-  for (const one of rows) evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
-  const known = await readKnownAlerts(trx, ids)
+  for (const one of answers) {
+    evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
+  }
+  const known = await readKnownAlerts(trx, queries)
+  // Answers that active alerts are based on.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
   const kept = new Map((await readAnswersById(trx, standIns)).map((one) => [one.search_id, one]))
-  const named = domainsOf(rules, ours)
   const told = [
-    ...known,
-    ...asked.map((one) => ({ domain: one.target_domain, other_domain: null })),
+    ...known.flatMap((one) => [one.domain, one.other_domain]),
+    ...asked.map((one) => one.target_domain),
   ]
-  const domains =
-    named === null
-      ? null
-      : [
-          ...named,
-          ...told.flatMap((one) => [one.domain, one.other_domain]).filter((name) => name !== null),
-        ]
-  const searches = [...rows.map(({ search_id: id }) => id), ...standIns]
-  const places = placesBySearch(await readPlaces(trx, searches, domains))
-  return { ...some, evidence, known, kept, places }
+  const named = domainsOf(rules, ours)
+  const domains = named === null ? null : [...named, ...told.filter((name) => name !== null)]
+  const searches = [...answers.map(({ search_id: id }) => id), ...standIns]
+  return { run, ours, evidence, known, kept, places: await readPlaces(trx, searches, domains) }
 }
 
 function judge(
@@ -133,11 +126,13 @@ function judge(
       into.found.push({ rule, query, key, subject, way: step.way, base, now, measurements })
     }
     if (step.kind === 'recover' && known !== undefined) {
-      const { run_id: run, run_date: date, search_id: search } = now
-      const { position } = see(now)
-      into.recovered.push({
-        ...{ id: known.id, run, run_date: date, search_id: search, position, share: null },
-      })
+      const end = {
+        recovered_run_id: now.run_id,
+        recovered_run_date: now.run_date,
+        recovered_search_id: now.search_id,
+        recovered_position: see(now).position,
+      }
+      into.recovered.push({ id: known.id, end })
     }
   }
 }
@@ -153,14 +148,4 @@ function standingOf(
   // Answers are not deleted while an alert is based on them.
   if (base === undefined || raised === undefined) return null
   return { base: see(base), raised: see(raised), way: known.direction }
-}
-
-export interface AlertOrder {
-  readonly run: UncheckedRun
-  readonly rules: readonly AlertRule[]
-}
-
-export interface AlertCheck {
-  readonly raised: readonly NewAlert[]
-  readonly recovered: readonly Recovery[]
 }

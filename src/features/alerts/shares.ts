@@ -2,6 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { statement } from '../../base/database/sql-file.ts'
+import { prepareReading } from '../../base/database/views.ts'
 import { readOursOn } from '../analysis/domains.ts'
 import {
   anybody,
@@ -11,7 +12,7 @@ import {
   shareSentence,
   type Measurement,
 } from './changes.ts'
-import type { AlertCheck, AlertOrder } from './queries.ts'
+import { type AlertCheck, type AlertOrder, passedOver } from './queries.ts'
 import {
   type AlertRule,
   type KnownAlert,
@@ -19,8 +20,6 @@ import {
   readKnownAlerts,
   type Recovery,
 } from './statements.ts'
-
-const passedOver = 6
 
 /** Checks the shares for the rule's label, for its list, or for all queries. */
 export async function checkShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
@@ -30,23 +29,13 @@ export async function checkShares(trx: Database, { run, rules }: AlertOrder): Pr
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return { raised, recovered }
   // Restricts this transaction to answers of one origin.
-  await trx
-    .selectNoFrom((eb) =>
-      eb
-        .fn('set_config', [eb.val('querymill.origins'), eb.val(origin), eb.lit(true)])
-        .as('origins'),
-    )
-    .execute()
+  await prepareReading(trx, { origins: origin })
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
-    const found = await checkRule(trx, {
-      rule,
-      run,
-      origin,
-      known,
-      domains: domainsFor(rule, ours),
-    })
+    const domains = domainsFor(rule, ours)
+    const mine = known.filter((one) => one.rule === rule.name)
+    const found = await checkRule(trx, { rule, run, origin, known: mine, domains })
     raised.push(...found.raised)
     recovered.push(...found.recovered)
   }
@@ -61,36 +50,47 @@ interface Watch {
   readonly domains: readonly string[]
 }
 
-async function checkRule(trx: Database, watch: Watch): Promise<AlertCheck> {
-  const { rule, run, origin, known, domains } = watch
+async function checkRule(
+  trx: Database,
+  { rule, run, origin, known, domains }: Watch,
+): Promise<AlertCheck> {
   const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
-  const mine = known.filter((one) => one.rule === rule.name)
-  const limit = rule.confirm + passedOver
-  const days = await readShareDays(trx, rule.list, { until: run.run_date, limit })
-  const standIns = mine.flatMap((one) =>
+  const days = await readShareDays(trx, rule, run.run_date)
+  const standIns = known.flatMap((one) =>
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
   const shares = new Map<string, readonly ShareDay[]>()
   // Queries each day separately, because a constant date restricts the view to that day's rows.
   for (const date of new Set([...days, ...standIns])) {
-    shares.set(date, await readSharesOn(trx, { tag, date }, domains))
+    shares.set(date, await readSharesOn(trx, { tag, date, domains }))
   }
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
   for (const domain of domains) {
     const subject = `${tag} ${domain} ${origin}`
-    const last = mine.find((one) => one.subject === subject)
+    const last = known.find((one) => one.subject === subject)
     const dayOf = (date: string) => shares.get(date)?.find((one) => one.domain === domain)
     const found = judgeShare(rule, { days, dayOf, last, until: run.run_date })
     if (found === null) continue
     const { now, before } = found
-    if (before === null && last !== undefined) {
-      const { run_date: date, share } = now
-      const end = { id: last.id, run: run.id, run_date: date, search_id: null, position: null }
-      recovered.push({ ...end, share })
+    if (before !== null) {
+      const gainer = { before: before.run_date, tag, date: now.run_date }
+      const [other = null] = await readGainers(trx, gainer)
+      const told = {
+        ...{ domain, tag, other, origin, baseDate: before.run_date, date: now.run_date },
+        ...{ before: before.share, now: now.share },
+      }
+      raised.push({
+        ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
+        ...{ domain, other_domain: other, origin },
+        ...{ base_run_date: before.run_date, previous_share: before.share },
+        ...{ run_id: run.id, run_date: now.run_date, share: now.share },
+        ...{ said: shareSentence(told), question: shareQuestion(told) },
+      })
+    } else if (last !== undefined) {
+      const end = { recovered_run_date: now.run_date, recovered_share: now.share }
+      recovered.push({ id: last.id, end: { recovered_run_id: run.id, ...end } })
     }
-    if (before === null) continue
-    raised.push(await describeShare(trx, { rule, run, tag, subject, origin, before, now }))
   }
   return { raised, recovered }
 }
@@ -134,34 +134,6 @@ function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 
-async function describeShare(
-  trx: Database,
-  facts: Pick<Watch, 'rule' | 'run' | 'origin'> & {
-    readonly tag: string
-    readonly subject: string
-    readonly before: ShareDay
-    readonly now: ShareDay
-  },
-): Promise<NewAlert> {
-  const { rule, run, tag, subject, origin, before, now } = facts
-  const days = { before: before.run_date, date: now.run_date }
-  const other = await readGainer(trx, { tag, ...days })
-  const { domain } = now
-  const told = {
-    ...{ domain, tag, other, origin, baseDate: days.before, date: days.date },
-    ...{ before: before.share, now: now.share },
-  }
-  return {
-    ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
-    ...{ query_id: null, domain, other_domain: other, feature: null, direction: null, origin },
-    ...{ base_run_id: null, base_run_date: before.run_date, base_search_id: null },
-    ...{ previous_position: null, previous_share: before.share },
-    ...{ run_id: run.id, run_date: now.run_date, search_id: null },
-    ...{ position: null, share: now.share },
-    ...{ said: shareSentence(told), question: shareQuestion(told) },
-  }
-}
-
 /** Share of voice of a domain on a day, with the amount of data behind it. */
 interface ShareDay {
   readonly run_date: string
@@ -172,16 +144,16 @@ interface ShareDay {
 }
 
 /**
- * Newest days with runs of a list, or of any list, on which all runs have been judged and none is suspect, oldest
+ * Newest days with runs of a rule's list, or of any list, on which all runs have been judged and none is suspect, oldest
  * first; up to the given day, or a later one that has already been checked.
  */
-async function readShareDays(
-  trx: Database,
-  list: string | null,
-  { until, limit }: { readonly until: string; readonly limit: number },
-): Promise<readonly string[]> {
+async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const { rows } = await trx.executeQuery(
-    statement<{ run_date: string }>('read_share_days', { until, list, limit }),
+    statement<{ run_date: string }>('read_share_days', {
+      until,
+      list,
+      limit: confirm + passedOver,
+    }),
   )
   return rows.map(({ run_date: date }) => date).toReversed()
 }
@@ -192,24 +164,18 @@ async function readShareDays(
  */
 export async function readSharesOn(
   trx: Database,
-  { tag, date }: { readonly tag: string; readonly date: string },
-  domains: readonly string[],
+  on: { readonly tag: string; readonly date: string; readonly domains: readonly string[] },
 ): Promise<readonly ShareDay[]> {
-  const { rows } = await trx.executeQuery(
-    statement<ShareDay>('read_shares_on', { date, tag, domains }),
-  )
-  return rows
+  return (await trx.executeQuery(statement<ShareDay>('read_shares_on', on))).rows
 }
 
-/** Domain whose share of a label grew most between two days; null if none grew. */
-async function readGainer(
+/** Domain whose share of a label grew most between two days; empty if none grew. */
+async function readGainers(
   trx: Database,
-  { tag, before, date }: { readonly tag: string; readonly before: string; readonly date: string },
-): Promise<string | null> {
-  const { rows } = await trx.executeQuery(
-    statement<{ domain: string }>('read_gainer', { before, tag, date }),
-  )
-  return rows[0]?.domain ?? null
+  between: { readonly tag: string; readonly before: string; readonly date: string },
+) {
+  const { rows } = await trx.executeQuery(statement<{ domain: string }>('read_gainer', between))
+  return rows.map(({ domain }) => domain)
 }
 
 /** Origin of a run's answers; null if it has none. */

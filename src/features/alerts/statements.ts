@@ -1,21 +1,22 @@
 // Stores and reads alerts and rules.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import {
+  type Insertable,
+  type Selectable,
+  sql,
+  type Updateable,
+} from '../../base/database/kysely.ts'
+import { lockKey } from '../../base/database/lock.ts'
+import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 import { statement } from '../../base/database/sql-file.ts'
 
 /** A judged run that has not been checked for alerts. */
-export interface UncheckedRun {
-  readonly id: number
-  readonly list: string
-  readonly run_date: string
-  readonly suspect: boolean
-  /** As text to keep microseconds, which a Date would lose. */
-  readonly judged_at: string
-}
+export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
 /** Next run to check, by day; only those judged since rules exist. */
-export async function nextUncheckedRun(db: Database): Promise<UncheckedRun | null> {
+export async function nextUncheckedRun(db: Database) {
   const next = await db
     .selectFrom('night_health as health')
     .innerJoin('runs', 'runs.id', 'health.run_id')
@@ -25,6 +26,7 @@ export async function nextUncheckedRun(db: Database): Promise<UncheckedRun | nul
       'lists.name as list',
       'runs.run_date',
       'runs.suspect',
+      // As text to keep microseconds, which a Date would lose.
       eb.cast<string>('health.judged_at', 'text').as('judged_at'),
     ])
     .where('health.judged_at', '>', (eb) =>
@@ -49,9 +51,7 @@ export async function nextUncheckedRun(db: Database): Promise<UncheckedRun | nul
 export async function claimAlerts(trx: Database): Promise<boolean> {
   const { mine } = await trx
     .selectNoFrom((eb) =>
-      eb
-        .fn<boolean>('pg_try_advisory_xact_lock', [eb.fn('hashtext', [eb.val('querymill alerts')])])
-        .as('mine'),
+      eb.fn<boolean>('pg_try_advisory_xact_lock', [lockKey(eb.val('querymill alerts'))]).as('mine'),
     )
     .executeTakeFirstOrThrow()
   return mine
@@ -170,27 +170,10 @@ async function reviveAlerts(
 }
 
 /** Newest alert of a rule about a subject that has not been withdrawn. */
-export interface KnownAlert {
-  readonly id: number
-  readonly rule: string
-  readonly subject: string
-  readonly query_id: string | null
-  readonly domain: string | null
-  readonly other_domain: string | null
-  readonly feature: string | null
-  readonly direction: 'up' | 'down' | null
-  readonly base_search_id: number | null
-  readonly base_run_date: string
-  readonly search_id: number | null
-  readonly run_date: string
-  readonly recovered_run_date: string | null
-}
+export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
 /** Newest alert per subject, about some queries or about shares. */
-export async function readKnownAlerts(
-  trx: Database,
-  about: readonly string[] | 'shares',
-): Promise<readonly KnownAlert[]> {
+export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')
     .distinctOn(['rule', 'subject'])
@@ -249,31 +232,8 @@ export async function readHeadlines(db: Database, limit: number) {
     .execute()
 }
 
-export interface NewAlert {
-  readonly rule: string
-  readonly what: string
-  readonly subject: string
-  readonly list: string
-  readonly tag: string | null
-  readonly query_id: string | null
-  readonly domain: string | null
-  readonly other_domain: string | null
-  readonly feature: string | null
-  readonly direction: string | null
-  readonly origin: string
-  readonly base_run_id: number | null
-  readonly base_run_date: string
-  readonly base_search_id: number | null
-  readonly previous_position: number | null
-  readonly previous_share: number | null
-  readonly run_id: number
-  readonly run_date: string
-  readonly search_id: number | null
-  readonly position: number | null
-  readonly share: number | null
-  readonly said: string
-  readonly question: string
-}
+/** An alert to be raised. */
+export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
 
@@ -289,51 +249,24 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** Answer or day that shows that an alert is over. */
+/** The run, day and answer that show that an alert is over, and the value there. */
 export interface Recovery {
   readonly id: number
-  readonly run: number
-  readonly run_date: string
-  readonly search_id: number | null
-  readonly position: number | null
-  readonly share: number | null
+  readonly end: Updateable<Alerts>
 }
 
 /** Ends an alert with the answer that no longer shows it; an ended alert remains unchanged. */
-export async function recoverAlert(
-  trx: Database,
-  { id, run, run_date: date, search_id: search, position, share }: Recovery,
-): Promise<void> {
+export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')
-    .set((eb) => ({
-      recovered_at: eb.fn<Date>('now'),
-      recovered_run_id: run,
-      recovered_run_date: date,
-      recovered_search_id: search,
-      recovered_position: position,
-      recovered_share: share,
-    }))
+    .set((eb) => ({ ...end, recovered_at: eb.fn<Date>('now') }))
     .where('id', '=', id)
     .where('recovered_at', 'is', null)
     .execute()
 }
 
 /** An alert with its evidence and current state. */
-export interface AlertRow extends AlertFacts {
-  readonly alert: string
-  readonly what: string
-  readonly state: 'standing' | 'recovered' | 'withdrawn'
-  readonly direction: 'up' | 'down' | null
-  readonly raised_at: Date
-  readonly recovered_run_date: string | null
-  readonly recovered_search_id: number | null
-  readonly recovered_position: number | null
-  readonly recovered_share: number | null
-  readonly recovered_at: Date | null
-  readonly withdrawn_at: Date | null
-  readonly withdrawn_because: string | null
-}
+export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
 /** Filter for alerts; null: any. */
 interface AlertFilter {
@@ -375,10 +308,7 @@ const shownColumns = [
   'alerts.withdrawn_because',
 ] as const
 
-export async function listAlerts(
-  db: Database,
-  { id, rule, standing, limit }: AlertFilter,
-): Promise<readonly AlertRow[]> {
+export async function listAlerts(db: Database, { id, rule, standing, limit }: AlertFilter) {
   return db
     .selectFrom('alerts')
     .select(shownColumns)
@@ -546,21 +476,13 @@ export const alertKinds = [
   'wrong_page',
 ] as const
 
-export interface AlertRule {
-  readonly name: string
-  readonly what: (typeof alertKinds)[number]
-  readonly threshold: number | null
-  readonly direction: 'up' | 'down' | null
-  /** Name of the list; null for all. */
-  readonly list: string | null
-  readonly tag: string | null
-  /** `*` means any; null means our own, or the subject of the rule. */
-  readonly domain: string | null
-  readonly rival: string | null
-  readonly feature: string | null
-  /** Number of consecutive answers that must show the change. */
-  readonly confirm: number
-}
+/** A rule in force. */
+export type AlertRule = Readonly<
+  Omit<Selectable<AlertRules>, 'what' | 'direction' | 'line' | 'since'> & {
+    what: (typeof alertKinds)[number]
+    direction: 'up' | 'down' | null
+  }
+>
 
 /** Active rules, in file order. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
@@ -583,21 +505,15 @@ export async function readAlertRules(db: Database): Promise<readonly AlertRule[]
     .execute()
 }
 
-interface RuleChange {
-  readonly change: 'removed' | 'added'
-  readonly name: string
-}
-
 /** Replaces all active rules atomically. Unchanged rules continue; alerts of removed or changed rules are withdrawn. */
-export async function replaceAlertRules(
-  db: Database,
-  rules: readonly AlertRule[],
-): Promise<readonly RuleChange[]> {
+export async function replaceAlertRules(db: Database, rules: readonly AlertRule[]) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table alert_rules in share row exclusive mode`.execute(trx)
     const before = await readAlertRules(trx)
-    const removed = before.filter((rule) => !has(rules, rule)).map(({ name }) => name)
-    const added = rules.filter((rule) => !has(before, rule))
+    const removed = before
+      .filter((rule) => !rules.some((one) => isDeepStrictEqual(one, rule)))
+      .map(({ name }) => name)
+    const added = rules.filter((rule) => !before.some((one) => isDeepStrictEqual(one, rule)))
     if (removed.length > 0) {
       await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
       await trx
@@ -624,13 +540,5 @@ export async function replaceAlertRules(
       ...removed.map((name) => ({ change: 'removed' as const, name })),
       ...added.map(({ name }) => ({ change: 'added' as const, name })),
     ]
-  })
-}
-
-function has(rules: readonly AlertRule[], sought: AlertRule): boolean {
-  const cells = Object.entries(sought)
-  return rules.some((rule) => {
-    const others = new Map<string, unknown>(Object.entries(rule))
-    return cells.every(([name, value]) => others.get(name) === value)
   })
 }

@@ -3,10 +3,11 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { basename, join } from 'node:path'
 import { dictionaryTables } from '../../base/database/facts.ts'
-import { MillError, Misuse, Unreachable, WrongDatabase } from '../../base/errors.ts'
+import { MillError, Misuse, WrongDatabase } from '../../base/errors.ts'
 import { crossOut, enterRows, enterStaged, stageRows, unmarkAnswers } from './copy.ts'
 import { type ArchivedDay, type Archivist, inArchiving, readColumns } from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
+import { ArchiveFolder } from './folder.ts'
 import {
   type FiledPlace,
   holdFiled,
@@ -16,23 +17,19 @@ import {
   readFiled,
   readManifest,
 } from './files.ts'
-import type { ArchivePlace } from './place.ts'
 
-/** Location and tools for restoring a day. */
-interface Return {
+/** Folder and tools for restoring a day. */
+interface Return extends FiledPlace {
   readonly client: Archivist
-  readonly engine: ParquetEngine
-  readonly place: ArchivePlace
   readonly installation: string
 }
 
 /** Restores a day atomically; returns the number of rows, and the files that are no longer needed. */
 export async function bringBack(
-  { client, engine, place, installation }: Return,
+  { client, installation, ...filed }: Return,
   day: ArchivedDay,
 ): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
-  const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place }
+  const manifest = await readManifest(day, { folder: filed.folder, installation })
   const rows = await inArchiving(client, () => enterDay(client, { filed, manifest, day }))
   const files = manifest.tables.flatMap((table) => table.files.map(({ path }) => path))
   return { rows, files: [manifestPath(day), ...files] }
@@ -98,82 +95,50 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
   return table
 }
 
-/** Result of checking an archive. */
-interface CheckedArchive {
-  readonly days: number
-  readonly files: number
-  readonly rows: number
-  readonly problems: readonly string[]
-  /** Manifests unknown to the database. */
-  readonly unknown: readonly string[]
-}
-
 interface CheckOptions {
-  /** Current location of the archive; undefined: where each day was written. */
+  /** Current folder of the archive; undefined: where each day was written. */
   readonly folder: string | undefined
-  readonly places: (address: string) => ArchivePlace
   readonly installation: string
   readonly report: (line: string) => void
 }
 
 /** Reads every manifest and file, and compares them with the recorded values; changes nothing. */
-export async function checkArchive(
-  days: readonly ArchivedDay[],
-  options: CheckOptions,
-): Promise<CheckedArchive> {
+export async function checkArchive(days: readonly ArchivedDay[], options: CheckOptions) {
   const checked = await withEngine((engine) => checkDays(engine, days, options))
   const folders = new Set(days.map((day) => options.folder ?? day.folder))
   if (options.folder !== undefined) folders.add(options.folder)
+  // Manifests unknown to the database.
+  const known = new Set(days.map((day) => basename(manifestPath(day))))
   const unknown: string[] = []
-  for (const folder of folders) unknown.push(...(await unknownIn(options.places(folder), days)))
+  for (const folder of [...folders].map((path) => new ArchiveFolder(path))) {
+    const names = (await folder.list('days')).filter((name) => name.endsWith('.json'))
+    const others = names.filter((name) => !known.has(name))
+    unknown.push(...others.map((name) => folder.where(`days/${name}`)))
+  }
   return { days: days.length, ...checked, unknown }
 }
 
 async function checkDays(
   engine: ParquetEngine,
   days: readonly ArchivedDay[],
-  options: CheckOptions,
+  { folder: moved, installation, report }: CheckOptions,
 ) {
   const problems: string[] = []
   let files = 0
   let rows = 0
   for (const day of days) {
+    const folder = new ArchiveFolder(moved ?? day.folder)
     try {
-      const read = await checkDay(engine, day, options)
-      files += read.files
-      rows += read.rows
+      const { tables } = await readManifest(day, { folder, installation })
+      for (const table of tables) await holdFiled({ engine, folder }, table)
+      files += tables.flatMap((table) => table.files).length
+      rows += tables.reduce((sum, table) => sum + table.rows, 0)
     } catch (error) {
-      // If a bucket is unreachable, nothing is known about its contents.
-      if (!(error instanceof MillError) || error instanceof Unreachable) throw error
-      problems.push(`${day.run_date}: ${error.message}`)
-      options.report(problems.at(-1) ?? '')
+      if (!(error instanceof MillError)) throw error
+      const problem = `${day.run_date}: ${error.message}`
+      problems.push(problem)
+      report(problem)
     }
   }
   return { files, rows, problems }
-}
-
-async function checkDay(
-  engine: ParquetEngine,
-  day: ArchivedDay,
-  { folder = day.folder, places, installation }: CheckOptions,
-) {
-  const place = places(folder)
-  const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place }
-  for (const table of manifest.tables) await holdFiled(filed, table)
-  return {
-    files: manifest.tables.flatMap((table) => table.files).length,
-    rows: manifest.tables.reduce((sum, table) => sum + table.rows, 0),
-  }
-}
-
-async function unknownIn(
-  place: ArchivePlace,
-  days: readonly ArchivedDay[],
-): Promise<readonly string[]> {
-  const known = new Set(days.map((day) => basename(manifestPath(day))))
-  const names = await place.list('days')
-  return names
-    .filter((name) => name.endsWith('.json') && !known.has(name))
-    .map((name) => place.where(`days/${name}`))
 }

@@ -14,15 +14,12 @@ import {
   countLeaving,
   gatherKept,
   holdArchive,
-  type LeavingDays,
   readArchivedDays,
   readLeavingDays,
 } from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
 import { readDayRange } from './load.ts'
-import { archiveAddress } from './place.ts'
-import { openPlaces } from './places.ts'
-import { openTargets } from './targets.ts'
+import { ArchiveFolder, archivePath } from './folder.ts'
 
 export interface ArchiveOptions {
   readonly older?: string
@@ -40,7 +37,7 @@ export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
   const config = readConfig(env)
   const reading = request.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
-  const folder = options.to === undefined ? undefined : archiveAddress(env, options.to)
+  const folder = options.to === undefined ? undefined : archivePath(env, options.to)
   switch (request.kind) {
     case 'check':
       return checkDays(mill, folder, options)
@@ -65,7 +62,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
-      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: ${npmRun('archive --')} --older 400d --to FOLDER_OR_BUCKET`,
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: ${npmRun('archive --')} --older 400d --to FOLDER`,
     )
   }
   if (check === true) return { kind: 'check' }
@@ -75,9 +72,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
     throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
   }
   if (to === undefined || to === '') {
-    throw new Misuse(
-      'expected --to with a folder or a bucket, got nothing; type: --to FOLDER or --to s3://BUCKET/PREFIX',
-    )
+    throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
   }
   return { kind: 'leave', olderMs }
 }
@@ -104,30 +99,30 @@ async function moveDays(
   { yes = false, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
-  const folder = openTargets(mill)(path)
-  try {
-    const { days, kept } = await readLeavingDays(db, olderMs)
-    const gone: Archived[] = []
-    if (yes) {
-      await folder.claim(installation)
-      await keepSums(mill, days)
-    }
-    await gatherKept(client, days)
-    for (const day of days) {
-      const archived = await (yes
-        ? archiveDay({ client, folder, engine, installation }, day)
-        : countLeaving(client, day))
-      if (archived === null) continue
-      gone.push(archived)
-      say(dayLine(archived, !yes))
-    }
-    if (kept !== null) say(keptLine(kept))
-    if (json === true) printJson({ dry_run: !yes, folder: path, days: gone, kept })
-    say(sumLine(gone, path, !yes))
-    return exits.done
-  } finally {
-    await folder.close()
+  const folder = new ArchiveFolder(path)
+  const { days, kept } = await readLeavingDays(db, olderMs)
+  const gone: Archived[] = []
+  if (yes) {
+    await folder.claim(installation)
+    await keepSums(mill, days)
   }
+  await gatherKept(client, days)
+  for (const day of days) {
+    const archived = await (yes
+      ? archiveDay({ client, folder, engine, installation }, day)
+      : countLeaving(client, day))
+    if (archived === null) continue
+    gone.push(archived)
+    say(dayLine(archived, !yes))
+  }
+  if (kept !== null) {
+    say(
+      `${kept.day} and later days stay: run ${kept.run} of that day is still open; ${npmRun('cancel --')} --run ${kept.run} --yes ends it`,
+    )
+  }
+  if (json === true) printJson({ dry_run: !yes, folder: path, days: gone, kept })
+  say(sumLine(gone, path, !yes))
+  return exits.done
 }
 
 /**
@@ -149,18 +144,17 @@ async function returnDays(
   },
   { yes = false, json }: ArchiveOptions,
 ): Promise<Exit> {
-  const targetAt = openTargets(mill)
   const days = await readArchivedDays(mill.db, asked)
   const done: { run_date: string; part: number; rows: number }[] = []
   // Newest first, so that archived days are always older than all days in the database.
   for (const day of days.toReversed()) {
-    const folder = targetAt(asked.folder ?? day.folder)
+    const folder = new ArchiveFolder(asked.folder ?? day.folder)
     const { run_date, part } = day
     if (!yes) {
       done.push({ run_date, part, rows: day.moved_rows })
       continue
     }
-    const from = { client, engine, place: folder.place, installation: mill.installation }
+    const from = { client, engine, folder, installation: mill.installation }
     const { rows, files } = await bringBack(from, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
@@ -177,17 +171,12 @@ async function returnDays(
 }
 
 async function checkDays(
-  { db, installation, config }: Mill,
+  { db, installation }: Mill,
   folder: string | undefined,
   { json }: ArchiveOptions,
 ): Promise<Exit> {
   const days = await readArchivedDays(db)
-  const checked = await checkArchive(days, {
-    folder,
-    places: openPlaces(config.bucket),
-    installation,
-    report: say,
-  })
+  const checked = await checkArchive(days, { folder, installation, report: say })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
     say(`${path} belongs to no day in the archive: an interrupted archive left it behind`)
@@ -206,11 +195,6 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
   return dry
     ? `${day}${later}: ${what} would be archived`
     : `${day}${later}: ${what} archived, ${megabytes(bytes)} of files`
-}
-
-/** Explains why days that are old enough remain. */
-function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
-  return `${day} and later days stay: run ${run} of that day is still open; ${npmRun('cancel --')} --run ${run} --yes ends it`
 }
 
 /** Summary of all days. */

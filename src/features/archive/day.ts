@@ -1,9 +1,9 @@
 // Moves a day to files.
 
 import { createHash } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
-import { Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
-import { areStrange, type CopiedRows, copyOut, type FiledColumn, stageRows } from './copy.ts'
+import { basename, dirname } from 'node:path'
+import { Misuse, reasonOf } from '../../base/errors.ts'
+import { areStrange, copyOut, type FiledColumn, stageRows } from './copy.ts'
 import {
   type ArchivedTable,
   archivedTables,
@@ -12,7 +12,6 @@ import {
   gatherLeaving,
   gatherPlaces,
   inArchiving,
-  type Leaving,
   leavingRows,
   leftOut,
   readColumns,
@@ -32,12 +31,13 @@ import {
   readFiled,
   sha256Of,
 } from './files.ts'
-import type { ArchiveTarget } from './targets.ts'
+import type { ArchiveFolder } from './folder.ts'
+import type { Spool } from './scratch.ts'
 
 /** Source and target of a day being archived. */
 interface Passage {
   readonly client: Archivist
-  readonly folder: ArchiveTarget
+  readonly folder: ArchiveFolder
   readonly engine: ParquetEngine
   readonly installation: string
   /** Called after each step; tests use it to interrupt there. */
@@ -97,61 +97,54 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
   await step?.('verified')
   await clearWay(passage, of, tables)
   await folder.publish()
-  await folder.confirm(tables.flatMap(({ files }) => files))
   await step?.('published')
-  const manifest = `${JSON.stringify(manifestOf(passage, of, { leaving, tables }), null, 2)}\n`
-  const sha256 = sha256Of(manifest)
-  await folder.write(manifestPath(of), manifest)
-  await folder.publish()
-  await folder.confirm([{ path: manifestPath(of), sha256 }])
-  await step?.('promised')
-  const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
-  const left = { day, part: of.part, folder: folder.place.address, bytes }
-  const gone = await removeLeft(client, { ...left, manifestSha256: sha256 })
-  const rows = holdAgainst(tables, gone, day)
-  await step?.('removed')
-  return { ...of, answers: leaving.answers, rows, bytes }
-}
-
-function manifestOf(
-  { installation }: Passage,
-  of: { readonly run_date: string; readonly part: number },
-  { leaving, tables }: { readonly leaving: Leaving; readonly tables: ManifestTable[] },
-): Manifest {
-  return {
+  const manifest: Manifest = {
     archive: 'querymill',
     version: archiveVersion,
-    installation,
+    installation: passage.installation,
     ...of,
     answers: leaving.answers,
     tables,
     left_out: [...leftOut],
   }
+  const text = `${JSON.stringify(manifest, null, 2)}\n`
+  await folder.write(manifestPath(of), text)
+  await folder.publish()
+  await step?.('promised')
+  const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
+  const left = { day, part: of.part, folder: folder.path, bytes }
+  const gone = await removeLeft(client, { ...left, manifestSha256: sha256Of(text) })
+  const rows = holdAgainst(tables, gone, day)
+  await step?.('removed')
+  return { ...of, answers: leaving.answers, rows, bytes }
 }
 
 async function writeTable(
   { client, folder, engine }: Passage,
   table: ArchivedTable,
-  of: { readonly run_date: string; readonly part: number },
+  of: Part,
 ): Promise<ManifestTable> {
   const columns = await readColumns(client, table)
   const filed = columns.map(({ name, typeName: type }) => ({ name, type }))
   const sum = createHash('sha256')
   const files: ArchivedFile[] = []
-  let piece: Piece | null = null
+  let spool: Spool | null = null
+  const end = async (text: Spool) => {
+    const path = filePath(table.name, of, files.length + 1)
+    files.push(await writeFile({ folder, engine }, { path, text, columns: filed }))
+  }
   try {
     for await (const rows of copyOut(client, leavingRows(table, columns))) {
       sum.update(rows.bytes)
-      const name = filePath(table.name, of, files.length + 1)
-      piece ??= new Piece({ folder, engine }, name)
-      piece.add(rows)
-      if (piece.bytes < mostText) continue
-      files.push(await piece.end(filed))
-      piece = null
+      spool ??= engine.spool()
+      spool.add(rows)
+      if (spool.bytes < mostText) continue
+      await end(spool)
+      spool = null
     }
-    if (piece !== null) files.push(await piece.end(filed))
+    if (spool !== null) await end(spool)
   } catch (error) {
-    piece?.drop()
+    spool?.drop()
     throw error
   }
   return {
@@ -167,11 +160,10 @@ async function writeTable(
 
 /** Reads all files back from disk and checks hashes, row counts and sums against what was read from the database. */
 async function readBack({ folder, engine }: Passage, tables: readonly ManifestTable[]) {
-  const drafts = { engine, place: folder.drafts }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
     try {
-      await holdFiled(drafts, { ...table, files })
+      await holdFiled({ engine, folder }, { ...table, files })
     } catch (cause) {
       throw new Misuse(
         `expected the files of ${table.table} to contain what was written, got something else: a value that Parquet cannot hold, such as a timestamp before Christ, or a failing disk; nothing was removed (${reasonOf(cause)})`,
@@ -200,59 +192,21 @@ function holdAgainst(
   return sum
 }
 
-/** Engine and target of a file. */
-interface Maker {
-  readonly folder: ArchiveTarget
-  readonly engine: ParquetEngine
-}
-
-/** A Parquet file being written to the archive. */
-class Piece {
-  readonly #maker: Maker
-  readonly #name: string
-  readonly #spool: ReturnType<ParquetEngine['spool']>
-
-  constructor(maker: Maker, name: string) {
-    this.#maker = maker
-    this.#name = name
-    this.#spool = maker.engine.spool()
+/** Writes a complete Parquet file to disk under a draft name. */
+async function writeFile(
+  { folder, engine }: Pick<Passage, 'folder' | 'engine'>,
+  { path, text, columns }: { path: string; text: Spool; columns: readonly FiledColumn[] },
+): Promise<ArchivedFile> {
+  const handle = await folder.draft(path)
+  const draft = folder.where(folder.draftName(path))
+  try {
+    await engine.write(text, columns, draft)
+    await handle.sync()
+    const { size: bytes } = await handle.stat()
+    return { path, rows: text.rows, bytes, sha256: hashFile(draft) }
+  } finally {
+    await handle.close()
   }
-
-  /** Bytes of text so far. */
-  get bytes(): number {
-    return this.#spool.bytes
-  }
-
-  add(rows: CopiedRows): void {
-    this.#spool.add(rows)
-  }
-
-  /** Writes the complete file to disk under a draft name. */
-  async end(columns: readonly FiledColumn[]): Promise<ArchivedFile> {
-    const { engine, folder } = this.#maker
-    const handle = await folder.draft(this.#name)
-    const path = join(folder.path, folder.draftName(this.#name))
-    try {
-      await engine.write(this.#spool, columns, path)
-      await handle.sync()
-      const { size: bytes } = await handle.stat()
-      return { path: this.#name, rows: this.#spool.rows, bytes, sha256: hashFile(path, path) }
-    } finally {
-      await handle.close()
-    }
-  }
-
-  /** Discards an unfinished file. */
-  drop(): void {
-    this.#spool.drop()
-  }
-}
-
-interface Way {
-  readonly client: Archivist
-  readonly engine: ParquetEngine
-  readonly folder: ArchiveTarget
-  readonly installation: string
 }
 
 type Part = { readonly run_date: string; readonly part: number }
@@ -261,13 +215,16 @@ type Part = { readonly run_date: string; readonly part: number }
  * Deletes leftovers of an interrupted archive command: files of a day unknown to the database. If they contain answers
  * missing from the database, the database is an older copy, and the files are kept.
  */
-async function clearWay(way: Way, of: Part, tables: readonly ManifestTable[]): Promise<void> {
-  const { folder, installation } = way
-  const { place } = folder
-  const text = await place.readText(manifestPath(of))
+async function clearWay(
+  passage: Passage,
+  of: Part,
+  tables: readonly ManifestTable[],
+): Promise<void> {
+  const { folder, installation } = passage
+  const text = await folder.readText(manifestPath(of))
   if (text !== null) {
-    const path = place.where(manifestPath(of))
-    await holdKnown(way, parseManifest(text, path, installation), path)
+    const path = folder.where(manifestPath(of))
+    await holdKnown(passage, parseManifest(text, path, installation), path)
     await folder.remove([manifestPath(of)])
   }
   const ours = new Set(
@@ -275,28 +232,26 @@ async function clearWay(way: Way, of: Part, tables: readonly ManifestTable[]): P
   )
   for (const { table } of tables) {
     const lies = dirname(filePath(table, of, 1))
-    const found = await place.list(lies)
+    const found = await folder.list(lies)
     const old = found
       .filter((name) => name.startsWith(`${of.part}-`))
       .map((name) => `${lies}/${name}`)
     await folder.remove(old.filter((name) => !ours.has(name)))
   }
   const manifest = basename(manifestPath(of))
-  const drafts = (await place.list('days')).filter(
+  const drafts = (await folder.list('days')).filter(
     (name) => name.startsWith(manifest) && name !== manifest,
   )
   await folder.remove(drafts.map((name) => `days/${name}`))
 }
 
-async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, path: string) {
+async function holdKnown({ client, engine, folder }: Passage, manifest: Manifest, path: string) {
   const table = manifest.tables.find((each) => each.table === 'searches')
   if (table === undefined) return
   try {
-    const filed = { engine, place: folder.place }
-    await stageRows(client, table, readFiled(filed, table))
+    await stageRows(client, table, readFiled({ engine, folder }, table))
     if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
-    if (cause instanceof Unreachable) throw cause
     throw new Misuse(
       `expected ${path} to be left behind by an interrupted archive, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
       { cause },

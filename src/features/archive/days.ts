@@ -85,18 +85,11 @@ export async function readArchivedDays(
     .execute()
 }
 
-/** Days that can be archived, and what blocks the next one. */
-export interface LeavingDays {
-  readonly days: readonly string[]
-  /** First old enough day that is unfinished; later days wait as well. */
-  readonly kept: { readonly day: string; readonly run: number } | null
-}
-
 /**
  * Finds days before a limit whose runs have ended, oldest first. Stops at the first unfinished day, so that comparisons
- * over time never skip an archived day.
+ * over time never skip an archived day; `kept` is that day.
  */
-export async function readLeavingDays(db: Database, olderMs: number): Promise<LeavingDays> {
+export async function readLeavingDays(db: Database, olderMs: number) {
   const { rows } = await sql<{ day: string; run: number | null }>`
     select
       runs.run_date as day,
@@ -112,12 +105,12 @@ export async function readLeavingDays(db: Database, olderMs: number): Promise<Le
     where runs.run_date < (now() - ${olderMs} * interval '1 millisecond')::date
     group by runs.run_date
     order by day`.execute(db)
-  const at = rows.findIndex(({ run }) => run !== null)
-  const kept = at === -1 ? null : rows[at]
-  return {
-    days: (at === -1 ? rows : rows.slice(0, at)).map(({ day }) => day),
-    kept: kept === null || kept === undefined ? null : { day: kept.day, run: kept.run ?? 0 },
+  const days: string[] = []
+  for (const { day, run } of rows) {
+    if (run !== null) return { days, kept: { day, run } }
+    days.push(day)
   }
+  return { days, kept: null }
 }
 
 /** A table as archived: which of its rows belong to the archived answers, and what happens to them in the database. */

@@ -6,13 +6,13 @@ import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
 import type { FiledColumn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
 import type { ParquetEngine } from './engine.ts'
-import type { ArchivePlace, FetchedFile } from './place.ts'
+import type { ArchiveFolder } from './folder.ts'
 import { chunksOf } from './scratch.ts'
 
-/** Location and engine for reading files. */
+/** Folder and engine for reading files. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
-  readonly place: ArchivePlace
+  readonly folder: ArchiveFolder
 }
 
 /**
@@ -20,56 +20,41 @@ export interface FiledPlace {
  * and the sum over all rows.
  */
 export async function* readFiled(
-  { engine, place }: FiledPlace,
+  { engine, folder }: FiledPlace,
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
   for (const file of table.files) {
-    const where = place.where(file.path)
-    const fetched = await heldFile(place, file)
+    const path = heldFile(folder, file)
     try {
-      for await (const bytes of engine.rows(fetched.path, table.columns)) {
+      for await (const bytes of engine.rows(path, table.columns)) {
         sum.update(bytes)
         yield bytes
       }
     } catch (cause) {
       if (cause instanceof Misuse) throw cause
-      throw new Misuse(`expected ${where} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
-    } finally {
-      await fetched.done()
+      throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
     }
   }
   const found = sum.digest('hex')
-  if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
+  if (found !== table.sum) throw altered(folder.where(table.table), `sum ${table.sum}`, found)
 }
 
 /** Reads some columns of a table; checks each file's hash. */
 export async function* readFiledColumns(
-  { engine, place }: FiledPlace,
+  { engine, folder }: FiledPlace,
   table: ManifestTable,
   columns: readonly FiledColumn[],
 ): AsyncGenerator<Buffer> {
-  for (const file of table.files) {
-    const fetched = await heldFile(place, file)
-    try {
-      yield* engine.plainRows(fetched.path, columns)
-    } finally {
-      await fetched.done()
-    }
-  }
+  for (const file of table.files) yield* engine.plainRows(heldFile(folder, file), columns)
 }
 
-async function heldFile(place: ArchivePlace, { path, sha256 }: ArchivedFile): Promise<FetchedFile> {
-  const where = place.where(path)
-  const fetched = await place.fetch(path)
-  try {
-    const found = hashFile(fetched.path, where)
-    if (found !== sha256) throw altered(where, `sha256 ${sha256}`, found)
-    return fetched
-  } catch (error) {
-    await fetched.done()
-    throw error
-  }
+/** Path of a file that is as it was written. */
+function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string {
+  const where = folder.where(path)
+  const found = hashFile(where)
+  if (found !== sha256) throw altered(where, `sha256 ${sha256}`, found)
+  return where
 }
 
 /** Reads everything, and throws if anything differs from what was recorded. */
@@ -78,14 +63,14 @@ export async function holdFiled(place: FiledPlace, table: ManifestTable): Promis
 }
 
 /** SHA-256 of a file on disk, in hex. */
-export function hashFile(path: string, where: string): string {
+export function hashFile(path: string): string {
   const hash = createHash('sha256')
   try {
     for (const bytes of chunksOf(path)) hash.update(bytes)
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${where} of the archive, got ${got}; restore it, nothing was changed`,
+      `expected the file ${path} of the archive, got ${got}; restore it, nothing was changed`,
       { cause },
     )
   }
@@ -167,7 +152,7 @@ export function parseManifest(text: string, path: string, installation: string):
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder or bucket`,
+      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder`,
     )
   }
   return read.data
@@ -184,11 +169,11 @@ function parsed(text: string): unknown {
 /** Reads a day's manifest and checks it against the database. */
 export async function readManifest(
   day: ArchivedDay,
-  { place, installation }: { readonly place: ArchivePlace; readonly installation: string },
+  { folder, installation }: { readonly folder: ArchiveFolder; readonly installation: string },
 ): Promise<Manifest> {
   const name = manifestPath(day)
-  const path = place.where(name)
-  const text = await place.readText(name)
+  const path = folder.where(name)
+  const text = await folder.readText(name)
   if (text === null) {
     throw new Misuse(
       `expected the manifest of ${day.run_date} at ${path}, got nothing there; if the archive was moved, name its new location`,

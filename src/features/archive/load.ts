@@ -22,7 +22,7 @@ import {
   readFiledColumns,
   readManifest,
 } from './files.ts'
-import { archiveAddress, type ArchivePlace } from './place.ts'
+import { ArchiveFolder, archivePath } from './folder.ts'
 
 /** Part of the archive to include in a query, and its location. */
 interface ArchiveReading {
@@ -34,7 +34,6 @@ interface ArchiveReading {
   readonly span?: { readonly since: string; readonly until: string } | undefined
   /** Current location of the archive; undefined: where each day was written. */
   readonly folder?: string | undefined
-  readonly places: (address: string) => ArchivePlace
   readonly report: (line: string) => void
 }
 
@@ -104,7 +103,7 @@ async function loadDay(
     engine,
     day,
     read,
-    reading: { folder = day.folder, places, installation },
+    reading: { folder: moved = day.folder, installation },
   }: {
     readonly engine: ParquetEngine
     readonly day: ArchivedDay
@@ -112,9 +111,9 @@ async function loadDay(
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
-  const place = places(folder)
-  const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place }
+  const folder = new ArchiveFolder(moved)
+  const manifest = await readManifest(day, { folder, installation })
+  const filed = { engine, folder }
   let rows = 0
   for (const table of manifest.tables) {
     const names = read.get(table.table)
@@ -203,21 +202,10 @@ export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 /** Returns a function that loads the archive into a query's connection. */
 export function readArchive(
   asked: AskedArchive,
-  { db, installation, config }: Pick<Mill, 'db' | 'installation' | 'config'>,
+  { db, installation }: Pick<Mill, 'db' | 'installation'>,
   text: string,
 ): (client: ArchiveReader) => Promise<void> {
-  return async (client) => {
-    // Loaded only for queries that include the archive.
-    const { openPlaces } = await import('./places.ts')
-    await loadArchive(client, {
-      ...asked,
-      db,
-      installation,
-      text,
-      places: openPlaces(config.bucket),
-      report: say,
-    })
-  }
+  return (client) => loadArchive(client, { ...asked, db, installation, text, report: say })
 }
 
 interface ArchiveFlags {
@@ -235,7 +223,7 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   }
   return {
     span: archived === undefined ? undefined : readDayRange('archived', archived),
-    folder: archive === undefined ? undefined : archiveAddress(env, archive),
+    folder: archive === undefined ? undefined : archivePath(env, archive),
   }
 }
 

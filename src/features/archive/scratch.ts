@@ -119,11 +119,6 @@ const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = 
   EEXIST: ['something else there', ''],
 }
 
-/** True if the error comes from a local disk, not a bucket. */
-export function isOfDisk(cause: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'ENOENT'].includes(codeOf(cause) ?? '')
-}
-
 /** Error for a location on disk that can't be written; `instead` names the flag or setting to choose another. */
 export function unwritable(
   path: string,

@@ -11,19 +11,12 @@ import { decideNight, type KnownQuery, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 import { dateOf, unpackFirstTens } from './comparison.ts'
 
-interface DatedNight {
+/** Night of an adaptive schedule, about to be planned. */
+interface CadenceNight {
+  readonly list: number
   readonly runDate: string
   /** Longest interval of a query, in days. */
   readonly longestDays: number
-}
-
-interface NamedNight extends DatedNight {
-  readonly listName: string
-}
-
-/** Night of an adaptive schedule, about to be planned. */
-interface CadenceNight extends DatedNight {
-  readonly list: number
   readonly origin: Origin
   readonly api: string
 }
@@ -31,7 +24,10 @@ interface CadenceNight extends DatedNight {
 /** Decides a night of a list given by name; does nothing for a list that was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
-  { listName, ...night }: NamedNight,
+  {
+    listName,
+    ...night
+  }: Pick<CadenceNight, 'runDate' | 'longestDays'> & { readonly listName: string },
 ): Promise<void> {
   const list = await findList(db, listName)
   if (list !== null) await decideCadence(db, { list, ...night, origin, api })
@@ -53,140 +49,70 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   )
   const rules = { list: String(list), longest: longestDays, share: usualShare }
   const decisions = decideNight(known, today, rules)
-  const draws = await readOpenDraws(db, { list, before: runDate })
-  const outcomes = outcomesOf(draws, known)
-  const kept = decisions.map(({ due, ...decision }) => ({ ...decision, dueOn: dateOf(due) }))
-  await keepNight(db, { list, runDate, longestDays, decisions: kept, outcomes })
-}
-
-/** Results of the sampled queries that have been answered. */
-function outcomesOf(
-  draws: readonly OpenDraw[],
-  queries: readonly KnownQuery[],
-): readonly DrawOutcome[] {
-  const known = new Map(queries.map((query) => [query.id, query]))
-  return draws.flatMap(({ id, runDate }) => {
-    const day = dayNumber(runDate)
-    const step = known.get(id)?.steps.find((one) => one.day === day)
-    if (step === undefined) return []
-    return [{ id, runDate, moves: step.moves }]
+  const outcomes = await readOutcomes(db, night, known)
+  // Replaces earlier decisions; deciding the same night again changes nothing.
+  await db.transaction().execute(async (trx) => {
+    await trx.executeQuery(
+      statement('keep_cadence_decisions', {
+        ids: decisions.map(({ id }) => id),
+        intervals: decisions.map(({ interval }) => interval),
+        due: decisions.map(({ due }) => dateOf(due)),
+        by_chance: decisions.map(({ byChance }) => byChance),
+        reasons: decisions.map(({ why }) => why),
+        list,
+        run_date: runDate,
+      }),
+    )
+    const sums = { list, run_date: runDate, longest_days: longestDays }
+    await trx.executeQuery(statement('keep_cadence_night', sums))
+    await keepDraws(trx, night)
+    await trx.executeQuery(
+      statement('keep_cadence_outcomes', {
+        ids: outcomes.map(({ id }) => id),
+        run_dates: outcomes.map(({ run_date: date }) => date),
+        moves: outcomes.map(({ moves }) => moves),
+        list,
+      }),
+    )
   })
 }
 
-interface KeptDecision {
-  readonly id: string
-  readonly interval: number
-  readonly dueOn: string
-  readonly byChance: boolean
-  readonly why: string
-}
-
-/** Decisions about a night of a list, and the results of earlier samples. */
-interface KeptNight {
-  readonly list: number
-  readonly runDate: string
-  readonly longestDays: number
-  readonly decisions: readonly KeptDecision[]
-  readonly outcomes: readonly DrawOutcome[]
-}
-
-interface DrawOutcome {
-  readonly id: string
-  readonly runDate: string
-  readonly moves: number
-}
-
-/** A sampled query whose result has not been evaluated yet. */
-interface OpenDraw {
-  readonly id: string
-  readonly runDate: string
-}
-
-/** Samples of earlier nights that have not been evaluated yet. */
-async function readOpenDraws(
+/** Results of the queries sampled on earlier nights that were not evaluated yet and have been answered. */
+async function readOutcomes(
   db: Database,
-  { list, before }: { readonly list: number; readonly before: string },
-): Promise<readonly OpenDraw[]> {
-  return db
+  { list, runDate }: CadenceNight,
+  queries: readonly KnownQuery[],
+) {
+  const draws = await db
     .selectFrom('cadence_draws')
-    .select(['query_id as id', 'run_date as runDate'])
+    .select(['query_id as id', 'run_date'])
     .where('list_id', '=', list)
-    .where('run_date', '<', before)
+    .where('run_date', '<', runDate)
     .where('moves', 'is', null)
     .orderBy('run_date')
     .orderBy('query_id')
     .execute()
-}
-
-/** Replaces earlier decisions; deciding the same night again changes nothing. */
-async function keepNight(db: Database, night: KeptNight): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await keepDecisions(trx, night)
-    await keepSums(trx, night)
-    await keepDraws(trx, night)
-    await keepOutcomes(trx, night)
+  const known = new Map(queries.map((query) => [query.id, query]))
+  return draws.flatMap((draw) => {
+    const day = dayNumber(draw.run_date)
+    const step = known.get(draw.id)?.steps.find((one) => one.day === day)
+    return step === undefined ? [] : [{ ...draw, moves: step.moves }]
   })
 }
 
-async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNight) {
-  await trx.executeQuery(
-    statement('keep_cadence_decisions', {
-      ids: decisions.map(({ id }) => id),
-      intervals: decisions.map(({ interval }) => interval),
-      due: decisions.map(({ dueOn }) => dueOn),
-      by_chance: decisions.map(({ byChance }) => byChance),
-      reasons: decisions.map(({ why }) => why),
-      list,
-      run_date: runDate,
-    }),
-  )
-}
-
-async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight) {
-  await trx.executeQuery(
-    statement('keep_cadence_night', {
-      list,
-      run_date: runDate,
-      longest_days: longestDays,
-    }),
-  )
-}
-
-async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
+async function keepDraws(trx: Database, { list, runDate }: CadenceNight): Promise<void> {
+  const drawn = trx.selectFrom('cadences').where('list_id', '=', list).where('by_chance', '=', true)
   await trx
     .with('undone', (kept) =>
       kept
         .deleteFrom('cadence_draws')
         .where('list_id', '=', list)
         .where('run_date', '=', runDate)
-        .where('query_id', 'not in', (eb) =>
-          eb
-            .selectFrom('cadences')
-            .select('query_id')
-            .where('list_id', '=', list)
-            .where('by_chance', '=', true),
-        ),
+        .where('query_id', 'not in', drawn.select('query_id')),
     )
     .insertInto('cadence_draws')
     .columns(['list_id', 'run_date', 'query_id'])
-    .expression((eb) =>
-      eb
-        .selectFrom('cadences')
-        .select(['list_id', 'decided_on', 'query_id'])
-        .where('list_id', '=', list)
-        .where('by_chance', '=', true),
-    )
+    .expression(drawn.select(['list_id', 'decided_on', 'query_id']))
     .onConflict((conflict) => conflict.columns(['list_id', 'run_date', 'query_id']).doNothing())
     .execute()
-}
-
-async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {
-  await trx.executeQuery(
-    statement('keep_cadence_outcomes', {
-      ids: outcomes.map(({ id }) => id),
-      run_dates: outcomes.map(({ runDate }) => runDate),
-      moves: outcomes.map(({ moves }) => moves),
-      list,
-    }),
-  )
 }

@@ -9,14 +9,7 @@ import { type Mill, openMill } from '../../core/mill.ts'
 import { type Bounds, unseenOf } from './draws.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
 import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
-import {
-  movesSeen,
-  type QueryHistory,
-  type Receipt,
-  type ReplayedNight,
-  replayNights,
-  sumUp,
-} from './replay.ts'
+import { movesSeen, type QueryHistory, replayNights, sumUp } from './replay.ts'
 import { dateOf, unpackFirstTens } from './comparison.ts'
 
 /** Flags of `npm run cadence`. */
@@ -42,7 +35,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
     const receipts = (await readCadenceReceipts(mill.db)).filter(
       ({ list }) => only === null || list === only,
     )
-    if (options.json === true) printJson({ lists: receipts.map(receiptsJson) })
+    if (options.json === true) printJson({ lists: receipts.map(receiptJson) })
     else print(receiptLines(receipts).join('\n'))
     return exits.done
   }
@@ -70,21 +63,14 @@ function shareOf(text: string): number {
   throw new Misuse(`expected --share to be a percentage from 1% to 100%, got ${text}`)
 }
 
-interface Backtest {
-  readonly list: HistoryList
-  readonly longest: number
-  readonly share: number
-  readonly nights: readonly ReplayedNight[]
-  readonly whole: Receipt
-  readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
-}
+type Backtest = Awaited<ReturnType<typeof backtestList>>
 
 /** Replays the past nights of a list as if it had been adaptive from the first one. */
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,
-  { longest, share }: Pick<Backtest, 'longest' | 'share'>,
-): Promise<Backtest> {
+  { longest, share }: { readonly longest: number; readonly share: number },
+) {
   const all = { since: '0001-01-01', until: '9999-12-31', own: true }
   const seen = await readFirstTens(db, { list: list.id, origin, api, ...all })
   const histories = seen.map(({ id, first_tens: packed }): QueryHistory => ({
@@ -110,6 +96,11 @@ async function backtestList(
         return { tag, receipt: sumUp(tagged, nights, moves) }
       }),
   }
+}
+
+function receiptJson(list: CadenceReceipt) {
+  const { share, queries } = hiddenIn(list)
+  return { ...list, hidden_share: share, hidden_query_nights: queries }
 }
 
 function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
@@ -193,13 +184,11 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
 function tagTable(tags: Backtest['tags']): readonly string[] {
   if (tags.length === 0) return []
   const heads = ['tag', 'queries', 'saved', 'moves', 'in time', 'late', 'never']
-  const rows = tags.map(({ tag, receipt }) => [tag, ...cellsOf(receipt)])
+  const rows = tags.map(({ tag, receipt }) => {
+    const { queries, saved, moves, seen_in_time: inTime, late, never } = receipt
+    return [tag, queries, range(saved), moves, range(inTime), late, never]
+  })
   return ['', formatTable(heads, rows, { right: heads.slice(1) }), '']
-}
-
-function cellsOf(receipt: Receipt): readonly (string | number)[] {
-  const { queries, saved, moves, seen_in_time: inTime, late, never } = receipt
-  return [queries, range(saved), moves, range(inTime), late, never]
 }
 
 function range({ share, low, high }: Bounds): string {
@@ -215,13 +204,4 @@ function inPercent(share: number): string {
 /** Estimates, with bounds, the moves hidden by skipped queries, from the random samples of recent nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
-}
-
-function receiptsJson(list: CadenceReceipt) {
-  const { share, queries } = hiddenIn(list)
-  return {
-    ...list,
-    hidden_share: share,
-    hidden_query_nights: queries,
-  }
 }

@@ -7,23 +7,11 @@ interface Draws {
   readonly moved: number
 }
 
-/** Estimate for all queries that could be skipped, based on the sampled ones. */
-interface Unseen {
-  /** Share of skipped queries that hid a move. */
-  readonly share: Bounds
-  /** The same as a number of queries. */
-  readonly queries: {
-    readonly expected: number | null
-    readonly low: number
-    readonly high: number
-  }
-}
-
 /**
- * The sample is random, so it represents all of them. The bounds are Wilson's, with continuity
- * correction.
+ * Estimates the share and the number of skipped queries that hid a move. The sample is random, so it represents all of
+ * them. The bounds are Wilson's, with continuity correction.
  */
-export function unseenOf({ resting, drawn, moved }: Draws): Unseen {
+export function unseenOf({ resting, drawn, moved }: Draws) {
   const share = wilson(moved, drawn)
   return {
     share,

@@ -24,23 +24,13 @@ interface SeenQuery {
 }
 
 /** Top tens of all answers to the queries of a list as last read, in one snapshot. */
-export async function readFirstTens(
-  db: Database,
-  order: FirstTenOrder,
-): Promise<readonly SeenQuery[]> {
-  return lookAt(db, order, false)
-}
+export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
 
 /**
  * The same, but also stores newly computed top tens. Each night reads the answers of two months; computing them from
  * the results costs several times as much.
  */
-export async function storeFirstTens(
-  db: Database,
-  order: FirstTenOrder,
-): Promise<readonly SeenQuery[]> {
-  return lookAt(db, order, true)
-}
+export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
 
 async function lookAt(
   db: Database,
@@ -144,19 +134,12 @@ function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
 }
 
 /** A list with answers, and the cost of an answer. */
-export interface HistoryList {
-  readonly id: number
-  readonly name: string
-  /** Average cost of an answer in credits; null if none reported one. */
-  readonly price: number | null
-  /** First decided night; null if no query was ever skipped. */
-  readonly rests_since: string | null
-}
+export type HistoryList = Awaited<ReturnType<typeof readHistoryLists>>[number]
 
 export async function readHistoryLists(
   db: Database,
   { origin, api }: Pick<FirstTenOrder, 'origin' | 'api'>,
-): Promise<readonly HistoryList[]> {
+) {
   return db
     .selectFrom('lists')
     .innerJoin('runs', 'runs.list_id', 'lists.id')
@@ -165,7 +148,9 @@ export async function readHistoryLists(
     .select((eb) => [
       'lists.id',
       'lists.name',
+      // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
+      // First decided night; null if no query was ever skipped.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

@@ -1,17 +1,13 @@
 // Expands a list by the related searches in its answers, round by round, within a budget.
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
 import { knownList } from '../../core/enqueue/order.ts'
 import { openCost, planList, queueRun } from '../../core/enqueue/planning.ts'
-import {
-  type Balance,
-  type Estimate,
-  estimateCost,
-  forecastBalance,
-} from '../../core/enqueue/summary.ts'
+import { estimateCost, forecastBalance } from '../../core/enqueue/summary.ts'
 import { costClass } from '../../core/ledger/account.ts'
 import { type Funds, readFunds } from '../../core/ledger/prices.ts'
 import { readReading } from '../../core/lists/options.ts'
@@ -21,7 +17,6 @@ import { choose, type Chosen, scriptsOfAll } from './choose.ts'
 import type { ExpandOrder } from './flags.ts'
 import {
   expandedFrom,
-  type Expanding,
   type Frontier,
   lowerBudget,
   rankFrontier,
@@ -50,7 +45,7 @@ export interface ExpandPrompts {
 export interface Takeable extends Chosen, Frontier {
   /** Earliest round whose answers contain them; 0 is the list itself. */
   readonly from: number
-  readonly preview: Preview
+  readonly preview: Awaited<ReturnType<typeof preview>>
 }
 
 /** Result of an expansion. */
@@ -93,9 +88,9 @@ export async function expand(
   )
 }
 
-interface Expansion {
+interface Expansion<Step = ExpandStep> {
   readonly state: ExpansionState
-  readonly step: ExpandStep
+  readonly step: Step
   readonly prompts: ExpandPrompts
 }
 
@@ -117,13 +112,14 @@ async function doStep(
       const expanding = { into: state.into, origin: desk.supplier.origin }
       const lowered = await lowerBudget(desk.db, expanding, order.credits)
       // After a crash between planning and queueing, no worker knows about the run, so queue it again.
-      await queueAgain(desk, state)
+      const queue = await desk.queue()
+      for (const run of state.openRuns) await queueRun(desk, queue, run)
       return { ...waiting, lowered }
     }
     case 'again': {
       const again = step.queries
       if (prompts.preview || state.into === null) return { ...nothing, kind: 'previewed', again }
-      const run = await plan(desk, order, { state, into: state.into })
+      const run = await planUnasked(desk, order, { into: state.into, budget: state.left })
       return run === null ? null : { ...nothing, kind: 'queued', run, again }
     }
     case 'take':
@@ -133,17 +129,12 @@ async function doStep(
   }
 }
 
-async function queueAgain(desk: ExpandDesk, { openRuns }: ExpansionState): Promise<void> {
-  const queue = await desk.queue()
-  for (const run of openRuns) await queueRun(desk, queue, run)
-}
-
 async function take(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { state, step, prompts }: Expansion & { step: Extract<ExpandStep, { kind: 'take' }> },
+  { state, step, prompts }: Expansion<TakeStep>,
 ): Promise<ExpandOutcome | null> {
-  const found = await find(desk, order, { state, step, prompts })
+  const found = await find(desk, order, { state, step })
   const round = Math.max(state.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
   const outcome = { state, round, run: null, found, again: 0, lowered: null }
   if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
@@ -158,23 +149,14 @@ async function take(
     before: state.rounds.reduce((sum, { queries }) => sum + queries, 0),
   })
   if (into === null) return null
-  const run = await plan(desk, order, { state, into })
+  const run = await planUnasked(desk, order, { into, budget: state.left })
   return run === null ? null : { ...outcome, kind: 'queued', run }
-}
-
-async function plan(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  { state, into }: { state: ExpansionState; into: number },
-): Promise<number | null> {
-  const expanding = { into, origin: desk.supplier.origin }
-  return planUnasked(desk, order, { expanding, budget: state.left })
 }
 
 async function find(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { state, step }: Expansion & { step: Extract<ExpandStep, { kind: 'take' }> },
+  { state, step }: Pick<Expansion<TakeStep>, 'state' | 'step'>,
 ): Promise<Takeable> {
   const { list, into, funds } = state
   const { origin, api } = desk.supplier
@@ -186,17 +168,13 @@ async function find(
     chosen: await choose(readFrontier(trx), {
       wanted: order.wanted,
       there,
-      scripts: scriptsOfAll(texts(own)),
+      scripts: scriptsOfAll(own.map(({ q }) => q)),
       price: expectedPrice(funds),
       credits: step.share,
     }),
   }))
   const { from } = step
   return { ...frontier, ...chosen, from, preview: await preview(desk, state, chosen.queries) }
-}
-
-function* texts(queries: readonly Query[]): Generator<string> {
-  for (const { q } of queries) yield q
 }
 
 const bands = priorities.last - priorities.usual + 1
@@ -225,10 +203,17 @@ type ExpandStep =
   | { readonly kind: 'wait'; readonly round: number }
   /** Added queries that were never bought come first: their planning was interrupted, or credits ran out. */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
-  /** Credits are left, and answers of these rounds may contain more related searches. */
-  | { readonly kind: 'take'; readonly from: number; readonly until: number; readonly share: number }
+  | TakeStep
   /** The credits are used up. */
   | { readonly kind: 'spent' }
+
+/** Credits are left, and answers of these rounds may contain more related searches. */
+interface TakeStep {
+  readonly kind: 'take'
+  readonly from: number
+  readonly until: number
+  readonly share: number
+}
 
 /** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsState {
@@ -261,21 +246,17 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState): Ex
 /** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Queries and price of a purchase. */
-interface Preview {
-  readonly queries: number
-  readonly estimate: Estimate
-  readonly balance: Balance
-}
-
 /** Estimates the cost of these queries, in addition to all open tasks. */
 async function preview(
   desk: ExpandDesk,
   { funds, left }: ExpansionState,
   queries: readonly Query[],
-): Promise<Preview> {
+) {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
-  const estimate = withinBudget(estimateCost(toBuy, funds.costs, costClass), left)
+  const full = estimateCost(toBuy, funds.costs, costClass)
+  // The budget is never exceeded.
+  const most = (found: number | null) => (found === null ? null : Math.min(found, left))
+  const estimate = { ...full, credits: most(full.credits), worst: most(full.worst) }
   const { remaining } = funds
   const floor = Math.max(desk.config.creditFloor, funds.floor ?? 0)
   const open = await openCost(desk, funds)
@@ -283,24 +264,19 @@ async function preview(
   return { queries: queries.length, estimate, balance }
 }
 
-/** Caps an estimate at the budget, which is never exceeded. */
-function withinBudget({ credits, worst, basis }: Estimate, budget: number): Estimate {
-  const most = (found: number | null) => (found === null ? null : Math.min(found, budget))
-  return { credits: most(credits), worst: most(worst), basis }
-}
-
 /** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */
 async function planUnasked(
   desk: ExpandDesk,
   order: ExpandOrder,
-  { expanding, budget }: { expanding: Expanding; budget: number },
+  { into, budget }: { into: number; budget: number },
 ): Promise<number | null> {
   const { db, config } = desk
+  const expanding = { into, origin: desk.supplier.origin }
   await readyUnasked(db, expanding)
   try {
     const { run } = await planList(desk, {
       list: order.into,
-      from: { kind: 'members', list: expanding.into },
+      from: { kind: 'members', list: into },
       reading: readReading({}),
       kind: 'manual',
       runDate: localDate(config.zone, new Date()),
@@ -320,45 +296,30 @@ async function planUnasked(
 /** Existing answers are never bought again here, however old they are. */
 const mostAgeMs = 36_500 * dayMs
 
-/** State of an expansion. */
-interface ExpansionState {
-  /** Id of the list being expanded. */
-  readonly list: number
-  /** Id of the target list; null if nothing was added yet. */
-  readonly into: number | null
-  readonly rounds: readonly Round[]
-  /** Unfinished runs of the target list. */
-  readonly openRuns: readonly number[]
-  readonly used: number
-  readonly left: number
-  readonly funds: Funds
-}
-
-type Source = Pick<Mill, 'db' | 'supplier'>
+/** State of an expansion: its rounds so far, and what is left of its credits. */
+type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 /** Reads everything needed to decide the next step. */
-async function readState({ db, supplier }: Source, order: ExpandOrder): Promise<ExpansionState> {
-  const { list, into } = await findLists({ db }, order)
-  const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
-  if (into === null) {
-    return { list, into, rounds: [], openRuns: [], used: 0, left: order.credits, funds }
-  }
-  const expanding = { into, origin: supplier.origin }
-  const used = await readUsed(db, expanding)
+async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order: ExpandOrder) {
+  const { list, into } = await findLists(db, order)
+  const expanding = into === null ? null : { into, origin: supplier.origin }
+  const used = expanding === null ? 0 : await readUsed(db, expanding)
   return {
     list,
+    /** Id of the target list; null if nothing was added yet. */
     into,
-    rounds: await readRounds(db, expanding),
-    openRuns: await readOpenRuns(db, into),
+    rounds: expanding === null ? [] : await readRounds(db, expanding),
+    /** Unfinished runs of the target list. */
+    openRuns: into === null ? [] : await readOpenRuns(db, into),
     used,
     left: Math.max(0, order.credits - used),
-    funds,
+    funds: await readFunds(db, { name: supplier.account, kind: supplier.origin }),
   }
 }
 
 /** Finds the source and target lists; rejects lists that are in use for something else. */
 async function findLists(
-  { db }: Pick<Source, 'db'>,
+  db: Database,
   order: ExpandOrder,
 ): Promise<{ list: number; into: number | null }> {
   await expectList(db, order.list)

@@ -14,21 +14,10 @@ export interface Expanding {
 }
 
 /** Progress of a round. */
-export interface Round {
-  readonly round: number
-  readonly queries: number
-  /** Added, but not in any run yet. */
-  readonly unplanned: number
-  readonly open: number
-  /** Never bought, because the budget was used up or the run was cancelled. */
-  readonly unasked: number
-}
+export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
 /** Rounds of a list so far. */
-export async function readRounds(
-  db: Database,
-  { into, origin }: Expanding,
-): Promise<readonly Round[]> {
+export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
     .leftJoin('tasks', (join) =>
@@ -39,8 +28,10 @@ export async function readRounds(
     .select(({ fn }) => [
       'expansions.round',
       fn.countAll<number>().as('queries'),
+      // Added, but not in any run yet.
       fn.countAll<number>().filterWhere('expansions.run_id', 'is', null).as('unplanned'),
       fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
+      // Never bought, because the budget was used up or the run was cancelled.
       fn
         .countAll<number>()
         .filterWhere('tasks.state', 'in', ['unaffordable', 'cancelled'])
@@ -136,22 +127,14 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
     await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null
-    await trx.executeQuery(
-      statement('take_expansions', {
-        queries: JSON.stringify(queries.map(rowOf)),
-        into,
-        source,
-        origin,
-      }),
-    )
+    const rows = queries.map(({ from_q: _, ...query }) => {
+      const key = queryKey(query)
+      return { ...query, id: queryId(key), key }
+    })
+    const taken = { queries: JSON.stringify(rows), into, source, origin }
+    await trx.executeQuery(statement('take_expansions', taken))
     return into
   })
-}
-
-function rowOf(query: SelectionOrder['queries'][number]): object {
-  const { from_q: _, ...row } = query
-  const key = queryKey(query)
-  return { ...row, id: queryId(key), key }
 }
 
 async function countTaken(trx: Transaction, { into, origin }: Expanding): Promise<number> {
@@ -342,35 +325,22 @@ export interface Frontier {
  * Stores all candidates in temporary tables of the transaction, most promising first. A related search has the
  * parameters of its source query: language, country, place, device and number of results.
  */
-export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {
-  await prepareReading(trx, { origins: sources.origin })
-  await gatherSources(trx, sources)
-  await gatherTexts(trx)
-  await rankTexts(trx)
-  const { rows } = await trx.executeQuery(statement<Frontier>('count_frontier', {}))
-  return only(rows)
-}
-
-/** Collects the source queries, each with its newest answer and its weight. */
-async function gatherSources(
+export async function rankFrontier(
   trx: Transaction,
   { list, into, from, until, origin, api }: FrontierSources,
-): Promise<void> {
-  await trx.executeQuery(
-    statement('gather_frontier_sources', { list, into, from, until, origin, api }),
-  )
+): Promise<Frontier> {
+  await prepareReading(trx, { origins: origin })
+  // The source queries, each with its newest answer and its weight.
+  const sources = { list, into, from, until, origin, api }
+  await trx.executeQuery(statement('gather_frontier_sources', sources))
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
-}
-
-/** Collects the distinct related searches of these answers, normalized like queries. */
-async function gatherTexts(trx: Transaction): Promise<void> {
+  // The distinct related searches of these answers, normalized like queries.
   await trx.executeQuery(statement('gather_frontier_texts', {}))
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
-}
-
-/** Ranks new related searches by the number and weight of the queries they are related to. */
-async function rankTexts(trx: Transaction): Promise<void> {
+  // New related searches, by the number and weight of the queries they are related to.
   await trx.executeQuery(statement('rank_frontier', {}))
+  const { rows } = await trx.executeQuery(statement<Frontier>('count_frontier', {}))
+  return only(rows)
 }
 
 const pageSize = 2000

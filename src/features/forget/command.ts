@@ -1,17 +1,12 @@
 // The forget command: counts what would be deleted, asks for confirmation, and deletes.
 
 import { npmRun } from '../../base/cli/commands.ts'
-import { domainToUnicode } from 'node:url'
-import { isDomain, siteName } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
-import { wholeFlag, wordFlag } from '../../base/cli/flags.ts'
 import { count, firstNames, formatTable, typed } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
-import type { Expression, ExpressionBuilder, SqlBool } from '../../base/database/kysely.ts'
-import type { ArchivedDays, DB } from '../../base/database/schema.ts'
-import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
-import { canonicalText, devices, type Query } from '../../base/query.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { canonicalText } from '../../base/query.ts'
 import { openMill } from '../../core/mill.ts'
 import { expectList } from '../../core/runs/run.ts'
 import {
@@ -19,31 +14,30 @@ import {
   countSubject,
   finishForgetting,
   forgetSubject,
-  type Forgettable,
   sealList,
 } from './forget.ts'
 import {
+  type Blockers,
+  blockersOfList,
+  blockersOfQueries,
   countDays,
   countLeft,
   findHeldQueries,
   findLivingList,
-  type HeldQuery,
-  type Blockers,
-  blockersOfList,
-  blockersOfQueries,
-  type RemainingMentions,
-  mentionsLeftByDomain,
-  mentionsLeftByList,
+  type Forgettable,
+  mentionsLeft,
 } from './list.ts'
-import { domainPattern, type DeletedRows, wordPattern } from './naming.ts'
+import { type DeletedRows, relatedTo } from './naming.ts'
 
 /** Flags of `forget`. */
-export interface ForgetFlags extends TypedSubject {
+export interface ForgetFlags {
+  readonly list?: string
+  readonly query?: string
   readonly yes?: true
   readonly json?: true
 }
 
-/** Forgets a list, a query or a domain, or shows a preview of what would be deleted. */
+/** Forgets a list or a query, or shows a preview of what would be deleted. */
 export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
   checkFlags(options)
   const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
@@ -61,7 +55,7 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
   const obstacle = await blockerOf(db, found.subject)
   const gone = await countSubject(db, found.subject)
-  const notes = notesOf(found.subject, await mentionsLeft(db, found.subject), await countDays(db))
+  const notes = await notesOf(db, found.subject)
   if (flags.json === true) {
     printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
@@ -106,21 +100,15 @@ async function finishLeft(db: Database): Promise<boolean> {
 }
 
 async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
-  const away = archiveBlocker(await awayDaysOf(db, subject))
-  if (away !== null || subject.kind === 'domain') return away
+  const { days, since, until } = await awayDaysOf(db, subject)
+  if (days > 0) {
+    return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
+  }
   const way =
     subject.kind === 'list'
       ? await blockersOfList(db, subject.list)
       : await blockersOfQueries(db, subject.ids)
   return blockerSentence(subject, way)
-}
-
-async function mentionsLeft(db: Database, subject: Forgettable): Promise<RemainingMentions> {
-  if (subject.kind === 'list') {
-    return mentionsLeftByList(db, subject.list, wordPattern([subject.list.name]))
-  }
-  if (subject.kind === 'domain') return mentionsLeftByDomain(db, domainPattern(subject.name))
-  return { shared: 0, namesakes: [] }
 }
 
 /** Reports the progress periodically. */
@@ -173,39 +161,11 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
-/** Archived days that may contain it, with a way to forget them as well; null: none. */
-function archiveBlocker({ days, since, until }: AwayDays): string | null {
-  if (days === 0) return null
-  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
-}
-
 /** Notes on data that remains, or that this command can't reach. */
-function notesOf(
-  subject: Forgettable,
-  { shared, namesakes }: RemainingMentions,
-  days: number,
-): readonly string[] {
-  return [
-    ...staying(subject, shared, namesakes),
-    'the ledger stays: every call and run with its cost, without the query',
-    ...(days > 0
-      ? [
-          `the sums of ${count(days, 'finished day')} are deleted and recomputed (${npmRun('rebuild --')} --days, or automatically by ${npmRun('nightly')})`,
-        ]
-      : []),
-    newAgain(subject),
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, old versions that its bucket keeps, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
-  ]
-}
-
-function staying(subject: Forgettable, shared: number, namesakes: readonly string[]): string[] {
-  if (subject.kind === 'domain') {
-    return namesakes.length === 0
-      ? []
-      : [
-          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; delete each with --query`,
-        ]
-  }
+async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
+  const { shared, namesakes } =
+    subject.kind === 'list' ? await mentionsLeft(db, subject.list) : { shared: 0, namesakes: [] }
+  const days = await countDays(db)
   return [
     ...(shared > 0
       ? [`${shared} of its queries are in other lists too: they stay, with all their answers`]
@@ -215,114 +175,48 @@ function staying(subject: Forgettable, shared: number, namesakes: readonly strin
           `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; delete each with --list`,
         ]
       : []),
+    'the ledger stays: every call and run with its cost, without the query',
+    ...(days > 0
+      ? [
+          `the sums of ${count(days, 'finished day')} are deleted and recomputed (${npmRun('rebuild --')} --days, or automatically by ${npmRun('nightly')})`,
+        ]
+      : []),
+    subject.kind === 'list'
+      ? 'a query that is enqueued again is new, and is bought again'
+      : 'if it is enqueued again, it is a new query and is bought again; a list whose file still has it adds it back when it is read',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
 
-function newAgain(subject: Forgettable): string {
-  switch (subject.kind) {
-    case 'list':
-      return 'a query that is enqueued again is new, and is bought again'
-    case 'query':
-      return 'if it is enqueued again, it is a new query and is bought again; a list whose file still has it adds it back when it is read'
-    case 'domain':
-      return 'later answers may name it again; its results keep their positions, without a domain'
-    default:
-      throw unhandled('subject', subject)
-  }
-}
-
-/** Flags that specify the subject. */
-interface TypedSubject {
-  readonly list?: string
-  readonly query?: string
-  readonly domain?: string
-  readonly place?: string
-  readonly language?: string
-  readonly country?: string
-  readonly num?: string
-  readonly device?: string
-}
-
-/** A subject with its description and its queries. */
-interface FoundSubject {
-  readonly subject: Forgettable
-  readonly said: string
-  readonly queries: readonly HeldQuery[]
-}
-
-const narrowing = ['place', 'language', 'country', 'num', 'device'] as const
-const mostNum = 100
+type FoundSubject = NonNullable<Awaited<ReturnType<typeof findSubject>>>
 
 /** Rejects flags that do not specify exactly one subject. */
-function checkFlags(flags: TypedSubject): void {
-  const kinds = [flags.list, flags.query, flags.domain].filter((flag) => flag !== undefined)
-  if (kinds.length !== 1) {
+function checkFlags({ list, query }: ForgetFlags): void {
+  if ((list === undefined) === (query === undefined)) {
     throw new Misuse(
-      `expected one of --list NAME, --query "text" and --domain example.org, got ${kinds.length === 0 ? 'none' : 'several'}`,
+      `expected one of --list NAME and --query "text", got ${list === undefined ? 'none' : 'both'}`,
     )
   }
-  const narrow = narrowing.filter((name) => flags[name] !== undefined)
-  if (flags.query === undefined && narrow.length > 0) {
-    throw new Misuse(`expected --${narrow[0]} with --query, got no query`)
-  }
 }
 
-/** Finds the subject of the flags; null if there is no such list, query or host. */
-export async function findSubject(db: Database, flags: TypedSubject): Promise<FoundSubject | null> {
+/** Finds the subject of the flags, with its description and its queries; null if there is no such list or query. */
+export async function findSubject(db: Database, flags: ForgetFlags) {
   checkFlags(flags)
-  if (flags.list !== undefined) return findList(db, flags.list)
-  if (flags.query !== undefined) return findQuery(db, flags.query, flags)
-  return readDomain(flags.domain ?? '')
-}
-
-async function findList(db: Database, name: string): Promise<FoundSubject | null> {
-  const list = await findLivingList(db, name)
-  if (list === null) return null
-  return { subject: { kind: 'list', list }, said: `list ${name}`, queries: [] }
-}
-
-async function findQuery(
-  db: Database,
-  text: string,
-  flags: TypedSubject,
-): Promise<FoundSubject | null> {
-  const q = canonicalText(text)
-  const all = await findHeldQueries(db, q, {})
-  const queries = await findHeldQueries(db, q, narrowOf(flags))
+  if (flags.list !== undefined) {
+    const list = await findLivingList(db, flags.list)
+    if (list === null) return null
+    const subject: Forgettable = { kind: 'list', list }
+    return { subject, said: `list ${flags.list}`, queries: [] }
+  }
+  const q = canonicalText(flags.query ?? '')
+  const queries = await findHeldQueries(db, q)
   if (queries.length === 0) return null
-  const ids = queries.map(({ id }) => id)
-  const subject = { kind: 'query', q, ids, all: ids.length === all.length } as const
+  const subject: Forgettable = { kind: 'query', q, ids: queries.map(({ id }) => id) }
   return { subject, said: `query ${JSON.stringify(q)}`, queries }
 }
 
-function narrowOf(flags: TypedSubject): Partial<Omit<Query, 'q'>> {
-  const num = wholeFlag('num', flags.num, mostNum)
-  return {
-    ...(flags.place === undefined ? {} : { location: canonicalText(flags.place) }),
-    ...(flags.language === undefined ? {} : { hl: flags.language.toLowerCase() }),
-    ...(flags.country === undefined ? {} : { gl: flags.country.toLowerCase() }),
-    ...(num === undefined ? {} : { num }),
-    ...(flags.device === undefined ? {} : { device: wordFlag('device', flags.device, devices) }),
-  }
-}
-
-function readDomain(given: string): FoundSubject {
-  const name = siteName(given)
-  if (!isDomain(name)) {
-    throw new Misuse(
-      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; its subdomains are included`,
-    )
-  }
-  const spellings = [...new Set([name, domainToUnicode(name)])].filter((one) => one !== '')
-  return {
-    subject: { kind: 'domain', name: { spellings } },
-    said: `domain ${name}`,
-    queries: [],
-  }
-}
-
 /** Throws an error saying that there is no such subject. */
-async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> {
+async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
     throw new Misuse(
@@ -334,45 +228,24 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
   )
 }
 
-/** Archived days that may contain the subject. */
-type AwayDays = Awaited<ReturnType<typeof awayDaysOf>>
-
 /** Finds archived days that may contain the subject; their files can't be edited in place. */
 async function awayDaysOf(db: Database, subject: Forgettable) {
   return db
     .selectFrom('archived_days as a')
-    .where((eb) => namedBy(eb, subject))
+    .where((eb) => {
+      const runs = eb.selectFrom('runs as r').whereRef('r.run_date', '=', 'a.run_date')
+      if (subject.kind === 'list') return eb.exists(runs.where('r.list_id', '=', subject.list.id))
+      const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
+      return eb.or([
+        eb.exists(tasks.where('t.query_id', '=', eb.fn.any(eb.val(subject.ids)))),
+        // As a related search, it may occur on any day, once a single answer contains it.
+        eb.exists(relatedTo(subject.q)),
+      ])
+    })
     .select(({ fn }) => [
       fn.count<number>('a.run_date').distinct().as('days'),
       fn.min<string | null>('a.run_date').as('since'),
       fn.max<string | null>('a.run_date').as('until'),
     ])
     .executeTakeFirstOrThrow()
-}
-
-function namedBy(
-  eb: ExpressionBuilder<DB & { a: ArchivedDays }, 'a'>,
-  subject: Forgettable,
-): Expression<SqlBool> {
-  const runs = eb.selectFrom('runs as r').whereRef('r.run_date', '=', 'a.run_date')
-  switch (subject.kind) {
-    case 'list':
-      return eb.exists(runs.where('r.list_id', '=', subject.list.id))
-    case 'query': {
-      const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
-      const { ids, q } = subject
-      // As a related search, it may occur on any day, once a single answer contains it.
-      const related = eb
-        .selectFrom('related_searches as s')
-        .where((s) => s(s.fn('lower', ['s.q']), '=', eb.fn('lower', [eb.val(q)])))
-      return eb.or([
-        eb.exists(tasks.where('t.query_id', '=', eb.fn.any(eb.val(ids)))),
-        eb.exists(related),
-      ])
-    }
-    case 'domain':
-      return eb.lit(true)
-    default:
-      throw unhandled('subject', subject)
-  }
 }

@@ -13,7 +13,15 @@ import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
-import { addRows, type DeletedRows, patiently, removeAnswers, touched } from './naming.ts'
+import { dayMs } from '../../base/time/zone.ts'
+import {
+  addRows,
+  type DeletedRows,
+  patiently,
+  removeAnswers,
+  touched,
+  wordPattern,
+} from './naming.ts'
 
 const listPortion = 2000
 
@@ -22,6 +30,11 @@ export interface List {
   readonly id: number
   readonly name: string
 }
+
+/** A subject to forget. */
+export type Forgettable =
+  | { readonly kind: 'list'; readonly list: List }
+  | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
 
 /** Finds a list by name, unless it was forgotten. */
 export async function findLivingList(db: Database, name: string): Promise<List | null> {
@@ -72,8 +85,6 @@ export const mentionTables = [
   'list_queries',
 ] as const
 
-export type MentionTable = (typeof mentionTables)[number]
-
 /** Deletes the list's data about queries that other lists also contain. */
 export async function forgetMembers(
   db: Database,
@@ -92,7 +103,11 @@ export async function forgetMembers(
   return gone
 }
 
-function takeMembers(db: Database, table: MentionTable, list: number): Promise<number> {
+function takeMembers(
+  db: Database,
+  table: (typeof mentionTables)[number],
+  list: number,
+): Promise<number> {
   const some = db.selectFrom(table).where('list_id', '=', list).limit(listPortion)
   return touched(db, db.deleteFrom(table).where(isAmong(some.select(rowPlace.as('place')))))
 }
@@ -156,13 +171,6 @@ const tasksAtOnce = 2000
 /** Called with the rows deleted so far. */
 export type OnDeleted = (gone: DeletedRows) => void
 
-interface Portion {
-  readonly queries: readonly string[]
-  readonly answers: readonly number[]
-  /** True if nothing is left to do. */
-  readonly done: boolean
-}
-
 /**
  * Forgets the queries in `forgetting_queries` in atomic batches: answers are deleted with their tasks; calls and their
  * costs remain. A query in use again is skipped.
@@ -188,7 +196,8 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
 }
 
-async function choose(trx: Transaction<DB>): Promise<Portion> {
+/** Next queries, and their next answers; done if nothing is left to do. */
+async function choose(trx: Transaction<DB>) {
   const due = await trx
     .selectFrom('forgetting_queries')
     .select('query_id')
@@ -368,14 +377,15 @@ export async function markDays(db: Database): Promise<void> {
 /** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  const kept = [
+  for (const table of [
     'finished_labels',
     'finished_queries',
     'finished_shares',
     'finished_steps',
     'finished_losses',
-  ] as const
-  for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
+    'finished_keywords',
+    'finished_keyword_days',
+  ] as const) {
     const left = db
       .selectFrom(table)
       .where((eb) =>
@@ -415,19 +425,11 @@ export async function countDays(db: Database): Promise<number> {
   return days
 }
 
-/** Obstacles to forgetting; each ends by itself or by a command. */
-export interface Blockers {
-  /** Unfinished runs. */
-  readonly runs: readonly number[]
-  /** Calls whose answer is pending or may still arrive. */
-  readonly calls: number
-  /** Schedules that would read the list again. */
-  readonly schedules: readonly string[]
-}
+/** Unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
+export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
 /** Maximum delay of a late answer; a call, its storing and the server's grace period are far shorter. */
 const lateAnswersMs = 10 * 60_000
-const dayMs = 24 * 60 * 60_000
 
 function runsInUse(db: Database) {
   return db.selectFrom('runs as r').where((eb) => {
@@ -465,7 +467,7 @@ interface Ways {
   readonly list: string
 }
 
-async function readBlockers(db: Database, { runs, calls, list }: Ways): Promise<Blockers> {
+async function readBlockers(db: Database, { runs, calls, list }: Ways) {
   const schedules = db.selectFrom('schedules').where('list', '=', list).where('enabled', '=', true)
   const ids = runs.orderBy('r.id').select((eb) => eb.cast<number>('r.id', 'float8').as('id'))
   return db
@@ -503,43 +505,30 @@ export function blockersOfQueries(db: Database, ids: readonly string[]): Promise
   })
 }
 
-/** A stored query with its parameters. */
-export type HeldQuery = Query & { readonly id: string }
-
-/** Finds queries with a text; parameters that are given must match. */
+/** Finds the queries with a text. */
 export async function findHeldQueries(
   db: Database,
   q: string,
-  narrow: Partial<Omit<Query, 'q'>>,
-): Promise<readonly HeldQuery[]> {
-  const rows = await db
+): Promise<readonly (Query & { readonly id: string })[]> {
+  return db
     .selectFrom('queries')
-    .select(['id', 'q', 'location', 'hl', 'gl', 'num', 'device'])
-    .where((eb) => eb.and({ q, ...narrow }))
+    .select(['id', 'q', 'location', 'hl', 'gl', 'num'])
+    .select((eb) => eb.ref('device').$castTo<Query['device']>().as('device'))
+    .where('q', '=', q)
     .orderBy('key')
     .execute()
-  return rows as HeldQuery[]
 }
 
-/** Related data that remains. */
-export interface RemainingMentions {
-  /** Queries of the list that other lists also contain. */
-  readonly shared: number
-  /** Lists and queries whose names contain the words. */
-  readonly namesakes: readonly string[]
-}
-
-/** Finds related data that remains when a list is forgotten. */
-export async function mentionsLeftByList(
-  db: Database,
-  { id }: List,
-  pattern: string,
-): Promise<RemainingMentions> {
+/** Related data that remains when a list is forgotten: its queries in other lists, and lists named after it. */
+export async function mentionsLeft(db: Database, { id, name }: List) {
   const shared = db
     .selectFrom('list_queries')
     .where('list_id', '=', id)
     .where('query_id', 'not in', aloneIn(id))
-  const namesakes = db.selectFrom('lists').where('id', '<>', id).where('name', '~*', pattern)
+  const namesakes = db
+    .selectFrom('lists')
+    .where('id', '<>', id)
+    .where('name', '~*', wordPattern(name))
   return db
     .selectNoFrom(({ fn }) => [
       shared.select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('shared'),
@@ -548,40 +537,18 @@ export async function mentionsLeftByList(
     .executeTakeFirstOrThrow()
 }
 
-/** Queries of lists that mention the domain. */
-export async function mentionsLeftByDomain(
-  db: Database,
-  pattern: string,
-): Promise<RemainingMentions> {
-  const rows = await db
-    .selectFrom('queries')
-    .select('q')
-    .distinct()
-    .where('q', '~*', pattern)
-    .orderBy('q')
-    .limit(100)
-    .execute()
-  return { shared: 0, namesakes: rows.map(({ q }) => q) }
-}
-
 /** Counts the leftovers of an interrupted forget. */
-export async function countLeft(
-  db: Database,
-): Promise<{ readonly queries: number; readonly words: number }> {
+export async function countLeft(db: Database) {
+  const rowsOf = (table: 'forgetting_queries' | 'forgetting_words') =>
+    db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('n'))
+      .$asScalar()
+      .$notNull()
   return db
-    .selectNoFrom((eb) => [
-      eb
-        .selectFrom('forgetting_queries')
-        .select(eb.fn.countAll<number>().as('n'))
-        .$asScalar()
-        .$notNull()
-        .as('queries'),
-      eb
-        .selectFrom('forgetting_words')
-        .select(eb.fn.countAll<number>().as('n'))
-        .$asScalar()
-        .$notNull()
-        .as('words'),
+    .selectNoFrom([
+      rowsOf('forgetting_queries').as('queries'),
+      rowsOf('forgetting_words').as('words'),
     ])
     .executeTakeFirstOrThrow()
 }

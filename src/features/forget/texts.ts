@@ -14,23 +14,11 @@ import {
 import type { DB, Json } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
-import { aloneIn, type QueryIds } from './list.ts'
-import { addRows, clearedIf, type DeletedRows, mentions, touched } from './naming.ts'
+import { aloneIn, type Forgettable, type List } from './list.ts'
+import { addRows, type DeletedRows, mentions, touched, wordPattern } from './naming.ts'
 
 /** Replaces a text that must not be empty. */
 const blank = '(forgotten)'
-
-/** Selects texts written by programs and people. */
-export interface WantedTexts {
-  /** Case-insensitive Postgres regular expression; null if no text can be matched reliably. */
-  readonly pattern: string | null
-  /** List being forgotten. */
-  readonly list: { readonly id: number; readonly name: string } | null
-  /** Queries being forgotten; null: none. */
-  readonly queries: QueryIds | null
-  /** True for a domain, which may also occur in list lines and domain lines. */
-  readonly domain: boolean
-}
 
 interface Place {
   readonly table: keyof DB
@@ -49,15 +37,27 @@ function placeIn<T extends keyof DB>(
   return { table, where: where(eb), set: set?.(eb) ?? null }
 }
 
+/** A place whose text is replaced as a whole. */
+function blanked<T extends keyof DB>(
+  table: T,
+  column: Extract<keyof DB[T], string>,
+  pattern: string,
+): Place {
+  const text = sql.ref<string>(column)
+  const where = expressionBuilder<DB, T>()(text, '~*', pattern)
+  return { table, where, set: { [column]: blank } }
+}
+
 /** All places outside of answers that contain texts of people and programs. */
-function placesOf(wanted: WantedTexts): readonly Place[] {
-  const { list, domain, pattern, queries } = wanted
-  const alerts =
-    queries === null ? [] : [placeIn('alerts', (eb) => eb('query_id', 'in', queries), null)]
-  if (pattern === null) return alerts
+function placesOf(subject: Forgettable): readonly Place[] {
+  if (subject.kind === 'query') {
+    const pattern = wordPattern(subject.q)
+    return [...toldOfNights(pattern), ...toldOfAnswers(pattern)]
+  }
+  const { list } = subject
+  const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
   // A list's name may be any word, so only texts about lists are searched.
-  if (list !== null) return [...alerts, ...toldOfNights(pattern), ...ofList(list)]
-  return [...toldOfNights(pattern), ...toldOfAnswers(pattern), ...(domain ? ofDomain(pattern) : [])]
+  return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
 /** A cleared notice, which is not sent. */
@@ -76,7 +76,7 @@ function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices
   }
 }
 
-/** Texts that may mention lists, queries and domains. */
+/** Texts that may mention lists and queries. */
 function toldOfNights(pattern: string): readonly Place[] {
   return [
     placeIn(
@@ -92,21 +92,9 @@ function toldOfNights(pattern: string): readonly Place[] {
           .end(),
       }),
     ),
-    placeIn(
-      'nights',
-      (eb) => eb('note', '~*', pattern),
-      () => ({ note: blank }),
-    ),
-    placeIn(
-      'quarantine',
-      (eb) => eb('reason', '~*', pattern),
-      () => ({ reason: blank }),
-    ),
-    placeIn(
-      'trust_marks',
-      (eb) => eb('reason', '~*', pattern),
-      () => ({ reason: blank }),
-    ),
+    blanked('nights', 'note', pattern),
+    blanked('quarantine', 'reason', pattern),
+    blanked('trust_marks', 'reason', pattern),
     placeIn(
       'notes.annotations',
       (eb) => mentions(eb, ['text', 'tag'], pattern),
@@ -118,46 +106,26 @@ function toldOfNights(pattern: string): readonly Place[] {
   ]
 }
 
-/** Texts that may mention queries and domains. */
+/** Texts that may mention queries. */
 function toldOfAnswers(pattern: string): readonly Place[] {
   const named = ['rule', 'subject', 'list', 'tag', 'domain', 'other_domain', 'feature'] as const
   return [
     placeIn('alerts', (eb) => mentions(eb, [...named, 'said', 'question'], pattern), null),
-    placeIn(
-      'stops',
-      (eb) => eb('detail', '~*', pattern),
-      () => ({ detail: blank }),
-    ),
+    blanked('stops', 'detail', pattern),
     placeIn(
       'rejected_lines',
       (eb) => mentions(eb, ['content', 'reason'], pattern),
       () => ({ content: '', reason: blank }),
     ),
-    placeIn(
-      'cadences',
-      (eb) => eb('why', '~*', pattern),
-      () => ({ why: blank }),
-    ),
-    placeIn(
-      'tasks',
-      (eb) => eb('error_message', '~*', pattern),
-      () => ({ error_message: blank }),
-    ),
-    placeIn(
-      'calls',
-      (eb) => eb('error_message', '~*', pattern),
-      () => ({ error_message: blank }),
-    ),
-    placeIn(
-      'searches',
-      (eb) => eb('parse_error', '~*', pattern),
-      () => ({ parse_error: blank }),
-    ),
+    blanked('cadences', 'why', pattern),
+    blanked('tasks', 'error_message', pattern),
+    blanked('calls', 'error_message', pattern),
+    blanked('searches', 'parse_error', pattern),
   ]
 }
 
 /** Rows about a list, by name or id. */
-function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
+function ofList({ id, name }: List): readonly Place[] {
   const all = expressionBuilder<DB>()
   const runs = all.selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
   const schedules = all
@@ -204,62 +172,20 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
   ]
 }
 
-/** Rows of lists, rules and domain tables about a domain. */
-function ofDomain(pattern: string): readonly Place[] {
-  const sayings = (['list_queries', 'list_query_history'] as const).map((table) =>
-    placeIn<'list_queries' | 'list_query_history'>(
-      table,
-      (eb) => {
-        const tags = eb.fn<string>('array_to_string', ['tags', eb.val(' ')])
-        return mentions(eb, ['target_url', tags], pattern)
-      },
-      (eb) => ({
-        target_url: clearedIf(eb('target_url', '~*', pattern), eb.ref('target_url')),
-        tags: sql<string[]>`array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
-      }),
-    ),
-  )
-  const ours = (['own_domains', 'rival_domains', 'own_domain_changes'] as const).map((table) =>
-    placeIn<'own_domains' | 'rival_domains' | 'own_domain_changes'>(
-      table,
-      (eb) => mentions(eb, ['domain', 'label', 'brand'], pattern),
-      null,
-    ),
-  )
-  const rules = placeIn(
-    'alert_rules',
-    (eb) => mentions(eb, ['name', 'domain', 'rival'], pattern),
-    null,
-  )
-  return [...sayings, ...ours, rules]
-}
-
-/**
- * Counts or applies the changes outside of answers. Rows that triggers store about changed lines are deleted
- * afterwards.
- */
-export async function forgetTexts(
-  db: Database,
-  wanted: WantedTexts,
-  { keep }: { readonly keep: boolean },
-): Promise<DeletedRows> {
-  const places = placesOf(wanted)
-  if (keep) return countPlaces(db, places)
+/** Applies the changes outside of answers. Rows that triggers store about changed lines are deleted afterwards. */
+export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
-  for (const place of places) {
-    gone = addRows(gone, { [place.table]: await touched(db, changeOf(db, place)) })
+  for (const { table, where, set } of placesOf(subject)) {
+    const change =
+      set === null ? db.deleteFrom(table).where(where) : db.updateTable(table).set(set).where(where)
+    gone = addRows(gone, { [table]: await touched(db, change) })
   }
   return gone
 }
 
-function changeOf(db: Database, { table, where, set }: Place) {
-  return set === null
-    ? db.deleteFrom(table).where(where)
-    : db.updateTable(table).set(set).where(where)
-}
-
-/** Counts a row that matches for several reasons only once. */
-async function countPlaces(db: Database, places: readonly Place[]): Promise<DeletedRows> {
+/** Counts these changes. A row that matches for several reasons counts only once. */
+export async function countTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
+  const places = placesOf(subject)
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
     const reasons = places.filter((place) => place.table === table).map(({ where }) => where)

@@ -30,14 +30,8 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-interface Metrics {
-  /** Records the duration of a paid request, in seconds. */
-  observe(seconds: number): void
-  text(): Promise<string>
-}
-
 /** Names and units follow Prometheus conventions. No label contains a query, because their number is unlimited. */
-export function openMetrics(options: MetricsOptions): Metrics {
+export function openMetrics(options: MetricsOptions) {
   const { db, supplier, floor, counted, more } = options
   const registers = [new Registry()]
   const [registry = new Registry()] = registers
@@ -49,13 +43,15 @@ export function openMetrics(options: MetricsOptions): Metrics {
     registers,
   })
   if (counted !== undefined) mirrorTasks(registers, counted)
-  const collectAccount = accountGauges(registers)
-  const collectForecast = forecastGauges(registers)
+  const gauge = gaugesIn(registers)
+  const collectAccount = accountGauges(gauge, registers)
+  const collectForecast = forecastGauges(gauge)
   const collect = [listGauges, nightGauges, suspectGauges, noticeGauges].map((open) =>
-    open(registers, db),
+    open(gauge, db),
   )
   return {
-    observe: (seconds) => duration.observe(seconds),
+    /** Records the duration of a paid request, in seconds. */
+    observe: (seconds: number) => duration.observe(seconds),
     text: async () => {
       const account = { name: supplier.account, kind: supplier.origin, floor }
       await Promise.all([
@@ -90,36 +86,33 @@ function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
   })
 }
 
-function gauge<L extends string = never>(
-  registers: Registry[],
-  { name, help, labelNames = [] }: { name: string; help: string; labelNames?: L[] },
-): Gauge<L> {
-  return new Gauge<L>({ name: `querymill_${name}`, help, labelNames, registers })
+type MakeGauge = ReturnType<typeof gaugesIn>
+
+function gaugesIn(registers: Registry[]) {
+  return <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
+    new Gauge<L>({ name: `querymill_${name}`, help, labelNames, registers })
 }
 
 /** Balance, reservations and stops of the account. */
-function accountGauges(registers: Registry[]) {
-  const remaining = gauge(registers, {
-    name: 'credits_remaining',
-    help: 'Balance reported by the newest answer, minus the spending since then.',
-  })
-  const above = gauge(registers, {
-    name: 'credits_above_floor',
-    help: 'Balance less the floor in force: what can still be spent.',
-  })
-  const held = gauge(registers, {
-    name: 'credits_held',
-    help: 'Credits set aside for calls in flight and for calls that may have been charged.',
-  })
-  const flying = gauge(registers, {
-    name: 'calls_in_flight',
-    help: 'Calls of all workers in flight.',
-  })
-  const stopped = gauge(registers, {
-    name: 'account_stopped',
-    help: '1 while the account is stopped for this reason.',
-    labelNames: ['reason'],
-  })
+function accountGauges(gauge: MakeGauge, registers: Registry[]) {
+  const remaining = gauge(
+    'credits_remaining',
+    'Balance reported by the newest answer, minus the spending since then.',
+  )
+  const above = gauge(
+    'credits_above_floor',
+    'Balance less the floor in force: what can still be spent.',
+  )
+  const held = gauge(
+    'credits_held',
+    'Credits set aside for calls in flight and for calls that may have been charged.',
+  )
+  const flying = gauge('calls_in_flight', 'Calls of all workers in flight.')
+  const stopped = gauge(
+    'account_stopped',
+    '1 while the account is stopped for this reason.',
+    'reason',
+  )
   const used = new Counter({
     name: 'querymill_credits_used_total',
     help: 'Credits used by all calls of the account, ever.',
@@ -146,21 +139,18 @@ function accountGauges(registers: Registry[]) {
 }
 
 /** Open tasks, live workers, and when each list was last completed. */
-function listGauges(registers: Registry[], db: Database) {
-  const success = gauge(registers, {
-    name: 'last_success_timestamp_seconds',
-    help: 'Time when a run of the list last ended with at least one readable answer.',
-    labelNames: ['list'],
-  })
-  const open = gauge(registers, {
-    name: 'tasks_open',
-    help: 'Tasks of open runs still to be done.',
-  })
-  const workers = gauge(registers, { name: 'workers', help: 'Live workers on all hosts.' })
-  const unattended = gauge(registers, {
-    name: 'tasks_unattended',
-    help: 'Tasks of open runs while no worker is alive; 0 while one is.',
-  })
+function listGauges(gauge: MakeGauge, db: Database) {
+  const success = gauge(
+    'last_success_timestamp_seconds',
+    'Time when a run of the list last ended with at least one readable answer.',
+    'list',
+  )
+  const open = gauge('tasks_open', 'Tasks of open runs still to be done.')
+  const workers = gauge('workers', 'Live workers on all hosts.')
+  const unattended = gauge(
+    'tasks_unattended',
+    'Tasks of open runs while no worker is alive; 0 while one is.',
+  )
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const countSuccesses = askSparingly(() => readSuccesses(db))
@@ -173,21 +163,18 @@ function listGauges(registers: Registry[], db: Database) {
   }
 }
 
-function nightGauges(registers: Registry[], db: Database) {
-  const overdue = gauge(registers, {
-    name: 'nights_overdue',
-    help: 'Nights that are due and have no outcome.',
-  })
-  const good = gauge(registers, {
-    name: 'last_good_night_timestamp_seconds',
-    help: 'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
-    labelNames: ['schedule'],
-  })
-  const since = gauge(registers, {
-    name: 'nights_since_good',
-    help: 'Nights of the schedule since its last good one, including those in progress.',
-    labelNames: ['schedule'],
-  })
+function nightGauges(gauge: MakeGauge, db: Database) {
+  const overdue = gauge('nights_overdue', 'Nights that are due and have no outcome.')
+  const good = gauge(
+    'last_good_night_timestamp_seconds',
+    'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
+    'schedule',
+  )
+  const since = gauge(
+    'nights_since_good',
+    'Nights of the schedule since its last good one, including those in progress.',
+    'schedule',
+  )
   const ask = askSparingly(() => readGoodNights(db))
   return async () => {
     overdue.set((await overdueNights(db)).length)
@@ -202,19 +189,16 @@ function nightGauges(registers: Registry[], db: Database) {
   }
 }
 
-function forecastGauges(registers: Registry[]) {
-  const credits = gauge(registers, {
-    name: 'forecast_day_credits',
-    help: 'Credits that the 24 hours after the last forecast will use.',
-  })
-  const days = gauge(registers, {
-    name: 'forecast_days_to_floor',
-    help: 'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
-  })
-  const made = gauge(registers, {
-    name: 'forecast_timestamp_seconds',
-    help: 'When the forecast was last computed.',
-  })
+function forecastGauges(gauge: MakeGauge) {
+  const credits = gauge(
+    'forecast_day_credits',
+    'Credits that the 24 hours after the last forecast will use.',
+  )
+  const days = gauge(
+    'forecast_days_to_floor',
+    'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
+  )
+  const made = gauge('forecast_timestamp_seconds', 'When the forecast was last computed.')
   return async (db: Database, account: { account: string; origin: string }) => {
     const found = await readStoredForecast(db, account)
     // Absent rather than 0, because the value is unknown or will not occur.
@@ -227,17 +211,17 @@ function forecastGauges(registers: Registry[]) {
 }
 
 /** Suspect runs per list. */
-function suspectGauges(registers: Registry[], db: Database) {
-  const suspects = gauge(registers, {
-    name: 'nights_suspect',
-    help: 'Runs of the list that ended in the last seven days and are suspect.',
-    labelNames: ['list'],
-  })
-  const newest = gauge(registers, {
-    name: 'last_night_suspect',
-    help: '1 while the newest run of the list that has ended is suspect.',
-    labelNames: ['list'],
-  })
+function suspectGauges(gauge: MakeGauge, db: Database) {
+  const suspects = gauge(
+    'nights_suspect',
+    'Runs of the list that ended in the last seven days and are suspect.',
+    'list',
+  )
+  const newest = gauge(
+    'last_night_suspect',
+    '1 while the newest run of the list that has ended is suspect.',
+    'list',
+  )
   return async () => {
     suspects.reset()
     newest.reset()
@@ -249,15 +233,9 @@ function suspectGauges(registers: Registry[], db: Database) {
 }
 
 /** Notices that MILL_WEBHOOK has not accepted. */
-function noticeGauges(registers: Registry[], db: Database) {
-  const waiting = gauge(registers, {
-    name: 'notices_waiting',
-    help: 'Notices that the webhook has not accepted yet.',
-  })
-  const lost = gauge(registers, {
-    name: 'notices_given_up',
-    help: 'Notices of the last day that were given up.',
-  })
+function noticeGauges(gauge: MakeGauge, db: Database) {
+  const waiting = gauge('notices_waiting', 'Notices that the webhook has not accepted yet.')
+  const lost = gauge('notices_given_up', 'Notices of the last day that were given up.')
   return async () => {
     const found = await countNotices(db)
     waiting.set(found.waiting)

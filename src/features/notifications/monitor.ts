@@ -19,19 +19,10 @@ interface MonitorOptions {
   readonly more?: () => Promise<string>
 }
 
-/** Health checks, metrics and notices of a service. */
-interface Monitor {
-  /** Records the duration of a paid request, in seconds. */
-  readonly observe: (seconds: number) => void
-  /** Port for probes; null if MILL_METRICS_PORT is unset. */
-  readonly port: number | null
-  close(): Promise<void>
-}
-
 const noticesEveryMs = 5_000
 
 /** Starts health checks and metrics if a port is set, notices if a webhook is set, and the forecast in any case. */
-export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
+export async function startMonitor(mill: Mill, options: MonitorOptions) {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { report } = options
   // Without a port, they are not even collected.
@@ -63,7 +54,9 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
       : startNotices(mill.db, { webhook, unattendedMs, report, everyMs: noticesEveryMs })
   const forecast = startForecast(mill)
   return {
-    observe: (seconds) => metrics?.observe(seconds),
+    /** Records the duration of a paid request, in seconds. */
+    observe: (seconds: number) => metrics?.observe(seconds),
+    /** Port for probes; null if MILL_METRICS_PORT is unset. */
     port: health?.port ?? null,
     close: async () => {
       await forecast.close()

@@ -25,7 +25,7 @@ import {
   takeNotice,
   type RecoveryFacts,
 } from '../alerts/statements.ts'
-import { post, type Posted, refusalOf } from './webhook.ts'
+import { post, refusalOf } from './webhook.ts'
 
 // A process starting after a long time does not report events older than this.
 const noticeAgeMs = 3_600_000
@@ -74,22 +74,14 @@ export function startNotices(
 // next minute's tick.
 const sendWithinMs = 15_000
 
-/** Performs one check, for a tick. */
+/** Performs one check, for a tick that is ending: waits up to a limit, and leaves the rest to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
-  await sendOnce(db, { webhook, unattendedMs, report: say, withinMs: sendWithinMs })
-}
-
-/** Performs one check, for a command that is ending: waits up to a limit, and leaves the rest to the next process. */
-async function sendOnce(
-  db: Database,
-  { withinMs, ...options }: NoticeOptions & { readonly withinMs: number },
-): Promise<void> {
-  const sent = await within(sendNotices(db, options), { ms: withinMs })
+  const sent = await within(sendNotices(db, { webhook, unattendedMs }), { ms: sendWithinMs })
   if (sent === null) return
   const problem = sent === late ? 'the webhook is slow' : sent
-  options.report(`${problem}; notices that were not sent are kept and tried again`)
+  say(`${problem}; notices that were not sent are kept and tried again`)
 }
 
 /** Records events and sends due notices; returns why one could not be sent, or null if nothing failed. */
@@ -153,24 +145,16 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
       await settleNotice(db, notice.id)
       continue
     }
-    const usual = pausesMs[notice.tries - 1] ?? pausesMs[pausesMs.length - 1] ?? claimMs
+    const usual = pausesMs[notice.tries - 1] ?? pausesMs.at(-1) ?? claimMs
     const waitMs = Math.max(failure.posted?.waitMs ?? 0, usual * (1 + Math.random() / 10))
-    const gone = await putOffNotice(db, notice.id, {
-      problem: failure.problem,
-      waitMs,
-      giveUpMs: deliverForMs,
-    })
+    const gone = await putOffNotice(db, notice.id, { problem: failure.problem, waitMs })
     problem = gone ? `${failure.problem}; a notice is given up after a day` : failure.problem
     if (!ownFault.has(failure.posted?.status ?? 0)) return problem
   }
 }
 
-interface Failure {
-  readonly problem: string
-  readonly posted: Posted | null
-}
-
-async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | null> {
+/** Returns why a notice was not accepted, with the receiver's reply, if any; null if it was. */
+async function tryOnce(webhook: Webhook, notice: Claimed) {
   try {
     const posted = await post(webhook, notice)
     return posted.ok ? null : { problem: refusalOf(posted), posted }
@@ -315,16 +299,8 @@ interface ComposedNotice extends Subject {
   readonly others: readonly Subject[]
 }
 
-/** A notice that this process may send for a limited time. */
-interface Claimed {
-  readonly id: string
-  readonly kind: string
-  readonly text: string
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly at: string
-  /** Number of tries, including this one. */
-  readonly tries: number
-}
+/** A notice that this process may send for a limited time, with the number of tries, including this one. */
+type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
 
 /** Completes notices recorded in the same transaction; afterwards, any process can send them. */
 async function describeNotices(db: Database, notices: readonly ComposedNotice[]): Promise<void> {
@@ -350,7 +326,7 @@ async function describeNotices(db: Database, notices: readonly ComposedNotice[])
 export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
-): Promise<Claimed | null> {
+) {
   const claimed = await db
     .updateTable('notices')
     .set((eb) => ({ tries: eb('tries', '+', 1), due_at: clockIn(forMs) }))
@@ -373,7 +349,7 @@ export async function claimNotice(
       'id',
       'kind',
       'said as text',
-      eb.ref('fields').$castTo<Claimed['fields']>().as('fields'),
+      eb.ref('fields').$castTo<Record<string, unknown>>().as('fields'),
       'tries',
       utcText(eb.ref('noted_at')).as('at'),
     ])
@@ -393,15 +369,14 @@ async function settleNotice(db: Database, id: string): Promise<void> {
 async function putOffNotice(
   db: Database,
   id: string,
-  failure: { readonly problem: string; readonly waitMs: number; readonly giveUpMs: number },
+  { problem, waitMs }: { readonly problem: string; readonly waitMs: number },
 ): Promise<boolean> {
-  const { problem, waitMs, giveUpMs } = failure
   const put = await db
     .updateTable('notices')
     .set((eb) => ({
       problem,
       due_at: clockIn(waitMs),
-      given_up_at: eb.case().when('noted_at', '<', clockBefore(giveUpMs)).then(clock).end(),
+      given_up_at: eb.case().when('noted_at', '<', clockBefore(deliverForMs)).then(clock).end(),
     }))
     .where('id', '=', id)
     .where('told_at', 'is', null)
@@ -411,19 +386,10 @@ async function putOffNotice(
 }
 
 /** A notice for display. */
-export interface NoticeRow {
-  readonly id: string
-  readonly event: string
-  readonly state: 'told' | 'waiting' | 'given up'
-  readonly noted_at: string
-  readonly told_at: string | null
-  readonly tries: number
-  readonly text: string
-  readonly problem: string | null
-}
+export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
 /** Newest notices first, with their delivery state. */
-export async function listNotices(db: Database, limit: number): Promise<readonly NoticeRow[]> {
+export async function listNotices(db: Database, limit: number) {
   return db
     .selectFrom('notices')
     .select((eb) => [
@@ -453,17 +419,12 @@ export async function listNotices(db: Database, limit: number): Promise<readonly
 }
 
 /** Counts waiting notices, and those given up in the last day. */
-export async function countNotices(
-  db: Database,
-): Promise<{ readonly waiting: number; readonly given_up: number }> {
+export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')
     .select(({ fn }) => [
       fn.countAll<number>().filterWhere('given_up_at', 'is', null).as('waiting'),
-      fn
-        .countAll<number>()
-        .filterWhere('given_up_at', '>', sql<Date>`clock_timestamp() - interval '1 day'`)
-        .as('given_up'),
+      fn.countAll<number>().filterWhere('given_up_at', '>', clockBefore(dayMs)).as('given_up'),
     ])
     .where('told_at', 'is', null)
     .where('part_of', 'is', null)

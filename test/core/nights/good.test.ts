@@ -46,7 +46,7 @@ test('a label of which everything rested has no share that an alert could rest o
   await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: ['b.com/'] })
   await scene.story.night('2026-01-03', { shoes: 'not_asked', boots: 'not_asked' })
   const shareOn = async (date: string) => {
-    const found = await readSharesOn(scene.db, { tag: '*', date }, ['a.com'])
+    const found = await readSharesOn(scene.db, { tag: '*', date, domains: ['a.com'] })
     return found.map(({ share, queries }) => [share > 0, queries])
   }
   expect(await shareOn('2026-01-02')).toEqual([[true, 2]])

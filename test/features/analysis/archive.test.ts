@@ -8,7 +8,7 @@ import { installationId } from '../../../src/core/queue/open-slices.ts'
 import { findQuestion, readQuestions } from '../../../src/features/analysis/library.ts'
 import { answerQuestion } from '../../../src/features/analysis/sql-command.ts'
 import { loadArchive } from '../../../src/features/archive/load.ts'
-import { makePast, moveAll, placesOf, returnAll } from '../../support/archive.ts'
+import { makePast, moveAll, returnAll } from '../../support/archive.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
@@ -57,7 +57,7 @@ function readingFor(text: string) {
   return async (client: PoolClient) => {
     const installation = await installationId(db)
     const tell = () => undefined
-    await loadArchive(client, { db, installation, text, places: placesOf(), report: tell })
+    await loadArchive(client, { db, installation, text, report: tell })
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../../src/features/archive/days.ts'
 import { loadArchive } from '../../../src/features/archive/load.ts'
 import { verifyPromises } from '../../support/promises.ts'
-import { makePast, moveAll, placesOf, readTables, returnAll } from '../../support/archive.ts'
+import { makePast, moveAll, readTables, returnAll } from '../../support/archive.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { mayMount, smallDisk } from '../../support/disk.ts'
 import { temporaryFolder } from '../../support/place.ts'
@@ -98,7 +98,6 @@ describe('what is in the way', () => {
     const installation = await installationId(database.db)
     const asked = {
       folder: undefined,
-      places: placesOf(),
       installation,
       report: () => undefined,
     }
@@ -271,7 +270,7 @@ describe('what happens meanwhile', () => {
     const installation = await installationId(database.db)
     const text = 'select from analysis.results'
     const report = () => undefined
-    const reading = { db: database.db, installation, text, span, places: placesOf(), report }
+    const reading = { db: database.db, installation, text, span, report }
     await loadArchive(client, reading)
     const { rows } = await client.query<{ day: string; n: number }>(
       'select run_date as day, count(*) as n from analysis.results group by run_date',

@@ -85,8 +85,8 @@ async function forgetStep(db: Database, taken: Step): Promise<void> {
     expect(await sealList(db, list)).toBe(true)
     expect(await whereFound(db, taken.list)).toEqual([])
   } else if (taken.kind === 'query') {
-    const ids = (await findHeldQueries(db, taken.q, {})).map(({ id }) => id)
-    await forgetSubject(db, { kind: 'query', q: taken.q, ids, all: true }, tell)
+    const ids = (await findHeldQueries(db, taken.q)).map(({ id }) => id)
+    await forgetSubject(db, { kind: 'query', q: taken.q, ids }, tell)
   }
 }
 

@@ -9,7 +9,7 @@ import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'
 import { run, start } from '../../support/run.ts'
 import { whereFound } from '../../support/sweep.ts'
-import { brokenIn, livedTwoNights, moneyOf, person } from './scene.ts'
+import { brokenIn, livedTwoNights, moneyOf } from './scene.ts'
 
 let api: Awaited<ReturnType<typeof startFaulty>>
 let lived: FreshDatabase
@@ -154,28 +154,9 @@ const forgettings = {
       { change: 'delete on', table: 'finished_shares' },
     ],
   },
-  domain: {
-    args: ['--domain', person],
-    words: [person],
-    // Those of a longer name that ends with it.
-    stays: [
-      'public.domains.domain',
-      'public.domains.host',
-      'public.domains.site',
-      'public.organic_results.snippet',
-      'public.organic_results.title',
-      'public.pages.url',
-      'public.pages.url_key',
-    ],
-    points: [
-      { change: 'update on', table: 'organic_results' },
-      { change: 'delete on', table: 'pages' },
-      { change: 'delete on', table: 'finished_days' },
-    ],
-  },
 } satisfies Record<string, { args: string[]; words: string[]; stays: string[]; points: Point[] }>
 
-test.each(['list', 'query', 'domain'] as const)(
+test.each(['list', 'query'] as const)(
   'a %s that is being forgotten while the command is killed again and again is named nowhere in the end, and every credit stays explained',
   async (kind) => {
     const { args, words, stays, points } = forgettings[kind]

@@ -10,7 +10,7 @@ import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { type TestMill, testMill, type TestMillOptions } from '../../support/mill.ts'
 import { seed } from '../expand/seed.ts'
 
-export const person = 'petra-lindt.example'
+const person = 'petra-lindt.example'
 
 /** A database that has lived two nights, for copies of it; nobody is connected to it any more. */
 export async function livedTwoNights(api: TestMillOptions['api']): Promise<FreshDatabase> {

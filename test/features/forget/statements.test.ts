@@ -6,17 +6,21 @@ import {
   countSubject,
   finishForgetting,
   forgetSubject,
-  type Forgettable,
   sealList,
 } from '../../../src/features/forget/forget.ts'
-import { countLeft, findHeldQueries, findLivingList } from '../../../src/features/forget/list.ts'
+import {
+  countLeft,
+  findHeldQueries,
+  findLivingList,
+  type Forgettable,
+} from '../../../src/features/forget/list.ts'
 import type { DeletedRows } from '../../../src/features/forget/naming.ts'
 import { startFaulty } from '../../faults/api/standin.ts'
 import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'
 import { whereFound } from '../../support/sweep.ts'
 import { seed } from '../expand/seed.ts'
-import { brokenIn, hashOf, livedTwoNights, moneyOf, person } from './scene.ts'
+import { brokenIn, hashOf, livedTwoNights, moneyOf } from './scene.ts'
 
 let api: Awaited<ReturnType<typeof startFaulty>>
 let lived: FreshDatabase
@@ -44,11 +48,9 @@ async function listOf(name: string): Promise<Forgettable> {
 }
 
 async function queryOf(q: string): Promise<Forgettable> {
-  const ids = (await findHeldQueries(mill.db, q, {})).map(({ id }) => id)
-  return { kind: 'query', q, ids, all: true }
+  const ids = (await findHeldQueries(mill.db, q)).map(({ id }) => id)
+  return { kind: 'query', q, ids }
 }
-
-const personDomain: Forgettable = { kind: 'domain', name: { spellings: [person] } }
 
 async function forgetWholly(subject: Forgettable): Promise<DeletedRows> {
   const gone = await forgetSubject(mill.db, subject, silent)
@@ -173,68 +175,13 @@ describe('a query that is forgotten', () => {
   })
 })
 
-describe('a domain that is forgotten', () => {
-  test('is named nowhere, results keep their places, and longer names that hold its letters stay', async () => {
-    const before = await moneyOf(mill.db)
-    const places = async () =>
-      (
-        await sql`select search_id, ordinal, position from organic_results order by 1, 2`.execute(
-          mill.db,
-        )
-      ).rows
-    const placesBefore = await places()
-    await forgetWholly(personDomain)
-    await sql`update pages set url = replace(url, ${`not${person}`}, ''), url_key = ''`.execute(
-      mill.db,
-    )
-    const others = [
-      'domains.domain',
-      'domains.host',
-      'domains.site',
-      'organic_results.snippet',
-      'organic_results.title',
-    ]
-    expect(await whereFound(mill.db, person)).toEqual(others.map((name) => `public.${name}`))
-    expect(await places()).toEqual(placesBefore)
-    expect(await moneyOf(mill.db)).toEqual(before)
-  })
-
-  test('leaves a mill that keeps its promises, and texts of others that do not name it', async () => {
-    await forgetWholly(personDomain)
-    expect(await brokenIn(mill.db)).toEqual([])
-    const { rows } = await sql`
-      select distinct o.title, o.snippet, d.host, p.url
-      from organic_results o
-      left join domains d on d.id = o.domain_id
-      left join pages p on p.id = o.page_id
-      where o.ordinal > 10
-      order by 1, 2`.execute(mill.db)
-    expect(rows).toEqual([
-      {
-        title: `not${person}`,
-        snippet: `${person}.net is another one`,
-        host: `not${person}`,
-        url: `https://not${person}/`,
-      },
-      {
-        title: null,
-        snippet: 'Nothing much',
-        host: 'gossip.example',
-        url: 'https://gossip.example/7',
-      },
-      { title: null, snippet: null, host: null, url: null },
-    ])
-  })
-})
-
 describe('forgetting', () => {
-  test.each(['list', 'query', 'domain'] as const)(
+  test.each(['list', 'query'] as const)(
     'a %s changes nothing at all while it is only counted',
     async (kind) => {
       const subjects = {
         list: await listOf('airships'),
         query: await queryOf('zeppelin one'),
-        domain: personDomain,
       }
       const before = await hashOf(mill.db)
       const counted = await countSubject(mill.db, subjects[kind])

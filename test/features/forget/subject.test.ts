@@ -18,30 +18,17 @@ afterAll(() => database.close())
 describe('what is to be forgotten', () => {
   test.each([
     [{}, 'expected one of --list NAME'],
-    [{ list: 'a', domain: 'a.example' }, 'got several'],
-    [{ domain: 'not a host' }, 'expected --domain to be a host'],
-    [{ list: 'boots', device: 'mobile' }, 'expected --device with --query'],
+    [{ list: 'a', query: 'b' }, 'got both'],
   ])('is refused when %j is typed', async (flags, reason) => {
     await expect(findSubject(database.db, flags)).rejects.toThrow(reason)
   })
 
-  test('is a host in all its spellings', async () => {
-    const found = await findSubject(database.db, { domain: 'www.Bücher.example' })
-    expect(found?.subject).toEqual({
-      kind: 'domain',
-      name: { spellings: ['xn--bcher-kva.example', 'bücher.example'] },
-    })
-  })
-
-  test('is every query of a text, or those with the parameters that are named', async () => {
+  test('is every query of a text', async () => {
     const { mill } = await openScene()
     await mill.plan([{ q: 'shoes' }, { q: 'shoes', gl: 'us' }, { q: 'Shoes' }])
     const every = await findSubject(mill.db, { query: ' shoes ' })
-    expect(every?.subject).toMatchObject({ q: 'shoes', all: true })
+    expect(every?.subject).toMatchObject({ q: 'shoes' })
     expect(every?.queries).toHaveLength(2)
-    const narrow = await findSubject(mill.db, { query: 'shoes', country: 'US' })
-    expect(narrow?.subject).toMatchObject({ all: false })
-    expect(narrow?.queries).toMatchObject([{ gl: 'us' }])
     expect(await findSubject(mill.db, { query: 'boots' })).toBeNull()
   })
 })
