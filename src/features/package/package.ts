@@ -68,15 +68,14 @@ async function openPackage(
   }
 }
 
+interface Files {
+  readonly files: readonly string[]
+  readonly flags: EnqueueOptions
+  readonly say: (line: string) => void
+}
+
 /** Nobody can be asked for confirmation: a purchase that needs it requires `yes: true`. */
-async function enqueueFiles(
-  mill: Mill,
-  {
-    files,
-    flags,
-    say,
-  }: { files: readonly string[]; flags: EnqueueOptions; say: (line: string) => void },
-) {
+async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
   const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })
   const talk = { say, show: say, progress: () => undefined, ask: null }

@@ -4,8 +4,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError } from 'commander'
 import { z } from 'zod'
+import { print } from '../../base/cli/command.ts'
 import { commands, groups } from '../../base/cli/commands.ts'
 import { exits } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
@@ -56,6 +57,10 @@ function buildProgram(load: Load): Command {
     process.argv.splice(2, Infinity, name, '--help')
     await runNamed(name, load)
   })
+  program
+    .command('completion', { hidden: true })
+    .addArgument(new Argument('<shell>').choices(shells))
+    .action((shell: keyof typeof completions) => print(completions[shell]))
   return program
 }
 
@@ -71,8 +76,37 @@ function otherCommands(): string {
     ...lines,
     '',
     'npx querymill help COMMAND explains one, with examples.',
+    'npx querymill completion bash (zsh, fish) prints a script that completes commands and flags.',
     'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
   ].join('\n')
+}
+
+const shells = ['bash', 'zsh', 'fish'] as const
+const names = [...commands.keys()].join(' ')
+const flagsOf = (name: string) =>
+  `querymill ${name} --help 2>/dev/null | grep -oE -- '--[a-z-]+' | sort -u`
+
+/** A script for each shell: the first word is a command, a word that begins with - is a flag, others are files. */
+const completions: Readonly<Record<(typeof shells)[number], string>> = {
+  bash: `_querymill() {
+  local word=\${COMP_WORDS[COMP_CWORD]} words
+  if [ "$COMP_CWORD" = 1 ]; then words='${names}'
+  elif [[ $word == -* ]]; then words=$(${flagsOf('"${COMP_WORDS[1]}"')})
+  else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -o filenames -F _querymill querymill`,
+  zsh: `#compdef querymill
+_querymill() {
+  if (( CURRENT == 2 )); then compadd ${names}
+  elif [[ $PREFIX == -* ]]; then compadd -- \${(f)"$(${flagsOf('$words[2]')})"}
+  else _files
+  fi
+}
+compdef _querymill querymill`,
+  fish: `complete -c querymill -f -n __fish_use_subcommand -a '${names}'
+complete -c querymill -n 'not __fish_use_subcommand' -a '(${flagsOf('(commandline -opc)[2]').replaceAll("'", '"')})'`,
 }
 
 /** Runs a command in this process, or in a child process with its memory limits. */

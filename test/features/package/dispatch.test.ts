@@ -1,4 +1,5 @@
 // @module-tag slow
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -66,6 +67,32 @@ describe('querymill, the program of the package', () => {
       code: 2,
       stderr: expect.stringContaining("unknown command 'nothing'"),
     })
+  })
+
+  test('completes commands, flags and files in bash', async () => {
+    const { code, stdout } = await querymill('completion', 'bash')
+    expect(code).toBe(0)
+    const program = join(root, 'jobs', 'querymill.ts')
+    const complete = (...words: readonly string[]) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `${stdout}
+          querymill() { '${process.execPath}' --import tsx '${program}' "$@"; }
+          COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
+          _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
+          'bash',
+          ...words,
+        ],
+        { cwd: root, encoding: 'utf8' },
+      )
+        .trim()
+        .split('\n')
+    expect(complete('sta')).toEqual(['status', 'statement', 'stack'])
+    expect(complete('work', '--dr')).toEqual(['--drain'])
+    expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
+    expect(await querymill('completion', 'tcsh')).toMatchObject({ code: 2 })
   })
 
   test.each(['status', 'enqueue'])(
