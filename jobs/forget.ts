@@ -22,8 +22,7 @@ await runCommand(
         .option('--language <code>', 'only queries in this language')
         .option('--country <code>', 'only queries for this country')
         .option('--num <n>', 'only queries with this number of results')
-        .option('--device <device>', 'only queries for desktop, mobile or tablet')
-        .option('--json', 'print what is deleted as one JSON object'),
+        .option('--device <device>', 'only queries for desktop, mobile or tablet'),
   },
   async () => (await import('../src/features/forget/command.ts')).runForget,
 )
