@@ -1,6 +1,6 @@
 // BullMQ on PostgreSQL or Redis.
 
-import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
+import { createPostgresBackend, Queue, type QueueOptions, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
 import { openDatabase, type Pool } from '../../base/database/database.ts'
 import { undoLeaps } from '../../base/database/trouble.ts'
@@ -43,49 +43,40 @@ const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2
 
 /** Opens the backend. `id` separates the queues of several databases in one Redis. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
-  return 'pool' in store ? postgresBackend(store.pool) : redisBackend(store.redisUrl, id)
+  if ('pool' in store) {
+    const { pool } = store
+    return {
+      name: 'postgres',
+      ...clientsOf({ connection: pool as never }, onPostgres),
+      undoLeaps: () => undoLeaps(openDatabase(pool), leap),
+      close: async () => undefined,
+    }
+  }
+  const connection = await openRedis(store.redisUrl)
+  return {
+    name: 'redis',
+    ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
+    // Not needed: Redis uses its own clock.
+    undoLeaps: async () => undefined,
+    close: async () => connection.disconnect(),
+  }
 }
 
 // The classes are generic over their backend and default to Redis; all methods we call are the same on both.
 const onPostgres = createPostgresBackend as never
 
-function postgresBackend(pool: Pool): Backend {
-  const connection = pool as never
+function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
   return {
-    name: 'postgres',
-    queue: <Data>(name: string) => listen(new Queue<Data>(name, { connection }, onPostgres)),
+    queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
     worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
       listen(
         new Worker<Data>(
           name,
           (job) => processor(job.data),
-          { connection, ...patience, ...options },
-          onPostgres,
+          { ...shared, ...patience, ...options },
+          backend,
         ),
       ),
-    undoLeaps: () => undoLeaps(openDatabase(pool), leap),
-    close: async () => undefined,
-  }
-}
-
-async function redisBackend(url: string, id: string): Promise<Backend> {
-  const connection = await openRedis(url)
-  // The braces keep all keys of a queue in one slot of a Redis cluster.
-  const shared = { connection, prefix: `{querymill-${id}}` }
-  return {
-    name: 'redis',
-    queue: <Data>(name: string) => listen(new Queue<Data>(name, shared)),
-    worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
-      listen(
-        new Worker<Data>(name, (job) => processor(job.data), {
-          ...shared,
-          ...patience,
-          ...options,
-        }),
-      ),
-    // Not needed: Redis uses its own clock.
-    undoLeaps: async () => undefined,
-    close: async () => connection.disconnect(),
   }
 }
 
