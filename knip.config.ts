@@ -30,7 +30,6 @@ export default function configOf({
       'umount',
       'prometheus',
       'promtool',
-      'redis-sentinel',
       'redis-server',
       'systemd-analyze',
     ],

@@ -21,8 +21,7 @@ await runCommand(
         .argument('[subject]', 'the number of an alert, or a file to load')
         .option('--standing', 'only alerts that have not recovered')
         .option('--rule <name>', 'only alerts of this rule')
-        .option('--limit <n>', 'number of alerts, newest first', '20')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--limit <n>', 'number of alerts, newest first', '20'),
   },
   async () => (await import('../src/features/alerts/command.ts')).runAlerts,
 )

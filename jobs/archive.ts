@@ -25,8 +25,7 @@ await runCommand(
         .option(
           '--check',
           'read all manifests and files, and compare them with the recorded checksums',
-        )
-        .option('--json', 'print what was done as one JSON object'),
+        ),
   },
   async () => (await import('../src/features/archive/command.ts')).archive,
 )

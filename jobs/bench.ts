@@ -29,8 +29,7 @@ await runCommand(
         .option('--runs <n>', 'number of runs to take the median of', '3')
         .option('--rows <n>', 'number of rows, for benches that fill tables')
         .option('--beside <folder>', 'another checkout to compare with')
-        .option('--short', 'small sizes, and CPU time only: for a busy machine')
-        .option('--json', 'print the figures as one JSON object'),
+        .option('--short', 'small sizes, and CPU time only: for a busy machine'),
   },
   async () => (await import('../test/bench/bench.ts')).runBench,
 )

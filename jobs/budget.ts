@@ -15,8 +15,7 @@ await runCommand(
       program
         .option('--list <name>', 'the list whose budget is set')
         .option('--credits <n>', 'maximum credits for all of its runs dated in one month')
-        .option('--none', 'remove its budget')
-        .option('--json', 'print one JSON object'),
+        .option('--none', 'remove its budget'),
   },
   async () => (await import('../src/features/admin/budget.ts')).runBudget,
 )

@@ -19,8 +19,7 @@ await runCommand(
         .option('--backtest', 'replay the stored nights as if the list had been adaptive')
         .option('--list <name>', 'only this list')
         .option('--longest <days>', 'longest interval of the backtest, like 14d', '14d')
-        .option('--share <percent>', 'maximum share of the calls of a daily cadence', '48%')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--share <percent>', 'maximum share of the calls of a daily cadence', '48%'),
   },
   async () => (await import('../src/features/cadence/command.ts')).runCadence,
 )

@@ -16,8 +16,7 @@ await runCommand(
     define: (program) =>
       addYes(program)
         .option('--run <n>', 'number of the run, as npm run status shows it', runNumber)
-        .option('--list <name>', 'all open runs of this list')
-        .option('--json', 'print what was cancelled as JSON'),
+        .option('--list <name>', 'all open runs of this list'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runCancel,
 )

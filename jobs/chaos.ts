@@ -26,8 +26,7 @@ await runCommand(
           '--lies',
           'prices that are not reported, answers to other queries, changed keys, external spend',
         )
-        .option('--keep', 'keep the folder with all logs')
-        .option('--json', 'print the figures as one JSON object'),
+        .option('--keep', 'keep the folder with all logs'),
   },
   async () => (await import('../test/faults/command.ts')).runStorm,
 )

@@ -11,8 +11,7 @@ await runCommand<CorpusOptions>(
     define: (program) =>
       program
         .argument('<action>', 'load the shipped documents, or add JSONL files')
-        .argument('[files...]', 'for add: lines of {"url", "title", "text"}')
-        .option('--json', 'one JSON object on stdout'),
+        .argument('[files...]', 'for add: lines of {"url", "title", "text"}'),
   },
   async () => (call) =>
     runCorpus(call, async (home) => {

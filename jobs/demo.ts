@@ -27,8 +27,7 @@ await runCommand<DemoFlags>(
           '--faults',
           'make six nights fail on purpose, then print the forecast and the statement',
         )
-        .option('--cadence', 'in the second half, ask each query as often as its answers change')
-        .option('--json', 'print what was stored as one JSON object'),
+        .option('--cadence', 'in the second half, ask each query as often as its answers change'),
   },
   async () => {
     const { runDemo } = await import('../src/features/demo/command.ts')

@@ -18,8 +18,7 @@ await runCommand(
         .option('--port <n>', 'port to listen on; 0: any free one (default: 8750)')
         .option('--host <address>', 'address to listen on; other hosts need a password')
         .option('--password-file <file>', 'file whose first line is the password')
-        .option('--public-url <address>', 'its public URL behind a proxy')
-        .option('--json', 'print its address as one JSON object'),
+        .option('--public-url <address>', 'its public URL behind a proxy'),
   },
   async () => (await import('../src/desk/command.ts')).runDesk,
 )

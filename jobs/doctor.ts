@@ -8,7 +8,6 @@ await runCommand(
     about:
       'Checks this machine, the settings and every server, suggests fixes, and spends nothing.',
     examples: ['npm run doctor', 'npm run -s doctor -- --json'],
-    define: (program) => program.option('--json', 'print one JSON object'),
   },
   async () => (await import('../src/features/admin/doctor.ts')).runDoctor,
 )

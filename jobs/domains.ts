@@ -27,8 +27,7 @@ await runCommand(
         .option('--rival', 'it is a domain of a competitor, not ours')
         .option('--since <date>', 'first day on which it is ours')
         .option('--until <date>', 'last day on which it is ours')
-        .option('--on <date>', 'the last day of a domain that ends')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--on <date>', 'the last day of a domain that ends'),
   },
   async () => (await import('../src/features/analysis/domains-command.ts')).keepDomains,
 )

@@ -49,8 +49,7 @@ await runCommand<EnqueueFlags>(
         .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad signs')
         .option('--join', 'add to the list of this name, even if it came from another file')
         .option('--drop', 'cancel open queries that are no longer in the list')
-        .option('--keep', 'buy open queries that are no longer in the list')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--keep', 'buy open queries that are no longer in the list'),
   },
   async () => async (call) => {
     // Printed at once, because loading the program takes longer than reading a small list.

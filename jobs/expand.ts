@@ -22,8 +22,7 @@ await runCommand(
         .option('--as <name>', 'name of the new list (default: LIST-expanded)')
         .option('--depth <rounds>', 'rounds: round 2 uses the answers of round 1 (default: 1)')
         .option('--match <what>', 'only with these words, or a /regex/; may be repeated', collect)
-        .option('--not <what>', 'none with these words, or a /regex/; may be repeated', collect)
-        .option('--json', 'one JSON object on stdout'),
+        .option('--not <what>', 'none with these words, or a /regex/; may be repeated', collect),
   },
   async () => (await import('../src/features/expand/command.ts')).runExpand,
 )

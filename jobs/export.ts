@@ -44,8 +44,7 @@ await runCommand(
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
         .option('--archive <folder>', 'folder of the archive, if it was moved')
-        .option('--timeout <duration>', 'time limit of the query', '1h')
-        .option('--json', 'print what was written as one JSON object'),
+        .option('--timeout <duration>', 'time limit of the query', '1h'),
   },
   async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

@@ -16,8 +16,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--days <n>', 'number of days', (text) => Math.min(countFlag('days', text), 400), 7)
-        .option('--keep', 'store it for the view analysis.forecast, as workers and schedulers do')
-        .option('--json', 'print one JSON object'),
+        .option('--keep', 'store it for the view analysis.forecast, as workers and schedulers do'),
   },
   async () => (await import('../src/core/forecast/command.ts')).showForecast,
 )

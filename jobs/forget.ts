@@ -14,8 +14,7 @@ await runCommand(
     define: (program) =>
       addYes(program)
         .option('--list <name>', 'the list, and the queries that no other list has')
-        .option('--query <text>', 'every query with this text, in all lists')
-        .option('--json', 'print what is deleted as one JSON object'),
+        .option('--query <text>', 'every query with this text, in all lists'),
   },
   async () => (await import('../src/features/forget/command.ts')).runForget,
 )

@@ -20,8 +20,7 @@ await runCommand(
           '--tables',
           'check the tables, even if a worker or scheduler on this host could answer',
         )
-        .option('--url <address>', 'request this address instead')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--url <address>', 'request this address instead'),
   },
   async () => (await import('../src/features/admin/health.ts')).runHealth,
 )

@@ -8,7 +8,6 @@ await runCommand(
     about:
       'Creates .env, a first list, schedules and .gitignore in this folder; overwrites nothing.',
     examples: ['npm run init'],
-    define: (program) => program.option('--json', 'print one JSON object'),
   },
   async () => (await import('../src/features/admin/init.ts')).runInit,
 )

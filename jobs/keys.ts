@@ -28,8 +28,7 @@ await runCommand<KeysOptions>(
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
         .option('--account <n>', 'add the key to this account')
         .option('--name <text>', 'what the key is for')
-        .option('--rate <n>', 'maximum requests per second')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--rate <n>', 'maximum requests per second'),
   },
   async () =>
     async ({ options, args, env, closers }) => {

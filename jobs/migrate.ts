@@ -13,9 +13,7 @@ await runCommand(
       'npm run migrate -- --analyst ada',
     ],
     define: (program) =>
-      program
-        .option('--analyst <name>', 'create a read-only login, or renew its privileges')
-        .option('--json', 'one JSON object on stdout'),
+      program.option('--analyst <name>', 'create a read-only login, or renew its privileges'),
   },
   async () => (await import('../src/features/admin/migrate.ts')).runMigrate,
 )

@@ -33,7 +33,6 @@ await runCommand<NightlyFlags>(
         .option('--show', 'list the schedules and exit')
         .option('--once', 'run what is due and exit')
         .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)')
-        .option('--json', 'with --show: print one JSON object')
         .option('--file <path>', 'path of another schedules file'),
   },
   async () => {

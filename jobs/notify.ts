@@ -17,8 +17,7 @@ await runCommand(
           '--test',
           'send one test notice now; exit code 5 if the receiver does not accept it',
         )
-        .option('--limit <n>', 'number of notices', '20')
-        .option('--json', 'print one JSON object'),
+        .option('--limit <n>', 'number of notices', '20'),
   },
   async () => (await import('../src/features/notifications/command.ts')).runNotify,
 )

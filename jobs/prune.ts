@@ -12,9 +12,10 @@ await runCommand(
       'npm run -s prune -- --older 2w --yes --json',
     ],
     define: (program) =>
-      addYes(program)
-        .option('--older <age>', 'delete bodies received longer ago than this, like 90d, 2w or 12h')
-        .option('--json', 'print what was deleted as one JSON object'),
+      addYes(program).option(
+        '--older <age>',
+        'delete bodies received longer ago than this, like 90d, 2w or 12h',
+      ),
   },
   async () => (await import('../src/features/forget/prune.ts')).prune,
 )

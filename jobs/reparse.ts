@@ -16,8 +16,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--all', 'parse every stored body again and replace its rows')
-        .option('--run <n>', 'only answers of this run', runNumber)
-        .option('--json', 'print the result as one JSON object'),
+        .option('--run <n>', 'only answers of this run', runNumber),
   },
   async () => (await import('../src/core/runs/reparse.ts')).runReparse,
 )

@@ -31,8 +31,7 @@ await runCommand(
         .option('--since <day>', 'the first day; moves are shown since then (default: ninety days)')
         .option('--until <day>', 'the last day (default: the newest)')
         .option('--between <days>', 'first and last day, as in 2026-11-01..2026-11-08')
-        .option('--origins <list>', 'answer origins to show, such as live,sandbox')
-        .option('--json', 'print what was written as one JSON object'),
+        .option('--origins <list>', 'answer origins to show, such as live,sandbox'),
   },
   async () => (await import('../src/desk/report/command.ts')).writeReport,
 )

@@ -13,9 +13,7 @@ await runCommand(
       'npm run resume && npm run work -- --drain',
     ],
     define: (program) =>
-      program
-        .option('--forget-prices', 'forget the prices paid so far, for instance an outlier')
-        .option('--json', 'print what was lifted as JSON'),
+      program.option('--forget-prices', 'forget the prices paid so far, for instance an outlier'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runResume,
 )

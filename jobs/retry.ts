@@ -35,8 +35,7 @@ await runCommand(
         .option('--tag <label>', 'only tasks of queries with this label')
         .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
         .option('--budget <credits>', 'new budget of each of the runs, including what it has used')
-        .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
-        .option('--json', 'print the numbers as JSON'),
+        .option('--buy-again', 'also tasks that have an answer: each is paid for a second time'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runRetry,
 )

@@ -23,7 +23,6 @@ await runCommand(
         )
         .allowUnknownOption()
         .option('--format <format>', 'table, csv, json or parquet', 'table')
-        .option('--json', 'the same as --format json')
         .option('--timeout <duration>', 'time limit of the query', '60s')
         .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--suspects', 'include answers of suspect nights')

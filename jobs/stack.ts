@@ -12,9 +12,10 @@ await runCommand(
       'npm run stack -- stop',
     ],
     define: (program) =>
-      program
-        .argument('<action>', 'status: what is running, and where; stop: stop both, keep the data')
-        .option('--json', 'one JSON object on stdout'),
+      program.argument(
+        '<action>',
+        'status: what is running, and where; stop: stop both, keep the data',
+      ),
   },
   async () => (await import('../src/features/admin/stack.ts')).runStack,
 )

@@ -17,8 +17,7 @@ await runCommand(
         .option('--account <name>', 'only this account')
         .option('--since <date>', 'from this day on')
         .option('--until <date>', 'up to the beginning of this day')
-        .option('--by <what>', 'sums by day, list or run', 'day')
-        .option('--json', 'print one JSON object'),
+        .option('--by <what>', 'sums by day, list or run', 'day'),
   },
   async () => (await import('../src/core/runs/statement.ts')).showStatement,
 )

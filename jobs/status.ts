@@ -19,8 +19,7 @@ await runCommand(
         .option('--run <n>', 'only this run', runNumber)
         .option('--watch', 'refresh every two seconds')
         .option('--unknown', 'list calls with an unknown outcome')
-        .option('--settings', 'list the settings and where each came from')
-        .option('--json', 'print one JSON object'),
+        .option('--settings', 'list the settings and where each came from'),
   },
   async () => (await import('../src/core/runs/status-command.ts')).showStatus,
 )

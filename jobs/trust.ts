@@ -26,8 +26,7 @@ await runCommand<TrustFlags>(
         .option('--answer <id...>', 'single answers')
         .option('--because <text>', 'why')
         .option('--by <name>', 'who decides (default: the user of this machine)')
-        .option('--usual', 'with accept: later runs are compared with this one')
-        .option('--json', 'one JSON object on stdout'),
+        .option('--usual', 'with accept: later runs are compared with this one'),
   },
   async () => (await import('../src/features/alerts/trust-command.ts')).runTrust,
 )

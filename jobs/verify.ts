@@ -19,8 +19,7 @@ await runCommand(
         .option(
           '--max-external <credits>',
           'exit with 1 if external spend exceeds this many credits',
-        )
-        .option('--json', 'print the checks as one JSON object'),
+        ),
   },
   async () => (await import('../src/features/verify/command.ts')).verify,
 )

@@ -28,8 +28,7 @@ await runCommand<WorkFlags>(
       program
         .option('--drain', 'end when no task is open, or when the account is stopped')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
-        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)')
-        .option('--json', 'print the totals as one JSON object'),
+        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)'),
   },
   async () => {
     const { runWork } = await import('../src/core/worker/command.ts')

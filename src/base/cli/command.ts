@@ -89,6 +89,7 @@ function buildProgram(manual: Manual): Command {
       writeErr: (text) => process.stderr.write(text),
     })
   manual.define?.(program)
+  program.option('--json', 'print one JSON object to stdout')
   const examples = manual.examples.map((example) => `  ${example}`).join('\n')
   program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
   return program

@@ -22,14 +22,13 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openPool } from '../database/database.ts'
-import { Unreachable, WrongDatabase } from '../errors.ts'
+import { codeOf, Unreachable, WrongDatabase } from '../errors.ts'
 import { pause } from '../waiting.ts'
 import {
   becomesFree,
   canEnter,
   commandOf,
   freePort,
-  type ProgramResult,
   runAs,
   serverUser,
   type User,
@@ -63,13 +62,6 @@ export interface Postgres {
   readonly started: boolean
 }
 
-interface PostgresStatus {
-  readonly running: boolean
-  /** Null before the first start. */
-  readonly url: string | null
-  readonly data: string | null
-}
-
 const usualPatienceMs = 30_000
 
 /** Returns the embedded PostgreSQL of this home, starting it if needed; it keeps running after the command. */
@@ -98,8 +90,8 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   })
 }
 
-/** Reads the status without starting anything. */
-export async function postgresStatus(home: string): Promise<PostgresStatus> {
+/** Reads the status without starting anything; URL and folder are null before the first start. */
+export async function postgresStatus(home: string) {
   const state = existsSync(home) ? readState(openHome(home)) : null
   if (state === null) return { running: false, url: null, data: null }
   return { running: await isRunning(state), url: urlOf(state), data: state.data }
@@ -180,7 +172,8 @@ async function startFresh(
   for (;;) {
     const port = (await becomesFree(old.port)) ? old.port : await freePort()
     const state = { ...old, port }
-    clearMark(state.data)
+    // The pid of a stale pid file may now belong to another process.
+    rmSync(join(state.data, 'postmaster.pid'), { force: true })
     writeState(home, state)
     if (await startCluster(server, state, tuning)) {
       await createDatabase(state)
@@ -308,13 +301,13 @@ async function contact(state: State, database = 'querymill'): Promise<Contact> {
     const data = rows[0]?.data ?? ''
     return realpathSync(data) === realpathSync(state.data) ? 'ours' : 'stranger'
   } catch (error) {
-    return judge((error as { code?: unknown }).code)
+    return judge(codeOf(error))
   } finally {
     await pool.end()
   }
 }
 
-function judge(code: unknown): Contact {
+function judge(code: string | null): Contact {
   switch (code) {
     case '3D000':
       return 'empty'
@@ -335,7 +328,7 @@ async function createDatabase(state: State): Promise<void> {
     await pool.query('create database querymill')
   } catch (error) {
     // 42P04: it already exists.
-    if ((error as { code?: unknown }).code !== '42P04') throw error
+    if (codeOf(error) !== '42P04') throw error
   } finally {
     await pool.end()
   }
@@ -352,11 +345,6 @@ export function findPostmaster(data: string): Postmaster | null {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
   return { pid, port: port ?? 0 }
-}
-
-/** Removes a stale pid file: its pid may now belong to another process. */
-function clearMark(data: string): void {
-  rmSync(join(data, 'postmaster.pid'), { force: true })
 }
 
 function isServerOf(pid: number, data: string): boolean {
@@ -455,25 +443,18 @@ export async function prepareBinaries(
   user: User,
   spare: string,
 ): Promise<Binaries> {
+  // Loads every library, and changes nothing.
+  const tryOut = (one: Binaries) => runAs(user, program(one, 'postgres'), ['--version'])
   const linked = linkLibraries(found.folder)
-  const first = await tryBinaries(found, user)
+  const first = await tryOut(found)
   if (linked && first.code === 0) return found
   const copy = { ...found, folder: join(spare, `binaries-${found.version}`) }
   if (!existsSync(copy.folder)) copyBinaries(found.folder, copy.folder)
-  const second = await tryBinaries(copy, user)
+  const second = await tryOut(copy)
   if (second.code === 0) return copy
   throw new WrongDatabase(
-    `expected the embedded PostgreSQL to run on this machine, got ${lastLine(second)}; it needs glibc on Linux, or macOS: ${elsewhere}`,
+    `expected the embedded PostgreSQL to run on this machine, got ${second.output.split('\n').at(-1)}; it needs glibc on Linux, or macOS: ${elsewhere}`,
   )
-}
-
-/** Runs the server with --version, which loads every library and changes nothing. */
-function tryBinaries(binaries: Binaries, user: User): Promise<ProgramResult> {
-  return runAs(user, program(binaries, 'postgres'), ['--version'])
-}
-
-function lastLine(ended: ProgramResult): string {
-  return ended.output.split('\n').at(-1) ?? 'no answer'
 }
 
 /**
@@ -488,7 +469,7 @@ function linkLibraries(folder: string): boolean {
     try {
       symlinkSync(basename(source), link)
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
+      const code = codeOf(error)
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false
       // EEXIST: another process was faster.
       if (code !== 'EEXIST') throw error
@@ -505,17 +486,9 @@ function copyBinaries(from: string, to: string): void {
     recursive: true,
     filter: (path) => !path.endsWith('.a') && !lstatSync(path).isSymbolicLink(),
   })
-  openToAll(aside)
+  // The original folder may be inaccessible to the server's user.
+  const paths = readdirSync(aside, { recursive: true, encoding: 'utf8' })
+  for (const path of ['', ...paths]) chmodSync(join(aside, path), 0o755)
   linkLibraries(aside)
   renameSync(aside, to)
-}
-
-/** Makes programs and libraries public, because their original folder may be inaccessible to the server's user. */
-function openToAll(folder: string): void {
-  chmodSync(folder, 0o755)
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) openToAll(path)
-    else chmodSync(path, 0o755)
-  }
 }

@@ -5,6 +5,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Environment, processEnvironment } from '../config.ts'
+import { codeOf, reasonOf } from '../errors.ts'
 import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
@@ -22,7 +23,7 @@ export function commandOf(pid: number): readonly string[] | null {
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ESRCH') return null
+    if (isMissing(error) || codeOf(error) === 'ESRCH') return null
     throw error
   }
 }
@@ -42,7 +43,7 @@ export async function endProcess(
     try {
       process.kill(pid, signal)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return
+      if (codeOf(error) === 'ESRCH') return
       throw error
     }
     for (const deadline = Date.now() + wait; isOurs() && Date.now() < deadline;) await pause(20)
@@ -84,36 +85,19 @@ interface Daemon {
   readonly databaseUrl: string
 }
 
-interface StartedDaemon {
-  readonly pid: number
-  /** Returns null while it is running. */
-  readonly exit: () => number | null
-  readonly ended: Promise<number>
-  /** Detaches it, so that our own process may end first. */
-  readonly letGo: () => void
-}
-
 /** Starts it to outlive this process, with only the settings it needs. */
 export function startDaemon(
   { job, args, home, databaseUrl }: Daemon,
   files: { out: string; log: string },
-): StartedDaemon {
+): ChildProcess {
   const { PATH, HOME } = processEnvironment()
   const env = { PATH, HOME, MILL_HOME: home, DATABASE_URL: databaseUrl }
   const out = openSync(files.out, 'w', 0o600)
   const log = openSync(files.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
-    let exit: number | null = null
-    const ended = new Promise<number>((done) => {
-      const end = (code: number) => {
-        exit = code
-        done(code)
-      }
-      child.once('error', () => end(-1))
-      child.once('exit', (code) => end(code ?? -1))
-    })
-    return { pid: child.pid ?? 0, exit: () => exit, ended, letGo: () => child.unref() }
+    // One that cannot be started has no pid; without a listener, the error would end this process.
+    return child.on('error', () => undefined)
   } finally {
     closeSync(out)
     closeSync(log)
@@ -123,11 +107,10 @@ export function startDaemon(
 /** User that a server runs as; null: the user who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
-export interface ProgramResult {
+interface ProgramResult {
+  /** Null if the program could not be started. */
   readonly code: number | null
   readonly output: string
-  /** System error code if the program could not be started. */
-  readonly refused: string | null
 }
 
 // A server outlives the command, so it gets none of its environment variables, some of which are keys.
@@ -150,8 +133,7 @@ export function runAs(
 ): Promise<ProgramResult> {
   return new Promise((done) => {
     let output = ''
-    const failed = (error: NodeJS.ErrnoException) =>
-      done({ code: null, output: error.message, refused: error.code ?? 'unknown' })
+    const failed = (error: unknown) => done({ code: null, output: reasonOf(error) })
     try {
       const child = spawn(program, args, {
         cwd: '/',
@@ -163,9 +145,9 @@ export function runAs(
       child.stdout.on('data', collect)
       child.stderr.on('data', collect)
       child.on('error', failed)
-      child.on('close', (code) => done({ code, output: output.trim(), refused: null }))
+      child.on('close', (code) => done({ code, output: output.trim() }))
     } catch (error) {
-      failed(error as NodeJS.ErrnoException)
+      failed(error)
     }
   })
 }

@@ -1,6 +1,7 @@
 // The bundled search service of this machine, with its key.
 
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -88,8 +89,8 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
 async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1', '--log', 'none']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
-  const { pid, exit, letGo } = startDaemon({ job: 'service', args, home, databaseUrl }, files)
-  const state = { url: null, pid, database: fingerprint(databaseUrl) }
+  const service = startDaemon({ job: 'service', args, home, databaseUrl }, files)
+  const state = { url: null, pid: service.pid ?? null, database: fingerprint(databaseUrl) }
   writeState(home, state)
   const deadline = Date.now() + patienceMs
   for (;;) {
@@ -97,10 +98,12 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
     if (line !== undefined && rest !== undefined) {
       const { url } = readyLine.parse(JSON.parse(line))
       writeState(home, { ...state, url })
-      letGo()
+      // Detached, so that our own process may end first.
+      service.unref()
       return url
     }
-    if (exit() !== null || Date.now() > deadline) {
+    const ended = (service.exitCode ?? service.signalCode) !== null
+    if (service.pid === undefined || ended || Date.now() > deadline) {
       await end(home)
       throw new Unreachable(
         `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; see ${files.log}`,
@@ -184,14 +187,13 @@ async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
   const args = ['create', '--kind', 'live', '--credits', String(credits)]
   const program = { job: 'keys', args: [...args, '--name', 'bundled', '--json'], home, databaseUrl }
   try {
-    const code = await startDaemon(program, files).ended
-    const answer = readIfThere(files.out) ?? ''
+    const [code] = (await once(startDaemon(program, files), 'exit')) as [number | null]
     if (code !== 0) {
       throw new Unreachable(
         `expected a key for the bundled search service, got exit ${code}: ${readIfThere(files.log)?.trim() ?? ''}`,
       )
     }
-    const { key } = keyShape.parse(JSON.parse(answer))
+    const { key } = keyShape.parse(JSON.parse(readIfThere(files.out) ?? ''))
     writePrivate(keyFile(home), `${key}\n`)
     return new Secret(key)
   } finally {

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { Misuse, Unreachable, WrongDatabase } from '../errors.ts'
+import { codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
 import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
@@ -53,21 +53,12 @@ export function urlOf(state: State, database = 'querymill'): string {
 
 /** Rejects data of a different major release of PostgreSQL, which this one can't read. */
 export function checkMajor(data: string, major: number): void {
-  const found = readMajor(data)
-  if (found === major) return
+  const found = readIfThere(join(data, 'PG_VERSION'))?.trim() ?? 'unknown'
+  if (Number(found) === major) return
   throw new WrongDatabase(
-    `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found ?? 'unknown'}; ` +
+    `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found}; ` +
       `use the release that created it to copy what you need with ${npmRun('export')}, or set MILL_HOME to a new folder`,
   )
-}
-
-function readMajor(data: string): number | null {
-  try {
-    return Number(readFileSync(join(data, 'PG_VERSION'), 'utf8'))
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
 }
 
 // Nothing done under the lock takes longer, so a process that holds it this long was interrupted.
@@ -89,7 +80,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } finally {
-    if (read(file) === token) rmSync(file, { force: true })
+    if (readIfThere(file) === token) rmSync(file, { force: true })
   }
 }
 
@@ -101,7 +92,7 @@ function take(file: string, token: string): boolean {
     linkSync(own, file)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (codeOf(error) === 'EEXIST') return false
     throw error
   } finally {
     rmSync(own, { force: true })
@@ -109,16 +100,15 @@ function take(file: string, token: string): boolean {
 }
 
 function clearAbandoned(file: string): void {
-  const token = read(file)
+  const token = readIfThere(file)
   if (token === null || isHeld(file, token)) return
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
     // Another process may have cleared it first and taken the lock; then it is restored.
-    if (read(aside) !== token) linkSync(aside, file)
+    if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code !== 'ENOENT' && code !== 'EEXIST') throw error
+    if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error
   } finally {
     rmSync(aside, { force: true })
   }
@@ -131,22 +121,13 @@ function isHeld(file: string, token: string): boolean {
     return true
   } catch (error) {
     // EPERM: the process is alive and belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-function read(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
+    return codeOf(error) === 'EPERM'
   }
 }
 
 /** True for the error of a missing file or folder. */
 export function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  return codeOf(error) === 'ENOENT'
 }
 
 /** Reads a file; null if there is none. */
@@ -156,7 +137,7 @@ export function readIfThere(file: string): string | null {
   } catch (error) {
     if (isMissing(error)) return null
     throw new Misuse(
-      `expected ${file} to be readable, got ${(error as Error).message}; use the account that created it, or set MILL_HOME to a folder of your own`,
+      `expected ${file} to be readable, got ${reasonOf(error)}; use the account that created it, or set MILL_HOME to a folder of your own`,
       { cause: error },
     )
   }
@@ -207,9 +188,9 @@ export function openHome(home: string): string {
     }
     return realpathSync(home)
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === undefined) throw cause
+    if (codeOf(cause) === null) throw cause
     throw new Misuse(
-      `MILL_HOME: expected a folder that can be created and written, got ${(cause as Error).message}; set MILL_HOME to a folder of your own`,
+      `MILL_HOME: expected a folder that can be created and written, got ${reasonOf(cause)}; set MILL_HOME to a folder of your own`,
       { cause },
     )
   }

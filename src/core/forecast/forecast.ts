@@ -1,6 +1,8 @@
 // Computes the cost of open runs and future nights. All rules are pure.
 
+import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
+import type { ListedGroup } from '../enqueue/prospect.ts'
 
 /** Unknown if the balance or the price of a class is unknown. */
 export type Forecast =
@@ -75,17 +77,15 @@ function walk(
 
 /** Order of simultaneous events: renewals first, then nights by priority, as their tasks are bought. */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
-  return event.kind === 'renewal' ? 0 : (event.priority ?? usualPriority)
+  return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
-
-const usualPriority = 5
 
 /** True for nights due at the same time with the same priority: lists with shares divide the credits among them. */
 function isRival(
   one: Partial<ComingNight>,
-  { at, priority = usualPriority }: ComingNight,
+  { at, priority = priorities.usual }: ComingNight,
 ): boolean {
-  return one.at === at && (one.priority ?? usualPriority) === priority
+  return one.at === at && (one.priority ?? priorities.usual) === priority
 }
 
 /** Share of the credits that a night may use while others of the same time and priority are still to be bought. */
@@ -95,35 +95,19 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
 }
 
 /** Limit that prevents the rest of a run or night from being bought. */
-type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
-
-/** Price of a query in one price class: the recent average and the recent maximum. */
-interface QueryPrice {
-  readonly expected: number
-  readonly worst: number
-}
+export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
-interface QueryInterval {
-  readonly list: number
-  readonly everyDays: number | null
-  readonly maxAgeMs: number | null
-  /** Next due day according to its cadence, and its interval in days. */
-  readonly dueOn: string | null
-  readonly intervalDays: number | null
-}
+type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 
 /** Queries of one class that are on the same lists and were bought at the same time. */
-export interface QueryGroup {
-  readonly lists: readonly number[]
+export interface QueryGroup
+  extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
-  readonly queries: number
   /** When the newest answer was received; null if never. */
   readonly answeredAt: number | null
   /** Day it was bought for; only known if a list specifies an interval. */
   readonly answeredOn?: string | null
-  /** Absent if no list specifies an interval. */
-  readonly wishes?: readonly QueryInterval[] | null
 }
 
 export interface OpenWork {
@@ -164,11 +148,11 @@ interface ListBudget {
 
 export interface ForecastInput {
   readonly now: number
-  readonly until: number
   /** Credits left after calls in flight are paid; null if no balance is known. */
   readonly balance: number | null
   readonly floor: number
-  readonly prices: ReadonlyMap<string, QueryPrice>
+  /** Price of a query by price class: the recent average and the recent maximum. */
+  readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
   /** Daily budget, and the day of an instant. */
   readonly dailyBudget: number | null
@@ -486,6 +470,5 @@ class BudgetLimits {
 
 function tightest(limits: Readonly<Record<Cut, number>>): Cut {
   const order = ['budget', 'list', 'month', 'day', 'floor'] as const
-  const least = Math.min(...order.map((name) => limits[name]))
-  return order.find((name) => limits[name] === least) ?? 'floor'
+  return order.reduce((least, name) => (limits[name] < limits[least] ? name : least))
 }

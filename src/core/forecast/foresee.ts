@@ -1,15 +1,14 @@
 // Reads the data for a forecast, computes it, and prints it as a table, sentences or JSON.
 
-import type { Origin } from '../../base/answer.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
+import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
-import { unhandled } from '../../base/errors.ts'
+import { priorities } from '../../base/query.ts'
 import { type Cron, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
 import {
-  type Buyer,
   type ComingSchedule,
   type ListedGroup,
   type OpenTasks,
@@ -19,11 +18,11 @@ import {
 } from '../enqueue/prospect.ts'
 import { costClass, monthsOf, readAllListBudgets } from '../ledger/account.ts'
 import { type Funds, readFunds } from '../ledger/prices.ts'
-import type { Mill } from '../mill.ts'
+import type { Mill, Supplier } from '../mill.ts'
 import { databaseNow } from '../nights/nights.ts'
 import {
   type ComingNight,
-  type Forecast,
+  type Cut,
   forecastOf,
   type ForecastStep,
   type OpenWork,
@@ -31,92 +30,92 @@ import {
   type QueryGroup,
 } from './forecast.ts'
 
-interface ForecastOrder {
-  readonly buyer: Buyer & { readonly origin: Origin }
-  /** Configured floor; a worker's floor may be higher. */
-  readonly floor: number
-  readonly maxAgeMs: number
-  readonly dailyBudget: number | null
-  readonly monthlyBudget: number | null
-  readonly renewal: Cron | null
-  readonly zone: string
-  readonly days: number
-  /** Hypothetical work, such as a planned list. */
-  readonly extra?: readonly OpenWork[]
+/** The account, and the settings that limit what it may buy. */
+interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
+  readonly config: Pick<
+    Config,
+    'creditFloor' | 'maxAgeMs' | 'dailyBudget' | 'monthlyBudget' | 'renewal' | 'zone'
+  >
 }
 
-export interface CreditForecast {
-  readonly now: Date
-  readonly until: Date
-  readonly balance: number | null
-  readonly observedAt: Date | null
-  readonly floor: number
-  readonly perMinute: number | null
-  readonly schedules: number
-  /** Schedules with an unknown cost, and why. */
-  readonly unpriced: readonly { readonly schedule: string; readonly reason: string }[]
-  /** Next renewal of the plan; null if none is configured. */
-  readonly renewal: { readonly at: Date; readonly balance: number | null } | null
-  readonly outcome: Forecast
-}
+export type CreditForecast = Awaited<ReturnType<typeof readCreditForecast>>
 
 /** Reads open work, schedules, answers and the balance, and computes the forecast. */
-export async function computeForecast(db: Database, order: ForecastOrder): Promise<CreditForecast> {
-  const { buyer, zone } = order
+export async function readCreditForecast(
+  { db, supplier, config }: ForecastMill,
+  { days }: { readonly days: number },
+) {
+  const { renewal, zone } = config
   const now = await databaseNow(db)
-  const until = new Date(now.getTime() + order.days * dayMs)
-  const funds = await readFunds(db, { name: buyer.account, kind: buyer.origin })
+  const until = new Date(now.getTime() + days * dayMs)
+  const span = { after: now, until }
+  const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   const coming = await readComing(db)
-  const renewals = await renewalsOf(db, order, { now, until })
-  const perMinute = await readPace(db, buyer)
-  const floor = Math.max(order.floor, funds.floor ?? 0)
+  const renewals =
+    renewal === null ? [] : await foreseeRenewals(db, { renewal, zone, supplier, span })
+  const perMinute = await readPace(db, supplier)
+  // A worker's floor may be higher than the configured one.
+  const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)
-  const monthOf = monthsOf(order.renewal, zone)
-  const spent = await readSpent(db, buyer, { day: today, month: monthOf(now.getTime()).month })
-  const input: ForecastInput = {
+  const monthOf = monthsOf(renewal, zone)
+  const spent = await readSpent(db, supplier, { day: today, month: monthOf(now.getTime()).month })
+  const outcome = forecastOf({
     now: now.getTime(),
-    until: until.getTime(),
     balance: funds.remaining,
     floor,
-    prices: await pricesOf(db, buyer, funds),
+    prices: await readPrices(db, supplier, funds),
     perMinute,
-    dailyBudget: order.dailyBudget,
+    dailyBudget: config.dailyBudget,
     dayOf: (at) => localDate(zone, new Date(at)),
     spentToday: spent.day,
-    monthlyBudget: order.monthlyBudget,
+    monthlyBudget: config.monthlyBudget,
     monthOf: (at) => monthOf(at).month,
     spentThisMonth: spent.month,
     lists: await readAllListBudgets(db, today),
-    open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
-    groups: (await readGroups(db, buyer)).map(groupOf),
-    nights: coming.flatMap((schedule) => nightsOf(schedule, order, { after: now, until })),
+    open: openWork(await readOpenTasks(db)),
+    groups: (await readGroups(db, supplier)).map(groupOf),
+    nights: coming.flatMap((schedule) => nightsOf(schedule, config.maxAgeMs, span)),
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
-  }
+  })
   return {
-    ...{ now, until, floor, perMinute },
+    ...{ now, until, floor, perMinute, outcome },
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
+    // Schedules with an unknown cost, and why.
     unpriced: await readUnpriced(db),
+    // Next renewal of the plan; null if none is configured.
     renewal: renewals[0] ?? null,
-    outcome: forecastOf(input),
   }
 }
 
-/** Recent prices; a class without a recent call is assumed to have its highest price. */
-async function pricesOf(
+/**
+ * Recent prices of a query of each class, including all calls it took. Uses the calls of the last day on which the class
+ * was bought, because older prices may be outdated; without a recent call, the class is assumed to have its highest
+ * price. The share of free failed tasks is the median of recent days, so that one bad night does not make the next look
+ * cheap.
+ */
+async function readPrices(
   db: Database,
-  buyer: Buyer,
+  { account, origin }: Supplier,
   { costs }: Funds,
 ): Promise<ForecastInput['prices']> {
-  const prices = new Map(
-    costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
+  const { rows } = await db.executeQuery(
+    statement<{ class: string; expected: number; worst: number }>('prices_lately_paid', {
+      account,
+      origin,
+      newest,
+    }),
   )
-  for (const { class: name, expected, worst } of await readRecentPrices(db, buyer)) {
-    prices.set(name, { expected, worst })
-  }
-  return prices
+  return new Map([
+    ...costs.map(
+      ({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }] as const,
+    ),
+    ...rows.map(({ class: name, ...price }) => [name, price] as const),
+  ])
 }
+
+const newest = 5000
 
 function groupOf(group: ListedGroup): QueryGroup {
   const { lists, queries, wishes, answered_at: answered, answered_on: answeredOn, ...query } = group
@@ -133,11 +132,9 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
-const usualPriority = 5
-
 function nightsOf(
   coming: ComingSchedule,
-  { maxAgeMs }: ForecastOrder,
+  maxAgeMs: number,
   span: { readonly after: Date; readonly until: Date },
 ): readonly ComingNight[] {
   const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
@@ -149,12 +146,13 @@ function nightsOf(
     at: at.getTime(),
     maxAgeMs: age ?? maxAgeMs,
     keepsOld: missed === 'all',
-    ...{ priority: coming.priority ?? usualPriority, part: coming.part },
+    priority: coming.priority ?? priorities.usual,
+    part: coming.part,
   }))
 }
 
 /** Enabled schedules whose list was never read, so that its contents are unknown. */
-async function readUnpriced(db: Database): Promise<CreditForecast['unpriced']> {
+async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
     .select(['name', 'list'])
@@ -169,52 +167,33 @@ async function readUnpriced(db: Database): Promise<CreditForecast['unpriced']> {
 }
 
 /** Each renewal is assumed to restore the balance to the level after the previous one, whatever was left. */
-async function renewalsOf(
+async function foreseeRenewals(
   db: Database,
-  { renewal, zone, buyer }: ForecastOrder,
-  { now, until }: { readonly now: Date; readonly until: Date },
+  {
+    renewal,
+    zone,
+    supplier,
+    span: { after: now, until },
+  }: {
+    readonly renewal: Cron
+    readonly zone: string
+    readonly supplier: Supplier
+    readonly span: { readonly after: Date; readonly until: Date }
+  },
 ): Promise<readonly { readonly at: Date; readonly balance: number | null }[]> {
-  if (renewal === null) return []
-  const past = dueBetween(renewal, zone, {
-    after: new Date(now.getTime() - 62 * dayMs),
-    until: now,
-  })
-  const last = past.at(-1)
+  // Before the first known renewal, the highest recent balance is the estimate.
+  const since = new Date(now.getTime() - 62 * dayMs)
+  const last = dueBetween(renewal, zone, { after: since, until: now }).at(-1)
   const brought =
-    last === undefined ? null : await balanceAfter(db, buyer, { at: last.at, days: 1 })
-  // Before the first known renewal, use the highest recent balance as an estimate.
-  const lately = { at: new Date(now.getTime() - 62 * dayMs), days: 62 }
-  const balance = brought ?? (await balanceAfter(db, buyer, lately))
+    last === undefined ? null : await balanceAfter(db, supplier, { at: last.at, days: 1 })
+  const balance = brought ?? (await balanceAfter(db, supplier, { at: since, days: 62 }))
   const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
   const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
   return next.map((at) => ({ at, balance }))
 }
 
-/** Recent price of a query of one class, including all calls it took. */
-interface RecentPrice {
-  readonly class: string
-  readonly expected: number
-  readonly worst: number
-}
-
-const newest = 5000
-
-/**
- * Uses the calls of the last day on which a class was bought, because older prices may be outdated. The share of free
- * failed tasks is the median of recent days, so that one bad night does not make the next look cheap.
- */
-async function readRecentPrices(
-  db: Database,
-  { account, origin }: Buyer,
-): Promise<readonly RecentPrice[]> {
-  const { rows } = await db.executeQuery(
-    statement<RecentPrice>('prices_lately_paid', { account, origin, newest }),
-  )
-  return rows
-}
-
 /** Calls per minute while the account was last working; null if there are too few. */
-async function readPace(db: Database, { account, origin }: Buyer): Promise<number | null> {
+async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
   const { rows } = await db.executeQuery(
     statement<{ per_minute: number | null }>('buying_pace', { account, origin }),
   )
@@ -224,7 +203,7 @@ async function readPace(db: Database, { account, origin }: Buyer): Promise<numbe
 /** Highest balance within a period; null if none was reported. */
 async function balanceAfter(
   db: Database,
-  { account, origin }: Buyer,
+  { account, origin }: Supplier,
   { at, days }: { readonly at: Date; readonly days: number },
 ): Promise<number | null> {
   const { balance } = await db
@@ -248,7 +227,7 @@ async function balanceAfter(
 /** Credits used by the account on a day and in a month, including reservations for calls in flight. */
 export async function readSpent(
   db: Database,
-  { account, origin }: Buyer,
+  { account, origin }: Supplier,
   { day, month }: { readonly day: string; readonly month: string },
 ): Promise<{ readonly day: number; readonly month: number }> {
   const spent = await db
@@ -273,16 +252,6 @@ export async function readSpent(
     ])
     .executeTakeFirst()
   return spent ?? { day: 0, month: 0 }
-}
-
-/** Forecast for the configured account, with hypothetical work. */
-export function readCreditForecast(
-  { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
-  { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
-): Promise<CreditForecast> {
-  const { creditFloor: floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone } = config
-  const rules = { floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone }
-  return computeForecast(db, { buyer: supplier, ...rules, days, extra })
 }
 
 /** One line per open run and future night, and when the floor is reached. */
@@ -317,22 +286,16 @@ function stepTable(steps: readonly ForecastStep[], zone: string): string {
 }
 
 function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
-  switch (cut) {
-    case null:
-      return sure ? 'fits' : 'fits at recent prices, not at the highest'
-    case 'budget':
-      return `run budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
-    case 'list':
-      return `monthly budget of the list reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
-    case 'month':
-      return `monthly budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
-    case 'day':
-      return `daily budget reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
-    case 'floor':
-      return `credit floor reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
-    default:
-      throw unhandled('cut', cut)
-  }
+  if (cut === null) return sure ? 'fits' : 'fits at recent prices, not at the highest'
+  return `${limitNames[cut]} reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
+}
+
+const limitNames: Readonly<Record<Cut, string>> = {
+  budget: 'run budget',
+  list: 'monthly budget of the list',
+  month: 'monthly budget',
+  day: 'daily budget',
+  floor: 'credit floor',
 }
 
 /** Forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
@@ -344,22 +307,21 @@ export function forecastSentences(
   if (outcome.kind === 'unknown') {
     const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'
-    return [
-      `${what} not known yet: the first answers will show`,
-      ...(day === undefined
-        ? []
-        : [
-            `next 24 hours: about ${count(day.credits, 'credit')}, at most ${formatNumber(day.worst)}`,
-          ]),
-      ...without,
-    ]
+    const lines = [`${what} not known yet: the first answers will show`]
+    if (day !== undefined) {
+      lines.push(
+        `next 24 hours: about ${count(day.credits, 'credit')}, at most ${formatNumber(day.worst)}`,
+      )
+    }
+    return [...lines, ...without]
   }
   const { steps } = outcome
-  if (steps.length === 0)
+  if (steps.length === 0) {
     return [
       schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open',
       ...without,
     ]
+  }
   const lines = [
     dayLine(steps, now),
     floorLine(steps, { until, zone }),
@@ -376,13 +338,20 @@ export function forecastSentences(
 }
 
 function dayLine(steps: readonly ForecastStep[], now: Date): string {
+  const runs = steps.filter(({ kind }) => kind === 'run')
+  const open = formatNumber(creditsOfDay(runs, now))
+  const worst = formatNumber(creditsOfDay(steps, now, 'worst'))
+  return `next 24 hours: about ${count(creditsOfDay(steps, now), 'credit')} (${open} for open runs), at most ${worst}`
+}
+
+/** Cost of the next 24 hours, as expected or at the highest prices. */
+export function creditsOfDay(
+  steps: readonly ForecastStep[],
+  now: Date,
+  price: 'credits' | 'worst' = 'credits',
+): number {
   const near = steps.filter(({ at }) => at <= now.getTime() + dayMs)
-  const sum = near.reduce((total, { credits }) => total + credits, 0)
-  const worst = near.reduce((total, step) => total + step.worst, 0)
-  const open = near
-    .filter(({ kind }) => kind === 'run')
-    .reduce((total, step) => total + step.credits, 0)
-  return `next 24 hours: about ${count(sum, 'credit')} (${formatNumber(open)} for open runs), at most ${formatNumber(worst)}`
+  return near.reduce((sum, step) => sum + step[price], 0)
 }
 
 function floorLine(

@@ -3,10 +3,8 @@
 import { clock, secondsBetween, secondsOf } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { dayMs } from '../../base/time/zone.ts'
-import type { Mill } from '../mill.ts'
-import type { ForecastStep } from './forecast.ts'
-import { type CreditForecast, readCreditForecast } from './foresee.ts'
+import type { Mill, Supplier } from '../mill.ts'
+import { creditsOfDay, type CreditForecast, forecastJson, readCreditForecast } from './foresee.ts'
 
 type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
@@ -26,7 +24,7 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
     restShare: now ? 0 : forecastRestShare,
   })
   if (account === null) return false
-  await storeForecast(db, account, rowsOf(await readCreditForecast(mill, { days: shownDays })))
+  await storeForecast(db, account, await readCreditForecast(mill, { days: shownDays }))
   return true
 }
 
@@ -47,54 +45,13 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   }
 }
 
-function rowsOf(forecast: CreditForecast): StoredForecast {
-  const { outcome, now } = forecast
-  const steps = outcome.kind === 'known' ? outcome.steps : []
-  const day = steps.filter(({ at }) => at <= now.getTime() + dayMs)
-  const met = steps.find(({ cut }) => cut === 'floor')
-  return {
-    until: forecast.until,
-    balance: forecast.balance,
-    observed_at: forecast.observedAt,
-    floor: forecast.floor,
-    missing: outcome.kind === 'unknown' ? outcome.missing : null,
-    day_credits:
-      outcome.kind === 'unknown' ? null : day.reduce((sum, { credits }) => sum + credits, 0),
-    floor_at: met === undefined ? null : new Date(met.floorAt ?? met.at),
-    steps: steps.map(({ at, floorAt, ...step }) => ({
-      ...step,
-      at: new Date(at),
-      floor_at: floorAt === null ? null : new Date(floorAt),
-    })),
-  }
-}
-
-interface AccountName {
-  readonly account: string
-  readonly origin: string
-}
-
-interface StoredForecast {
-  readonly until: Date
-  readonly balance: number | null
-  readonly observed_at: Date | null
-  readonly floor: number
-  readonly missing: 'balance' | 'prices' | null
-  readonly day_credits: number | null
-  readonly floor_at: Date | null
-  readonly steps: readonly (Omit<ForecastStep, 'at' | 'floorAt'> & {
-    readonly at: Date
-    readonly floor_at: Date | null
-  })[]
-}
-
 /**
  * Claims the next computation, unless one is recent; longer computations run less often. Null: not due, or the account
  * was never used.
  */
 async function claimForecast(
   db: Database,
-  { account, origin }: AccountName,
+  { account, origin }: Supplier,
   { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
 ): Promise<number | null> {
   const claimed = await db
@@ -126,11 +83,13 @@ async function claimForecast(
 /** A statement can have at most 65,535 parameters. */
 const insertedAtOnce = 1000
 
-async function storeForecast(
-  db: Database,
-  account: number,
-  { steps, ...forecast }: StoredForecast,
-): Promise<void> {
+async function storeForecast(db: Database, account: number, found: CreditForecast): Promise<void> {
+  const { until, balance, observed_at, floor, missing, floor_at, steps } = forecastJson(found)
+  const { outcome, now } = found
+  const forecast = {
+    ...{ until, balance, observed_at, floor, missing, floor_at },
+    day_credits: outcome.kind === 'known' ? creditsOfDay(outcome.steps, now) : null,
+  }
   await db.transaction().execute(async (trx) => {
     // Updates the row first, so that concurrent computations are serialised and their steps don't mix.
     await trx
@@ -156,12 +115,8 @@ async function storeForecast(
 /** Result of the last forecast of an account, for metrics; null if none was computed. */
 export async function readStoredForecast(
   db: Database,
-  { account, origin }: AccountName,
-): Promise<{
-  readonly made_s: number
-  readonly day_credits: number | null
-  readonly floor_in_s: number | null
-} | null> {
+  { account, origin }: { readonly account: string; readonly origin: string },
+) {
   const kept = await db
     .selectFrom('forecasts')
     .innerJoin('accounts', 'accounts.id', 'forecasts.account_id')

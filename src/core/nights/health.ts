@@ -29,14 +29,8 @@ export interface JudgedNight extends NightFigures {
   readonly other_query: number
 }
 
-/** A run that ended and has not been judged since. */
-export interface EndedRun {
-  readonly id: number
-  readonly list: number
-  readonly run_date: string
-  /** False if it was cancelled or none of its queries was bought, so it says nothing about the night. */
-  readonly complete: boolean
-}
+/** A run that ended. */
+export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
 /** Why a run is excluded, what else is unusual about it, and since when that is normal. */
 export interface NightJudgement {
@@ -49,7 +43,7 @@ export interface NightJudgement {
 }
 
 /** Runs that ended and have not been judged since, oldest first. */
-export function readEnded(db: Database): Promise<readonly EndedRun[]> {
+export function readEnded(db: Database) {
   return endedRuns(db)
     .leftJoin('night_health as health', 'health.run_id', 'runs.id')
     .where((eb) =>
@@ -62,10 +56,7 @@ export function readEnded(db: Database): Promise<readonly EndedRun[]> {
 }
 
 /** Those of the given runs that have ended, oldest first. */
-export async function readRuns(
-  db: Database,
-  runs: readonly number[],
-): Promise<readonly EndedRun[]> {
+export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
 
@@ -87,6 +78,7 @@ function endedRuns(db: Database) {
           ),
         ])
         .$castTo<boolean>()
+        // A run that was cancelled, or of which nothing was bought, says nothing about the night.
         .as('complete'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])

@@ -371,11 +371,9 @@ function shareOfAnswers({
   part,
   whole,
   say,
-}: {
-  readonly name: string
+}: Pick<Rule, 'name' | 'say'> & {
   readonly part: (night: NightFigures) => number
   readonly whole: (night: NightFigures) => number
-  readonly say: Rule['say']
 }): Rule {
   return {
     name,

@@ -2,11 +2,11 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
-import type { Database } from '../../base/database/database.ts'
-import { sql, type Transaction } from '../../base/database/kysely.ts'
+import type { Database, Transaction } from '../../base/database/database.ts'
+import { type Insertable, sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { type Cron, nextAfter, readCron } from '../../base/time/cron.ts'
+import { nextAfter, readCron } from '../../base/time/cron.ts'
 
 /** A time at which a schedule is due, and the local date it counts for. */
 interface DueTime {
@@ -32,28 +32,17 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
     .execute()
 }
 
-/** Open run that blocks a list's next one. */
-interface BusyRow {
-  readonly run: number
-  readonly date: string
-  readonly schedule: string | null
-  readonly starved: boolean
-  readonly tasks: number
-  readonly open: number
-}
-
-interface FactRows {
-  readonly known: Date
-  readonly decided: readonly Date[]
-  readonly waiting: readonly DueTime[]
-  readonly busy: BusyRow | null
-}
+/**
+ * Facts for deciding about one schedule: the time up to which all nights are decided, those decided after it, the
+ * postponed ones from the oldest, and the open run of its list.
+ */
+export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
 /** Reads the facts for deciding about one schedule, as of one moment. */
 export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
-): Promise<FactRows> {
+) {
   // One snapshot, so that a night decided concurrently by another scheduler does not look undecided although its run
   // exists.
   return db
@@ -84,10 +73,11 @@ export async function readFacts(
     })
 }
 
+/** The open run that blocks a list's next one; null if there is none. */
 async function readBusy(
-  trx: Transaction<DB>,
+  trx: Transaction,
   { list, account, kind }: { list: string; account: string; kind: string },
-): Promise<BusyRow | null> {
+) {
   const busy = await trx
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
@@ -112,6 +102,7 @@ async function readBusy(
         .whereRef('nights.run_id', '=', 'runs.id')
         .orderBy('nights.due_at')
         .limit(1)
+        // The schedule that started it; null for a manual run.
         .as('schedule'),
       eb.exists(creditStops(trx, { account, kind })).$castTo<boolean>().as('starved'),
     ])
@@ -199,7 +190,7 @@ export class NightTaken extends Error {}
 
 /** Takes a night for a run within the transaction that plans it, so that either both happen or neither. */
 export async function takeNight(
-  trx: Transaction<DB>,
+  trx: Transaction,
   night: DueTime & {
     readonly schedule: string
     readonly outcome: 'ran' | 'late'
@@ -270,29 +261,9 @@ export async function findList(db: Database, name: string): Promise<number | nul
 }
 
 /** Stored state of a schedule between two ticks. */
-export interface WatchRow {
-  readonly name: string
-  readonly list: string
-  readonly cron: string
-  readonly zone: string
-  readonly missed: string
-  readonly overlap: string
-  readonly enabled: boolean
-  readonly known_until: Date
-}
+export type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
 
-/** Schedule with the rules needed to forecast its nights. */
-interface WatchedNight extends WatchRow {
-  readonly max_age_ms: number | null
-  readonly budget: number | null
-  /** Longest interval of an adaptive schedule; null: every query is bought each night. */
-  readonly adaptive_days: number | null
-  readonly priority: number | null
-  /** The list's share of a night's credits when credit is short. */
-  readonly part: number | null
-}
-
-export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
+export async function readWatches(db: Database) {
   return db
     .selectFrom('schedules')
     .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
@@ -301,7 +272,10 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
 }
 
 /** Stores a schedule as currently defined in the file; `known_until` never decreases. */
-export async function saveWatch(db: Database, { name, ...watch }: WatchedNight): Promise<void> {
+export async function saveWatch(
+  db: Database,
+  { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
+): Promise<void> {
   const kept = { ...watch, seen_at: clock }
   await db
     .insertInto('schedules')
@@ -347,28 +321,37 @@ export async function lastLook(db: Database): Promise<number | null> {
 // Twice the grace period for a night: a running scheduler would have decided long before.
 const patienceMs = 10 * 60_000
 
-/** Stored state of a schedule between two ticks, with its pattern parsed. */
-interface Watch {
-  readonly name: string
-  /** Null if its pattern can no longer be parsed. */
-  readonly cron: Cron | null
-  readonly zone: string
-  readonly known: Date
-  /** Oldest postponed night. */
-  readonly waiting: Date | null
-}
-
 export interface Overdue {
   readonly schedule: string
   readonly dueAt: Date
   readonly problem: string
 }
 
-/** Reads the enabled schedules from the database, without their file. */
-export async function readWatched(db: Database): Promise<readonly Watch[]> {
-  return (await readForecast(db)).map(({ cron, known_until: known, ...row }) => {
+type Watch = Awaited<ReturnType<typeof readWatched>>[number]
+
+/** Reads the enabled schedules from the database, without their file, each with its oldest postponed night. */
+export async function readWatched(db: Database) {
+  const rows = await db
+    .selectFrom('schedules')
+    .select((eb) => [
+      'name',
+      'cron',
+      'zone',
+      'known_until as known',
+      eb
+        .selectFrom('nights')
+        .select(({ fn }) => fn.min<Date | null>('due_at').as('first'))
+        .whereRef('nights.schedule', '=', 'schedules.name')
+        .where('nights.outcome', 'is', null)
+        .as('waiting'),
+    ])
+    .where('enabled', '=', true)
+    .orderBy('name')
+    .execute()
+  return rows.map(({ cron, ...row }) => {
     const reading = readCron(cron)
-    return { ...row, known, cron: reading.kind === 'cron' ? reading.cron : null }
+    // Null if its pattern can no longer be parsed.
+    return { ...row, cron: reading.kind === 'cron' ? reading.cron : null }
   })
 }
 
@@ -380,38 +363,29 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
 
 /** Finds nights that are long overdue and undecided, and nights still waiting when the next one is due. */
 export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
-  return watches.flatMap((watch) => [...undecided(watch, now), ...stuck(watch, now)])
-}
-
-function undecided({ name, cron, zone, known }: Watch, now: Date): Overdue[] {
-  const first = cron === null ? null : nextAfter(cron, zone, known)
-  if (first === null || first.getTime() + patienceMs > now.getTime()) return []
-  const problem = `no outcome was recorded: is the scheduler running? (${npmRun('nightly')})`
-  return [{ schedule: name, dueAt: first, problem }]
-}
-
-function stuck({ name, cron, zone, waiting }: Watch, now: Date): Overdue[] {
-  if (cron === null || waiting === null) return []
-  const next = nextAfter(cron, zone, waiting)
-  if (next === null || next.getTime() + patienceMs > now.getTime()) return []
-  const problem = 'it still waits for an older run, and the next night is due'
-  return [{ schedule: name, dueAt: waiting, problem }]
+  return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
+    const overdueAfter = (time: Date) => {
+      const due = cron === null ? null : nextAfter(cron, zone, time)
+      return due === null || due.getTime() + patienceMs > now.getTime() ? null : due
+    }
+    const found: Overdue[] = []
+    const undecided = overdueAfter(known)
+    if (undecided !== null) {
+      const problem = `no outcome was recorded: is the scheduler running? (${npmRun('nightly')})`
+      found.push({ schedule, dueAt: undecided, problem })
+    }
+    if (waiting !== null && overdueAfter(waiting) !== null) {
+      const problem = 'it still waits for an older run, and the next night is due'
+      found.push({ schedule, dueAt: waiting, problem })
+    }
+    return found
+  })
 }
 
 /** Newest night of a schedule, and the progress of its run. */
-export interface LastNight {
-  readonly schedule: string
-  readonly due_at: Date
-  readonly run_date: string
-  readonly outcome: string | null
-  readonly note: string | null
-  readonly run: number | null
-  readonly run_state: string | null
-  readonly tasks: number
-  readonly open: number
-}
+export type LastNight = Awaited<ReturnType<typeof readLastNights>>[number]
 
-export async function readLastNights(db: Database): Promise<readonly LastNight[]> {
+export async function readLastNights(db: Database) {
   return db
     .selectFrom((eb) =>
       eb
@@ -449,10 +423,7 @@ export async function readLastNights(db: Database): Promise<readonly LastNight[]
 }
 
 /** Counts the nights decided since a time, by outcome. */
-export async function countNights(
-  db: Database,
-  since: Date,
-): Promise<readonly { schedule: string; outcome: string; nights: number }[]> {
+export function countNights(db: Database, since: Date) {
   return db
     .selectFrom('nights')
     .select(({ fn }) => [
@@ -464,27 +435,6 @@ export async function countNights(
     .groupBy(['schedule', 'nights.outcome'])
     .orderBy('schedule')
     .orderBy('outcome')
-    .execute()
-}
-
-/** Enabled schedules, each with its oldest postponed night. */
-async function readForecast(db: Database) {
-  return db
-    .selectFrom('schedules')
-    .select((eb) => [
-      'name',
-      'cron',
-      'zone',
-      'known_until',
-      eb
-        .selectFrom('nights')
-        .select(({ fn }) => fn.min('due_at').as('first'))
-        .whereRef('nights.schedule', '=', 'schedules.name')
-        .where('nights.outcome', 'is', null)
-        .as('waiting'),
-    ])
-    .where('enabled', '=', true)
-    .orderBy('name')
     .execute()
 }
 

@@ -7,9 +7,7 @@ import { sql } from '../../base/database/kysely.ts'
 const dayMs = 24 * 60 * 60_000
 
 /** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
-export async function countSuspects(
-  db: Database,
-): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
+export function countSuspects(db: Database) {
   return db
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
@@ -28,15 +26,10 @@ export async function countSuspects(
 }
 
 /** An unusual run, with all anomalies in one line. */
-export interface OddNight {
-  readonly run_date: string
-  readonly run: number
-  readonly suspect: boolean
-  readonly why: string
-}
+export type OddNight = Awaited<ReturnType<typeof listOddNights>>[number]
 
 /** Unusual runs of a list, oldest first, both excluded and shown ones. */
-export async function listOddNights(db: Database, list: string): Promise<readonly OddNight[]> {
+export function listOddNights(db: Database, list: string) {
   return db
     .selectFrom('night_health')
     .innerJoin('runs', 'runs.id', 'night_health.run_id')
@@ -76,16 +69,11 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-interface GoodNight {
-  readonly schedule: string
-  /** Seconds since its last good night was due; null if there was none. */
-  readonly seconds: number | null
-  /** Nights decided since, including those in progress. */
-  readonly nights_since: number
-}
-
-/** Last good night of each enabled schedule: its run is done, not suspect, and has a readable answer. */
-export async function readGoodNights(db: Database): Promise<readonly GoodNight[]> {
+/**
+ * Seconds since the last good night of each enabled schedule was due, and the number of nights decided since, including
+ * those in progress. The run of a good night is done, not suspect, and has a readable answer.
+ */
+export function readGoodNights(db: Database) {
   return db
     .selectFrom('schedules')
     .leftJoinLateral(

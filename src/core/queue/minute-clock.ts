@@ -3,23 +3,14 @@
 import { pause, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
-/** Calls a function every minute in one of the registered processes. */
-interface Ticker {
-  close(): Promise<void>
-}
-
 // A separate queue that is never paused, so that pausing the slices does not stop the clock.
 const name = 'ticks'
 const scheduler = 'every-minute'
 const tries = 20
 const closeWithinMs = 5_000
 
-/** Starts the clock on either backend, or joins the running one. The store must be reachable. */
-export async function openTicker(
-  store: QueueStore,
-  id: string,
-  onTick: () => Promise<void>,
-): Promise<Ticker> {
+/** Starts the clock, which wakes one of the registered processes, on either backend, or joins the running one. The store must be reachable. */
+export async function openTicker(store: QueueStore, id: string, onTick: () => Promise<void>) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<Record<string, never>>(name)
   await queue.waitUntilReady()

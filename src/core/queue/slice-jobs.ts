@@ -1,10 +1,9 @@
 // The queue of slices: adds, counts and consumes their jobs.
 
-import type { Job, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
-import { type Backend, type BackendName, openBackend, type QueueStore } from './bullmq.ts'
+import { type BackendName, openBackend, type QueueStore } from './bullmq.ts'
 
 /** A slice of a run in one of its rounds: the complete job data. */
 export interface SliceJob {
@@ -30,21 +29,7 @@ export interface Consumer {
 }
 
 /** The queue of slices. It only wakes workers: lost jobs are recreated from the database. */
-export interface SliceQueue {
-  readonly backend: BackendName
-  /** Adds jobs; an existing job with the same id remains unchanged. */
-  add(slices: readonly QueuedSlice[]): Promise<void>
-  consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
-  /** Delivers due slices now, even if a clock that ran ahead had delayed them; slices in progress are not affected. */
-  wake(due: readonly QueuedSlice[]): Promise<void>
-  /** Repairs the effects of a worker whose clock ran ahead, as soon as possible. */
-  repair(): Promise<void>
-  /** Counts jobs that are waiting, delayed or in progress. */
-  count(): Promise<{ jobs: number; paused: boolean }>
-  /** BullMQ's own metrics in Prometheus format. */
-  metrics(): Promise<string>
-  close(): Promise<void>
-}
+export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
 const name = 'slices'
 const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
@@ -58,7 +43,7 @@ function jobId({ run, slice, round }: SliceJob): string {
 }
 
 /** Opens the queue on either backend. The store must be reachable: objects created during an outage never recover. */
-export async function openQueue(store: QueueStore, id: string): Promise<SliceQueue> {
+export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
   await answered(queue.waitUntilReady(), backend.name)
@@ -70,23 +55,39 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   }
   return {
     backend: backend.name,
+    /** Adds jobs; an existing job with the same id remains unchanged. */
     add,
+    /** Repairs the effects of a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),
-    wake: async (due) => {
+    /** Delivers due slices now, even if a clock that ran ahead had delayed them; slices in progress are not affected. */
+    wake: async (due: readonly QueuedSlice[]) => {
       await backend.undoLeaps()
       await add(due)
       const ids = new Set(due.map(jobId))
       const delayed = await answered(queue.getDelayed(0, chunk - 1), backend.name)
-      for (const job of delayed)
-        if (ids.has(job.id ?? '')) await answered(promote(job), backend.name)
+      for (const job of delayed.filter(({ id: one = '' }) => ids.has(one))) {
+        // Another worker may be promoting the job at the same time.
+        await answered(
+          job.promote().catch(() => undefined),
+          backend.name,
+        )
+      }
     },
-    consume: (work, slots) => consume(backend, work, slots),
+    consume: (work: (job: SliceJob) => Promise<void>, slots: number): Consumer => {
+      // A store that lost data delivers empty jobs, which must not reach the API.
+      const worker = backend.worker<SliceJob>(name, async (data) => work(shape.parse(data)), {
+        concurrency: slots,
+      })
+      return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
+    },
+    /** Counts jobs that are waiting, delayed or in progress. */
     count: async () => {
       const counts = queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized')
       const found = await answered(counts, backend.name)
       const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
       return { jobs, paused: await answered(queue.isPaused(), backend.name) }
     },
+    /** BullMQ's own metrics in Prometheus format. */
     metrics: () => answered(queue.exportPrometheusMetrics(), backend.name),
     close: async () => {
       await orGiveUp(queue.close())
@@ -107,11 +108,6 @@ export function jobPriority(priority: number, turn: number | null): number {
   return priority * places + Math.min(place, places - 1)
 }
 
-/** Ignores errors, because another worker may be promoting the job at the same time. */
-async function promote(job: Job<SliceJob>): Promise<void> {
-  await job.promote().catch(() => undefined)
-}
-
 function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   const data = { run, slice, round }
   return {
@@ -129,20 +125,6 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       removeOnFail: true,
     },
   }
-}
-
-function consume(
-  backend: Backend,
-  work: (job: SliceJob) => Promise<void>,
-  slots: number,
-): Consumer {
-  const worker: Worker<SliceJob> = backend.worker<SliceJob>(
-    name,
-    // A store that lost data delivers empty jobs, which must not reach the API.
-    async (data) => work(shape.parse(data)),
-    { concurrency: slots },
-  )
-  return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
 }
 
 /** Closing hangs while the store is unreachable, so it is limited by our own deadline. */

@@ -77,10 +77,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
 
 function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): string[] {
   if (refused === 0) return []
-  const [first, ...others] = [...reasons].slice(0, mostReasons)
-  const shown = [first, ...others].flatMap((one) =>
-    one === undefined ? [] : [`  ${one[1]}: ${one[0]}`],
-  )
+  const shown = [...reasons].slice(0, mostReasons).map(([reason, call]) => `  ${call}: ${reason}`)
   const more =
     reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} more reasons`] : []
   return [
@@ -172,9 +169,9 @@ async function store(
       refuse(first.kept.id, reasonOf(error))
       return []
     }
-    const middle = Math.ceil(answers.length / 2)
-    const one = await store(db, answers.slice(0, middle), refuse)
-    return [...one, ...(await store(db, answers.slice(middle), refuse))]
+    const stored: Again[] = []
+    for (const one of answers) stored.push(...(await store(db, [one], refuse)))
+    return stored
   }
 }
 

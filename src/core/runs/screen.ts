@@ -27,22 +27,9 @@ export interface StatusView {
   readonly nights: readonly string[]
 }
 
-const heads = [
-  'run',
-  'list',
-  'date',
-  'state',
-  'tasks',
-  'open',
-  'answered',
-  'reused',
-  'not asked',
-  'failed',
-  'unknown',
-  'other',
-  'unreadable',
-  'spent',
-]
+const stateColumns = ['open', 'answered', 'reused', 'not_asked', 'failed', 'unknown'] as const
+const counts = ['tasks', ...stateColumns.map((state) => state.replace('_', ' ')), 'other']
+const heads = ['run', 'list', 'date', 'state', ...counts, 'unreadable', 'spent']
 
 /** Formats the status for one screen: runs, credits, stops and the next command. */
 export function formatStatus(view: StatusView): string {
@@ -65,43 +52,25 @@ export function formatStatus(view: StatusView): string {
 
 function runLines(runs: readonly RunStatus[]): string[] {
   if (runs.length === 0) return ['no runs yet']
-  const rows = runs.map(({ tasks, ...run }) => {
-    const total = Object.values(tasks).reduce((sum, number) => sum + number, 0)
-    const {
-      open,
-      answered,
-      reused,
-      not_asked: rests,
-      failed,
-      unknown,
-      unaffordable,
-      cancelled,
-    } = tasks
-    const budget = run.budget === null ? '' : ` of ${run.budget}`
-    return [
-      run.run,
-      run.list,
-      run.run_date,
-      run.state,
-      total,
-      open,
-      answered,
-      reused,
-      rests,
-      failed,
-      unknown,
-      unaffordable + cancelled,
-      run.unreadable,
-      `${run.spent}${run.uncertain === 0 ? '' : ` + ${run.uncertain} uncertain`}${budget}`,
-    ]
-  })
+  const rows = runs.map(({ tasks, ...run }) => [
+    ...[run.run, run.list, run.run_date, run.state],
+    Object.values(tasks).reduce((sum, number) => sum + number, 0),
+    ...stateColumns.map((state) => tasks[state]),
+    tasks.unaffordable + tasks.cancelled,
+    run.unreadable,
+    spentText(run),
+  ])
   return [
-    formatTable(heads, rows, { right: heads.filter((head) => !texts.has(head)) }),
+    formatTable(heads, rows, { right: ['run', ...counts, 'unreadable', 'spent'] }),
     ...runs.flatMap(flawLine),
   ]
 }
 
-const texts = new Set(['list', 'date', 'state'])
+function spentText({ spent, uncertain, budget }: Omit<RunStatus, 'tasks'>): string {
+  const held = uncertain === 0 ? '' : ` + ${uncertain} uncertain`
+  const most = budget === null ? '' : ` of ${budget}`
+  return `${spent}${held}${most}`
+}
 
 function accountLines({ account, accountName, floor }: StatusView): string[] {
   if (account === null)
@@ -206,21 +175,11 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 
-/** Expected price of one cost class, and the prices seen so far. */
-interface BelievedPrice {
-  readonly class: string
-  /** Credits reserved for one call among several. */
-  readonly expected: number
-  /** Credits reserved for a call that goes out alone. */
-  readonly alone: number
-  /** Number of prices seen. */
-  readonly seen: number
-  readonly cheapest: number
-  readonly dearest: number
-}
+/** Expected price of one cost class, for calls among several and alone, and the prices seen so far. */
+type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices expected by the ledger, for classes with at least one known price. */
-export function believedPrices(costs: Costs): readonly BelievedPrice[] {
+export function believedPrices(costs: Costs) {
   return [...costs]
     .filter(([, { seen }]) => seen > 0)
     .map(([name, { seen, cheapest, dearest }]) => {

@@ -4,7 +4,7 @@ import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wordFlag } from '../../base/cli/flags.ts'
 import { formatNumber, formatTable } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
-import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { dueBetween } from '../../base/time/cron.ts'
 import { formatMinute, isDay } from '../../base/time/zone.ts'
 import {
@@ -50,9 +50,15 @@ function dateFlag(name: string, text: string | undefined): string | null {
   throw new Misuse(`expected --${name} to be a date like 2026-01-31, got ${text}`)
 }
 
+const eventNames = {
+  perhaps_ours: 'perhaps ours',
+  others: 'external spend',
+  top_up: 'top-up',
+} as const satisfies Record<StatementEvent['kind'], string>
+
 /** A change with its name for display. */
 export interface NamedEvent extends StatementEvent {
-  readonly what: 'perhaps ours' | 'external spend' | 'top-up' | 'renewal'
+  readonly what: (typeof eventNames)[StatementEvent['kind']] | 'renewal'
 }
 
 /** All data shown by a statement. */
@@ -75,21 +81,8 @@ export function nameRises(
       renewal !== null &&
       after !== null &&
       dueBetween(renewal, zone, { after, until: at }).length > 0
-    return { ...event, what: renewed ? 'renewal' : nameOf(kind) }
+    return { ...event, what: renewed ? 'renewal' : eventNames[kind] }
   })
-}
-
-function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
-  switch (kind) {
-    case 'perhaps_ours':
-      return 'perhaps ours'
-    case 'others':
-      return 'external spend'
-    case 'top_up':
-      return 'top-up'
-    default:
-      throw unhandled('kind', kind)
-  }
 }
 
 /** Formats the statement: sums, changes not certainly caused by our calls, and a check that both add up. */
@@ -100,7 +93,8 @@ export function statementLines({ by, zone, sums, events }: StatementView): reado
   return accounts.flatMap((account, index) => [
     ...(index === 0 ? [] : ['']),
     ...accountLines(account, {
-      ...{ by, zone },
+      by,
+      zone,
       sums: sums.filter((row) => row.account === account),
       events: events.filter((event) => event.account === account),
     }),

@@ -8,30 +8,16 @@ import { statement } from '../../base/database/sql-file.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 import { hasAnswer } from '../nights/odd-nights.ts'
 
-/** Something that open tasks must wait for before they can be bought. */
-export type Wait =
-  | {
-      readonly kind: 'lease'
-      readonly calls: number
-      readonly worker: number
-      readonly host: string
-      readonly pid: number
-      readonly until: string
-    }
-  | {
-      readonly kind: 'pause'
-      readonly tasks: number
-      /** Query of the task to be tried first. */
-      readonly query: string
-      readonly error: string | null
-      readonly until: string
-      readonly ms: number
-    }
-
 const mostSlices = 1_000
 
-/** Reads other workers' calls in flight, and the tasks of open runs that may not be retried yet. */
-export async function readWaits(db: Database, own: number): Promise<readonly Wait[]> {
+/** Something that open tasks must wait for before they can be bought. */
+export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
+
+/**
+ * Reads other workers' calls in flight, and how many tasks of open runs may not be retried yet, with the query of the
+ * one to be tried first.
+ */
+export async function readWaits(db: Database, own: number) {
   const leases = await db
     .selectFrom('calls')
     .innerJoin('workers', 'workers.id', 'calls.worker')
@@ -80,12 +66,6 @@ export async function readWaits(db: Database, own: number): Promise<readonly Wai
   return [...leases, ...pauses]
 }
 
-/** Open work without a live worker. */
-export interface Unattended {
-  readonly since: Date
-  readonly tasks: number
-}
-
 /** Counts workers with a valid lease, for all accounts. */
 export async function countLiveWorkers(db: Database): Promise<number> {
   const { live } = await db
@@ -97,11 +77,14 @@ export async function countLiveWorkers(db: Database): Promise<number> {
   return live
 }
 
+/** Open work without a live worker. */
+export type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
+
 /**
  * Finds work that has been open this long without a live worker and has not been reported since; null: none. The period
  * starts when the last worker ends or when a run is created or reopened, whichever is later.
  */
-export async function readUnattended(db: Database, forMs: number): Promise<Unattended | null> {
+export async function readUnattended(db: Database, forMs: number) {
   const { rows } = await db.executeQuery(
     statement<{ since: Date }>('unattended_since', { for_ms: forMs }),
   )

@@ -26,16 +26,27 @@ export interface NightlyFlags {
   readonly desk?: string | true
 }
 
-/** Features injected into this command; only a job may import all of them. */
-export interface NightlyParts extends SchedulerParts {
-  readonly sendNotices: (mill: Mill) => Promise<void>
-  readonly desk: StartDeskBeside
+interface Closable {
+  close(): Promise<void>
 }
 
-type StartDeskBeside = (
-  options: { readonly config: Config; readonly report: (line: string) => void },
-  typed: string | true,
-) => Promise<{ close(): Promise<void> }>
+/** Features injected into this command; only a job may import all of them. */
+export interface NightlyParts {
+  readonly afterRuns: AfterRuns
+  readonly chooseQueries: ChooseQueries
+  readonly monitor: (
+    mill: Mill,
+    watched: {
+      readonly report: (line: string) => void
+      readonly problems: () => readonly string[]
+    },
+  ) => Promise<Closable>
+  readonly sendNotices: (mill: Mill) => Promise<void>
+  readonly desk: (
+    options: { readonly config: Config; readonly report: (line: string) => void },
+    typed: string | true,
+  ) => Promise<Closable>
+}
 
 /** Shows the schedules, runs what is due once, or schedules until stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
@@ -95,22 +106,10 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-interface SchedulerParts {
-  readonly afterRuns: AfterRuns
-  readonly chooseQueries: ChooseQueries
-  readonly monitor: (
-    mill: Mill,
-    watched: {
-      readonly report: (line: string) => void
-      readonly problems: () => readonly string[]
-    },
-  ) => Promise<{ close(): Promise<void> }>
-}
-
 /** Schedules until the signal is aborted, with a log and a monitor. */
 async function runScheduler(
   mill: Mill,
-  { file, signal, beside }: { file: string; signal: AbortSignal; beside: SchedulerParts },
+  { file, signal, beside }: { file: string; signal: AbortSignal; beside: NightlyParts },
 ): Promise<Exit> {
   const { api } = mill.config
   const log = await openLog('nightly', api === null ? [] : [api.key])

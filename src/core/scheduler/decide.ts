@@ -3,6 +3,7 @@
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
 import { dayMs } from '../../base/time/zone.ts'
+import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
 /** A tick occurs every minute. Within this time a night counts as on time, afterwards as late. */
@@ -13,26 +14,13 @@ const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
 
-export interface Busy {
-  readonly run: number
-  readonly date: string
-  /** Schedule that started it; null for a manual run. */
-  readonly schedule: string | null
-  /** True while its account is stopped for lack of credit. */
-  readonly starved: boolean
-  readonly tasks: number
-  readonly open: number
-}
+/** Open run of the list. */
+export type Busy = NonNullable<NightFacts['busy']>
 
-export interface Facts {
+export interface Facts extends Omit<NightFacts, 'decided'> {
   readonly now: Date
-  /** All times up to here have been decided. */
-  readonly known: Date
   /** Times after `known` that have already been decided. */
   readonly decided: ReadonlySet<number>
-  /** Postponed nights, oldest first. */
-  readonly waiting: readonly Due[]
-  readonly busy: Busy | null
 }
 
 /** The next step. Afterwards, the facts are read again, until nothing is left to do. */

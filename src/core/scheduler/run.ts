@@ -86,14 +86,33 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
 
 /** Plans from the current file; if it is missing or broken, from its last successful reading. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
-  const { path, list: shown, listName } = schedule
-  const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
+  const { path, list: shown, listName, cadence } = schedule
+  const { night, outcome, into } = step
+  const joins = into === null ? null : `joined run ${into.run} of ${into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
-    planList(context, orderOf(context, { schedule, step, from, note }))
-  const { cadence } = schedule
+    planList(context, {
+      list: listName,
+      from,
+      // Nobody can confirm anything at night, so a file that needs confirmation counts as broken.
+      reading: {
+        ...schedule.reading,
+        matchTypes: schedule.reading.matchTypes ?? 'keep',
+        defaults: { ...noDefaults, priority: schedule.priority },
+      },
+      kind: 'nightly',
+      runDate: night.date,
+      budget: schedule.budget,
+      maxAgeMs: schedule.maxAgeMs ?? context.maxAgeMs,
+      adaptive: context.chooseQueries !== undefined && cadence.kind === 'adaptive',
+      part: schedule.part,
+      shares: schedule.shares,
+      into: into?.run ?? null,
+      record: (trx, run) =>
+        takeNight(trx, { schedule: schedule.name, ...night, outcome, run, note }),
+    })
   if (cadence.kind === 'adaptive') {
     const { longestDays } = cadence
-    await context.chooseQueries?.(context, { listName, runDate: step.night.date, longestDays })
+    await context.chooseQueries?.(context, { listName, runDate: night.date, longestDays })
   }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
@@ -104,44 +123,6 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
     const why = `the queries last read are used, since the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
     return { plan: await plan({ kind: 'members', list: known }, note), note }
-  }
-}
-
-function orderOf(
-  { maxAgeMs, chooseQueries }: SchedulerContext,
-  night: {
-    schedule: Schedule
-    step: RunStep
-    from: ListOrder['from']
-    note: string | null
-  },
-): ListOrder {
-  const { schedule, step, from, note } = night
-  return {
-    list: schedule.listName,
-    from,
-    // Nobody can confirm anything at night, so a file that needs confirmation counts as broken.
-    reading: {
-      ...schedule.reading,
-      matchTypes: schedule.reading.matchTypes ?? 'keep',
-      defaults: { ...noDefaults, priority: schedule.priority },
-    },
-    kind: 'nightly',
-    runDate: step.night.date,
-    budget: schedule.budget,
-    maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
-    adaptive: chooseQueries !== undefined && schedule.cadence.kind === 'adaptive',
-    part: schedule.part,
-    shares: schedule.shares,
-    into: step.into?.run ?? null,
-    record: (trx, id) =>
-      takeNight(trx, {
-        schedule: schedule.name,
-        ...step.night,
-        outcome: step.outcome,
-        run: id,
-        note,
-      }),
   }
 }
 

@@ -3,20 +3,18 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import type { Database } from '../../base/database/database.ts'
-import { Misuse } from '../../base/errors.ts'
 import { workplace } from '../../base/root.ts'
 import { isZone, readSwitch } from '../../base/settings.ts'
 import { type Cron, readCron } from '../../base/time/cron.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { knownList, type TaggedShare } from '../enqueue/order.ts'
 import { nameOfList } from '../lists/files.ts'
-import { readMaps } from '../lists/mapping.ts'
 import { type Agreed, readAgreed } from '../lists/options.ts'
 import { readRows, type TableRow } from '../lists/table.ts'
 import { findList } from '../nights/nights.ts'
 
+// The first rule applies if a line has none.
 const missedRules = ['latest', 'all', 'skip'] as const
-
 const overlapRules = ['skip', 'queue', 'merge'] as const
 
 interface ListPlace {
@@ -39,7 +37,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly overlap: (typeof overlapRules)[number]
   readonly on: boolean
   readonly cadence: Cadence
-  /** Reading options of the list: from the file, or else as last accepted by a user. */
+  /** Reading options of the list, as last accepted by a user. */
   readonly reading: Agreed
 }
 
@@ -67,7 +65,7 @@ interface Surroundings {
 export function readSchedules(
   lines: readonly Line[],
   around: Surroundings,
-): { readonly schedules: readonly Schedule[]; readonly refusals: readonly RefusedLine[] } {
+): Pick<ScheduleFile, 'schedules' | 'refusals'> {
   const schedules: Schedule[] = []
   const unknown = unknownColumns([...(lines[0]?.fields.keys() ?? [])])
   const refusals: RefusedLine[] = unknown === null ? [] : [{ line: 1, problem: unknown }]
@@ -111,8 +109,8 @@ class LineReader {
       maxAgeMs: this.#maxAge(),
       budget: this.#whole('budget', 'credits: a whole number from 1 up, or nothing', [1]),
       priority: this.#whole('priority', 'a priority from 1 to 9, or nothing', [1, 9]),
-      missed: this.#word('missed', missedRules, 'latest'),
-      overlap: this.#word('overlap', overlapRules, 'skip'),
+      missed: this.#word('missed', missedRules),
+      overlap: this.#word('overlap', overlapRules),
       on: this.#read('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
       cadence: this.#read('cadence', cadenceCell),
       ...this.#read('share', shareCell),
@@ -147,9 +145,7 @@ class LineReader {
     }
     const { path, listName, problem, reading } = this.#around.lookUpList(list)
     if (problem !== null) this.problems.push(`list: ${problem}`)
-    const said = readListWords((column) => this.text(column))
-    if (said.problem !== null) this.problems.push(`map: ${said.problem}`)
-    return { list, path, listName, reading: said.agreed ?? reading ?? {} }
+    return { list, path, listName, reading: reading ?? {} }
   }
 
   #cron(): Cron | null {
@@ -182,12 +178,11 @@ class LineReader {
     return value
   }
 
-  #word<W extends string>(column: 'missed' | 'overlap', words: readonly W[], usual: W): W {
-    const text = this.text(column).toLowerCase()
-    if (text === '') return usual
+  #word<W extends string>(column: 'missed' | 'overlap', words: readonly [W, ...W[]]): W {
+    const text = this.text(column).toLowerCase() || words[0]
     const found = words.find((word) => word === text)
     if (found === undefined) this.#refuse(column, words.map((word) => `"${word}"`).join(', '))
-    return found ?? usual
+    return found ?? words[0]
   }
 
   #read<T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T {
@@ -212,7 +207,7 @@ const columns = [
   'share',
 ] as const
 
-type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
+type ScheduleColumn = (typeof columns)[number]
 
 /** Parser for the cells of a column: returns null for invalid text, for which `usual` is used. */
 interface ColumnReading<T> {
@@ -223,44 +218,13 @@ interface ColumnReading<T> {
 
 /** Problem with the file's header; null: none. */
 function unknownColumns(names: readonly string[]): string | null {
-  const known: readonly string[] = [...columns, ...listWords]
-  const unknown = names.filter((name) => !known.includes(name))
+  const unknown = names.filter((name) => !columns.some((column) => column === name))
   if (unknown.length === 0) return null
   return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
 }
 
-/** Optional columns of the schedule file that specify how a list is read. */
-const listWords = ['encoding', 'delimiter', 'column', 'map'] as const
-
-/** Reading options of a line; null unless all are given, so that the previously accepted ones apply. */
-function readListWords(text: (column: (typeof listWords)[number]) => string): {
-  readonly agreed: Agreed | null
-  readonly problem: string | null
-} {
-  if (listWords.every((column) => text(column) === '')) return { agreed: null, problem: null }
-  const one = (column: 'encoding' | 'delimiter' | 'column') => text(column) || undefined
-  try {
-    const maps = readMaps(
-      text('map')
-        .split('|')
-        .filter((part) => part.trim() !== ''),
-    )
-    const column = one('column') ?? maps.column
-    const agreed = { encoding: one('encoding'), delimiter: one('delimiter'), column, map: maps.map }
-    return { agreed, problem: null }
-  } catch (error) {
-    if (!(error instanceof Misuse)) throw error
-    return { agreed: null, problem: error.message }
-  }
-}
-
 /** A schedule with the share given in its own line. */
-interface Said {
-  readonly line: number
-  readonly listName: string
-  readonly on: boolean
-  readonly part: number | null
-}
+type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
  * Share of a night's credits for each list, if at least one list has a share: its own, or an equal part of what is
@@ -268,12 +232,9 @@ interface Said {
  */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
-): {
-  readonly schedules: readonly T[]
-  readonly refusals: readonly { readonly line: number; readonly problem: string }[]
-} {
+): Pick<ScheduleFile<T>, 'schedules' | 'refusals'> {
   const owners = new Map<string, T & { readonly part: number }>()
-  const refusals: { line: number; problem: string }[] = []
+  const refusals: RefusedLine[] = []
   for (const line of lines.filter(({ on }) => on)) {
     const problem = refusalOf(line, owners)
     if (problem !== null) refusals.push({ line: line.line, problem })
@@ -386,8 +347,8 @@ function readCadence(text: string): Cadence | null {
 /** Default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
-export interface ScheduleFile {
-  readonly schedules: readonly Schedule[]
+export interface ScheduleFile<T = Schedule> {
+  readonly schedules: readonly T[]
   readonly refusals: readonly RefusedLine[]
   /** All names in the file, including those of rejected lines. */
   readonly names: readonly string[]

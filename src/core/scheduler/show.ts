@@ -9,18 +9,11 @@ import {
   databaseNow,
   findOverdue,
   type LastNight,
-  type Overdue,
   overdueNights,
   readLastNights,
   readWatched,
 } from '../nights/nights.ts'
-import {
-  type RefusedLine,
-  type Schedule,
-  type ScheduleFile,
-  sharePhrase,
-  sharesPhrase,
-} from './schedule.ts'
+import { type ScheduleFile, sharePhrase, sharesPhrase } from './schedule.ts'
 
 /** Formats a table per schedule, then the invalid lines of the file. */
 export function formatNights({ schedules, refusals }: Forecast): string {
@@ -78,19 +71,7 @@ export function nightsJson({ schedules, refusals }: Forecast) {
       part: schedule.part,
       shares: schedule.shares,
       next,
-      last:
-        last === null
-          ? null
-          : {
-              due_at: last.due_at,
-              run_date: last.run_date,
-              outcome: last.outcome,
-              note: last.note,
-              run: last.run,
-              state: last.run_state,
-              tasks: last.tasks,
-              open: last.open,
-            },
+      last: last === null ? null : lastJson(last),
       lately,
       overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
     })),
@@ -98,34 +79,28 @@ export function nightsJson({ schedules, refusals }: Forecast) {
   }
 }
 
-interface ScheduleView {
-  readonly schedule: Schedule
-  /** Empty for a disabled schedule. */
-  readonly next: readonly Date[]
-  readonly last: LastNight | null
-  readonly overdue: readonly Overdue[]
-  /** Nights of the last days, by outcome. */
-  readonly lately: Readonly<Record<string, number>>
+function lastJson({ schedule: _, run_state: state, ...night }: LastNight) {
+  return { ...night, state }
 }
 
 /** Past and future nights of the schedules, and the rejected lines of the file. */
-export interface Forecast {
-  readonly schedules: readonly ScheduleView[]
-  readonly refusals: readonly RefusedLine[]
-}
+export type Forecast = Awaited<ReturnType<typeof readNightForecast>>
+
+type ScheduleView = Forecast['schedules'][number]
 
 const shownTimes = 3
 
 const latelyDays = 7
 
 /** Next times, last nights and overdue nights of each schedule in the file. */
-export async function readNightForecast(db: Database, file: ScheduleFile): Promise<Forecast> {
+export async function readNightForecast(db: Database, file: ScheduleFile) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const overdue = await overdueNights(db, now)
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = file.schedules.map((schedule) => ({
     schedule,
+    // Empty for a disabled schedule.
     next: schedule.on
       ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
           ({ at }) => at,
@@ -133,7 +108,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile): Promi
       : [],
     last: last.get(schedule.name) ?? null,
     overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
-    lately: Object.fromEntries(
+    lately: Object.fromEntries<number>(
       counts
         .filter(({ schedule: name }) => name === schedule.name)
         .map(({ outcome, nights }) => [outcome, nights]),
@@ -143,16 +118,10 @@ export async function readNightForecast(db: Database, file: ScheduleFile): Promi
 }
 
 /** Summary of a schedule that is enabled or overdue, for overviews. */
-export interface NightSummary {
-  readonly schedule: string
-  readonly zone: string
-  readonly last: LastNight | null
-  readonly next: Date | null
-  readonly overdue: readonly Overdue[]
-}
+export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
 /** Schedules in the database, read without their file. */
-export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
+export async function summariseNights(db: Database) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const watched = await readWatched(db)

@@ -3,7 +3,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { computeForecast, forecastJson, forecastLines } from '../../core/forecast/foresee.ts'
+import { forecastJson, forecastLines, readCreditForecast } from '../../core/forecast/foresee.ts'
 import { readStatement } from '../../core/ledger/statement.ts'
 import type { Mill } from '../../core/mill.ts'
 import { listOddNights, type OddNight } from '../../core/nights/odd-nights.ts'
@@ -85,10 +85,10 @@ export type MonthView = Awaited<ReturnType<typeof readMonth>>
 
 /** Reads the forecast, the suspect nights, and the use of all credits. */
 export async function readMonth({ config, db, supplier }: Mill, list: string) {
-  const { creditFloor: floor, maxAgeMs, renewal, zone } = config
-  const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
+  const { zone } = config
+  const unlimited = { ...config, dailyBudget: null, monthlyBudget: null }
   const forecast = await imagineSchedule(db, { list, zone }, (seen) =>
-    computeForecast(seen, { buyer: supplier, ...rules, days: 7 }),
+    readCreditForecast({ db: seen, supplier, config: unlimited }, { days: 7 }),
   )
   const order = { account: supplier.account, since: null, until: null, zone }
   const statement = await readStatement(db, order, 'day')

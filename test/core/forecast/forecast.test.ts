@@ -17,7 +17,7 @@ const night = (more: Partial<ComingNight> = {}): ComingNight => ({
 const queries = { lists: [1], class: '10/-', queries: 300, answeredAt: null }
 
 const prospect: ForecastInput = {
-  ...{ now: 0, until: 30 * day, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
+  ...{ now: 0, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
   dayOf: (at) => String(Math.floor(at / day)),
   monthOf: (at) => `month ${Math.floor(at / (30 * day))}`,
   ...{ spentToday: 0, monthlyBudget: null, spentThisMonth: 0, lists: [] },
@@ -116,7 +116,7 @@ describe('a forecast', () => {
 
   test('holds to the budget of the month, and buys what it kept back in the next one', () => {
     const nights = [night(), night({ at: 31 * day, keepsOld: true })]
-    const found = steps({ until: 40 * day, nights, monthlyBudget: 320, spentThisMonth: 120 })
+    const found = steps({ nights, monthlyBudget: 320, spentThisMonth: 120 })
     expect(found).toMatchObject([
       { at: 2 * hour, bought: 200, cut: 'month' },
       { at: 31 * day, asked: 100, bought: 100, cut: null },
@@ -131,7 +131,7 @@ describe('a forecast', () => {
     ]
     const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
     const nights = [night(), night({ at: 26 * hour }), night({ at: 31 * day + hour })]
-    const more = { balance: 9_000, until: 40 * day, dayOf, lists, nights }
+    const more = { balance: 9_000, dayOf, lists, nights }
     expect(steps({ ...more, open: open(50) })).toMatchObject([
       { name: '7', bought: 15, cut: 'list' },
       { bought: 300, cut: null },

@@ -1,8 +1,8 @@
 // @module-tag slow
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readCron } from '../../../src/base/time/cron.ts'
-import { type CreditForecast, computeForecast } from '../../../src/core/forecast/foresee.ts'
+import { type Cron, readCron } from '../../../src/base/time/cron.ts'
+import { type CreditForecast, readCreditForecast } from '../../../src/core/forecast/foresee.ts'
 import { fraction } from '../../../src/service/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -14,11 +14,13 @@ afterAll(() => database.close())
 
 const hour = 3_600_000
 const floor = 100
-const buyer = { account: 'bank', origin: 'live', api: 'api.example' } as const
-const order = {
-  ...{ buyer, floor, maxAgeMs: 20 * hour, dailyBudget: null, monthlyBudget: null },
+const supplier = { account: 'bank', origin: 'live', api: 'api.example' } as const
+const config = {
+  ...{ creditFloor: floor, maxAgeMs: 20 * hour, dailyBudget: null, monthlyBudget: null },
   ...{ renewal: null, zone: 'UTC' },
 }
+const forecast = (more: { readonly renewal?: Cron } = {}) =>
+  readCreditForecast({ db: database.db, supplier, config: { ...config, ...more } }, { days: 0.5 })
 
 /** Two lists that share thirty queries; the second is asked two hours after the first, and reuses what is younger than three. */
 async function lists(): Promise<void> {
@@ -130,7 +132,7 @@ describe('the forecast', () => {
       const byHand = range(1, night % 4 === 0 ? 25 : 0)
       await ask(world, `hand ${night}`, { at: -2, queries: byHand })
       await sql`update accounts set obs_remaining = ${world.balance}`.execute(database.db)
-      const [large, small] = stepsOf(await computeForecast(database.db, { ...order, days: 0.5 }))
+      const [large, small] = stepsOf(await forecast())
       // Prices change in mid-winter, the account is topped up now and then, and nobody foresees either.
       if (night === 20) world.price = 2
       if (night === 45) world.price = 1
@@ -166,7 +168,7 @@ describe('the forecast', () => {
       select max(credits_remaining + credits_used) as most
       from calls
       where sent_at >= now() - interval '23 hours 1 minute'`.execute(database.db)
-    const found = await computeForecast(database.db, { ...order, renewal: read.cron, days: 0.5 })
+    const found = await forecast({ renewal: read.cron })
     expect(found.renewal?.balance).toBe(rows[0]?.most)
     expect(stepsOf(found).find(({ kind }) => kind === 'renewal')?.after).toBe(rows[0]?.most)
   })

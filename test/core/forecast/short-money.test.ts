@@ -1,7 +1,7 @@
 // @module-tag slow
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { computeForecast } from '../../../src/core/forecast/foresee.ts'
+import { readCreditForecast } from '../../../src/core/forecast/foresee.ts'
 import { fraction } from '../../../src/service/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
@@ -15,9 +15,16 @@ const due = new Date(Date.now() + 3_600_000)
 const date = due.toISOString().slice(0, 10)
 const floor = 100
 const nights = 60
-const order = {
-  buyer: { account: 'bank', origin: 'live', api: 'api.example' },
-  ...{ floor, maxAgeMs: 0, dailyBudget: null, monthlyBudget: null, renewal: null, zone: 'UTC' },
+const supplier = { account: 'bank', origin: 'live', api: 'api.example' } as const
+const config = {
+  ...{
+    creditFloor: floor,
+    maxAgeMs: 0,
+    dailyBudget: null,
+    monthlyBudget: null,
+    renewal: null,
+    zone: 'UTC',
+  },
 } as const
 
 /** In the order in which their nights are bought; the last asks each of its queries in an interval of its own. */
@@ -138,7 +145,10 @@ test(`the forecasts of ${nights} nights name the list that is cut, by priority a
   const broken: string[] = []
   for (let night = 0; night < nights; night += 1) {
     await sleep(world)
-    const { outcome } = await computeForecast(database.db, { ...order, days: 0.5 })
+    const { outcome } = await readCreditForecast(
+      { db: database.db, supplier, config },
+      { days: 0.5 },
+    )
     const bills = new Map<List, Awaited<ReturnType<typeof buy>>>()
     for (const list of lists) bills.set(list, await buy(world, list, night))
     const cut = lists.filter((list) => bills.get(list)?.cut)

@@ -72,29 +72,17 @@ describe('the file of schedules', () => {
     expect(plan.refusals[0]?.problem).toContain('nowhere.csv')
   })
 
-  test('may say how a list is read; where it says nothing, what a person agreed to counts', async () => {
+  test('reads a list as a person last agreed to', async () => {
     await database.pool.query(
       `insert into lists (name, source, reading)
        values ('b', $1, '{"column": "Phrase", "width": 3}')`,
       [join(folder, 'b.csv')],
     )
-    const file = join(folder, 'worded.csv')
-    const rows = [
-      'schedule,list,cron,on,encoding,map',
-      `one,${join(folder, 'a.csv')},0 2 * * *,yes,windows-1252,Market=gl|Phrase=query`,
-      `two,${join(folder, 'b.csv')},0 2 * * *,yes,,`,
-      `three,${join(folder, 'b.csv')},0 2 * * *,yes,,Market=moon`,
-    ]
-    writeFileSync(file, rows.join('\n'))
-    const { schedules, refusals } = await loadSchedules(database.db, { file, zone: 'UTC' })
+    const { schedules } = await load(line('one', 'a.csv'), line('two', 'b.csv'))
     expect(schedules.map(({ name, reading }) => [name, reading])).toEqual([
-      [
-        'one',
-        { encoding: 'windows-1252', column: 'Phrase', map: [{ column: 'Market', role: 'gl' }] },
-      ],
+      ['one', {}],
       ['two', { column: 'Phrase', width: 3 }],
     ])
-    expect(refusals).toMatchObject([{ line: 4 }])
   })
 
   test('of a list whose name is that of another file which is still there is refused', async () => {

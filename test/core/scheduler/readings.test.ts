@@ -9,7 +9,7 @@ import { noDefaults } from '../../../src/core/lists/rows.ts'
 import { loadSchedules } from '../../../src/core/scheduler/schedule.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 
-const header = 'schedule,list,cron,on,encoding,delimiter,column,map'
+const header = 'schedule,list,cron,on'
 const supplier = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
 
 let table: NightTable
@@ -19,9 +19,9 @@ beforeEach(async () => {
 afterEach(() => table.close())
 
 /** A night at two of this day, as the file of schedules says it. */
-async function night(day: string, words: string): Promise<void> {
+async function night(day: string): Promise<void> {
   const file = join(dirname(table.file), 'schedules.csv')
-  writeFileSync(file, `${header}\nwords,${table.file},0 2 * * *,yes,${words}\n`)
+  writeFileSync(file, `${header}\nwords,${table.file},0 2 * * *,yes\n`)
   const { schedules, refusals } = await loadSchedules(table.db, { file, zone: 'UTC' })
   expect(refusals).toEqual([])
   await table.tickAt(`${day}T02:00:20Z`, ...schedules)
@@ -54,46 +54,17 @@ function order(text: string, reading: Partial<ListOrder['reading']>): ListOrder 
 }
 
 describe('a night', () => {
-  test('reads its list in the encoding, with the delimiter, the column and the meanings that its line names', async () => {
-    const text = 'Begriff;Markt;Suchen\ncafé crème;fr;12\nmüsli;de;7\n'
-    writeFileSync(table.file, Buffer.from(text, 'latin1'))
-    const words = 'windows-1252,semicolon,Begriff,Markt=gl|Suchen=weight'
-    await night('2026-10-02', words)
-    await night('2026-10-03', words)
-    expect(await asked()).toEqual(['1 café crème fr 12', '1 müsli de 7'])
-    expect((await table.nights()).map(({ outcome, note }) => [outcome, note])).toEqual([
-      ['ran', null],
-    ])
-  })
-
-  test('whose line names a column that is not there asks what was read last, and says so', async () => {
-    await night('2026-10-02', ',,,')
-    await night('2026-10-03', ',,,')
-    await table.answerAll()
-    await night('2026-10-04', ',,Begriff,')
-    expect(await asked()).toEqual([
-      '1 blue shoes - -',
-      '1 red shoes - -',
-      '2 blue shoes - -',
-      '2 red shoes - -',
-    ])
-    const [, second] = await table.nights()
-    expect(second?.note).toMatch(
-      /the queries last read are used, since .*expected a column "Begriff"/,
-    )
-  })
-
   test('reads its list as a person last said, and asks what was read last once the file has another shape', async () => {
     const reading = { column: 'Phrase', map: [{ column: 'Market', role: 'gl' as const }] }
     const typed = order('Phrase,Market\nshoes,us\n', reading)
     await planList({ db: table.db, supplier }, typed)
     await table.answerAll()
-    await night('2026-10-02', ',,,')
+    await night('2026-10-02')
     writeFileSync(table.file, 'Phrase,Market\nshoes,us\nhats,de\n')
-    await night('2026-10-03', ',,,')
+    await night('2026-10-03')
     await table.answerAll()
     writeFileSync(table.file, 'Phrase,Market,Extra\nshoes,us,1\nboots,de,2\n')
-    await night('2026-10-04', ',,,')
+    await night('2026-10-04')
     const weighed = (run: number, words: readonly string[]) =>
       words.map((word) => `${run} ${word} -`)
     expect(await asked()).toEqual([
@@ -111,7 +82,7 @@ describe('a night', () => {
     await table.answerAll()
     await planList({ db: table.db, supplier }, order('Phrase,Market,Extra\nboots,de,2\n', reading))
     await table.answerAll()
-    await night('2026-10-05', ',,,')
+    await night('2026-10-05')
     expect((await asked()).filter((said) => said.startsWith('5 '))).toEqual(
       weighed(5, ['boots de']),
     )

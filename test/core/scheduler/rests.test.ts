@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { planList } from '../../../src/core/enqueue/planning.ts'
-import { computeForecast } from '../../../src/core/forecast/foresee.ts'
+import { readCreditForecast } from '../../../src/core/forecast/foresee.ts'
 import { noDefaults } from '../../../src/core/lists/rows.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 import { scheduleOf } from './world.ts'
@@ -208,11 +208,12 @@ describe('what a coming night will buy', () => {
     await sql`
       insert into account_costs (account_id, class, dearest, cheapest, seen)
       values (1, '10/-', 1, 1, 100)`.execute(table.db)
-    const forecast = await computeForecast(table.db, {
-      ...{ buyer: { account: 'bundled', origin: 'sandbox', api: 'bundled' }, floor: 0 },
-      ...{ maxAgeMs: 0, dailyBudget: null, monthlyBudget: null, renewal: null, zone: 'UTC' },
-      days: 3,
-    })
+    const supplier = { account: 'bundled', origin: 'sandbox', api: 'bundled' } as const
+    const config = {
+      ...{ creditFloor: 0, maxAgeMs: 0, dailyBudget: null, monthlyBudget: null },
+      ...{ renewal: null, zone: 'UTC' },
+    }
+    const forecast = await readCreditForecast({ db: table.db, supplier, config }, { days: 3 })
     if (forecast.outcome.kind === 'unknown') throw new Error(forecast.outcome.missing)
     const told = forecast.outcome.steps.map(({ asked, fresh }) => [asked, fresh])
     expect(told).toEqual([1, 1, 1].map(() => [1, 1]))
