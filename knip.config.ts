@@ -30,6 +30,7 @@ export default function configOf({
       'umount',
       'prometheus',
       'promtool',
+      'redis-sentinel',
       'redis-server',
       'systemd-analyze',
     ],

@@ -1,4 +1,4 @@
-// Parses addresses of APIs, hosts and sites, and finds keys in them.
+// Parses addresses of APIs, Redis, hosts and sites, and finds keys in them.
 
 import { domainToASCII } from 'node:url'
 
@@ -51,6 +51,86 @@ export function addressProblems(url: URL): string[] {
     )
   }
   return problems
+}
+
+/** Host and port of a Redis server, sentinel or cluster node. */
+interface RedisNode {
+  readonly host: string
+  readonly port: number
+}
+
+/** A Redis address: one server, sentinels, or a cluster. */
+type RedisAddress =
+  | { readonly kind: 'server'; readonly url: string }
+  | (Fleet & {
+      readonly kind: 'sentinel'
+      readonly name: string
+      readonly db: number
+      /** Login at the sentinels. */
+      readonly sentinel: RedisLogin
+    })
+  | (Fleet & { readonly kind: 'cluster' })
+
+/** Login at a Redis server. */
+interface RedisLogin {
+  readonly username: string | undefined
+  readonly password: string | undefined
+}
+
+interface Fleet extends RedisLogin {
+  readonly nodes: readonly RedisNode[]
+  /** True if all connections use TLS and certificates are checked. */
+  readonly secure: boolean
+}
+
+const shape =
+  /^redis(?<secure>s?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<nodes>[^@/?#]+)(?:\/(?<name>[\w.-]+)(?:\/(?<db>\d{1,5}))?)?\/?(?:\?(?<asked>.+))?$/
+const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
+
+const ports = { sentinel: 26_379, cluster: 6_379 } as const
+
+/** Parses an address; null if it is not a Redis address. */
+export function readRedisAddress(text: string): RedisAddress | null {
+  if (/^rediss?:\/\//.test(text)) return URL.canParse(text) ? { kind: 'server', url: text } : null
+  const found = shape.exec(text)?.groups
+  if (found === undefined) return null
+  const kind = found['kind'] === 'sentinel' ? 'sentinel' : 'cluster'
+  const nodes = (found['nodes'] ?? '').split(',').map((node) => readNode(node, ports[kind]))
+  if (nodes.some((node) => node === null)) return null
+  const { user, password, name, db, asked } = found
+  const fleet = {
+    nodes: nodes.filter((node) => node !== null),
+    secure: found['secure'] === 's',
+    username: decoded(user),
+    password: decoded(password),
+  }
+  // A cluster has no databases and no name; sentinels monitor several servers, each with a name.
+  if (kind === 'cluster') {
+    return name === undefined && asked === undefined ? { kind, ...fleet } : null
+  }
+  const sentinel = readSentinelLogin(asked ?? '')
+  if (name === undefined || sentinel === null) return null
+  return { kind, ...fleet, name, db: Number(db ?? 0), sentinel }
+}
+
+const asking = ['sentinel_username', 'sentinel_password'] as const
+
+/** Sentinels have separate users; null if the query string has an unknown parameter. */
+function readSentinelLogin(query: string): RedisLogin | null {
+  const given = new URLSearchParams(query.replaceAll('+', '%2B'))
+  if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
+  const [username, password] = asking.map((key) => given.get(key) ?? undefined)
+  return { username, password }
+}
+
+function decoded(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : decodeURIComponent(text)
+}
+
+function readNode(text: string, usual: number): RedisNode | null {
+  const { host, port } = nodeShape.exec(text)?.groups ?? {}
+  if (host === undefined) return null
+  return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
 }
 
 // Maximum length of a name that can be resolved; converting longer texts takes quadratic time.

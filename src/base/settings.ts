@@ -3,6 +3,7 @@
 import { npmRun } from './cli/commands.ts'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { readRedisAddress } from './address.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
 import { readCron } from './time/cron.ts'
@@ -35,6 +36,14 @@ function address(protocols: readonly string[], example: string) {
 /** A database URL with this user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
+}
+
+const redisText =
+  'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
+
+/** A Redis URL, or sentinels or cluster nodes. */
+function redis() {
+  return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
 
 /** A duration such as `30s` or `12h`. */
@@ -114,10 +123,7 @@ export const settings = {
     shape: postgres('analyst'),
     hint: `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
   },
-  REDIS_URL: {
-    shape: address(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
-    hint: 'leave it unset to queue on Postgres',
-  },
+  REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
   MILL_HOME: {
     shape: z.string(),
     hint: 'name a folder that can be written',

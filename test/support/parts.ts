@@ -24,6 +24,11 @@ export const parts = {
     debian: 'apt-get install redis-server',
     macos: 'brew install redis',
   },
+  'redis-sentinel': {
+    there: () => onPath('redis-sentinel'),
+    debian: 'apt-get install redis-sentinel',
+    macos: 'brew install redis',
+  },
   openssl: {
     there: () => onPath('openssl'),
     debian: 'apt-get install openssl',

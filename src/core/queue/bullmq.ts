@@ -1,10 +1,11 @@
 // BullMQ on PostgreSQL or Redis.
 
 import { createPostgresBackend, Queue, type QueueOptions, Worker, type WorkerOptions } from 'bullmq'
-import { Redis } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { readRedisAddress } from '../../base/address.ts'
 import { openDatabase, type Pool } from '../../base/database/database.ts'
 import { undoLeaps } from '../../base/database/trouble.ts'
-import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
+import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
 export type BackendName = 'postgres' | 'redis'
@@ -53,6 +54,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
     }
   }
   const connection = await openRedis(store.redisUrl)
+  // The braces keep all keys of a queue in one slot of a Redis cluster.
   return {
     name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
@@ -97,31 +99,100 @@ const firstAnswerMs = 30_000
 /** The server was the primary and came back as a replica: resend the rejected command to the new primary. */
 const reconnectAndResend = 2
 
+const redisOptions: RedisOptions = {
+  // The queue's blocking commands wait indefinitely.
+  maxRetriesPerRequest: null,
+  lazyConnect: true,
+  reconnectOnError: (error) => (firstWord(error) === 'READONLY' ? reconnectAndResend : false),
+}
+
+/** The first word of a Redis error is its code. */
+function firstWord({ message }: Error): string {
+  return message.split(' ', 1)[0] ?? ''
+}
+
 /**
  * Opens a connection to a Redis that responds and never evicts keys. Each worker opens an additional blocking
  * connection.
  */
-export async function openRedis(url: string): Promise<Redis> {
-  const connection = new Redis(url, {
-    // The queue's blocking commands wait indefinitely.
-    maxRetriesPerRequest: null,
-    lazyConnect: true,
-    // The first word of a Redis error is its code.
-    reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
-  })
+export async function openRedis(url: string): Promise<Redis | Cluster> {
+  const connection = connectionOf(url)
   let told: Error | undefined
   connection.on('error', (error: Error) => (told = error))
   try {
-    const asked = connection.connect().then(() => connection.info('memory'))
-    const memory = await within(asked, { ms: firstAnswerMs })
-    if (memory === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
-    refuseForgetful(memory)
-    return connection
-  } catch (cause) {
+    for (const memory of await firstAnswer(connection, () => told)) refuseForgetful(memory)
+  } catch (error) {
     connection.disconnect()
-    if (cause instanceof WrongDatabase) throw cause
+    throw error
+  }
+  return connection
+}
+
+function connectionOf(url: string): Redis | Cluster {
+  const address = readRedisAddress(url)
+  // The setting was validated earlier, but tests and tools may pass anything.
+  if (address === null) throw new Misuse(`expected REDIS_URL to lead to a Redis, got ${url}`)
+  if (address.kind === 'server') return new Redis(address.url, redisOptions)
+  const { nodes, username, password, secure } = address
+  const login = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(secure ? { tls: {} } : {}),
+  }
+  if (address.kind === 'cluster') {
+    return new Cluster([...nodes], {
+      lazyConnect: true,
+      redisOptions: { ...redisOptions, lazyConnect: false, ...login },
+      // Certificates contain host names, so names are resolved only on connecting.
+      ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
+    })
+  }
+  const { sentinel } = address
+  return new Redis({
+    ...redisOptions,
+    ...login,
+    ...(sentinel.username === undefined ? {} : { sentinelUsername: sentinel.username }),
+    ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password }),
+    sentinels: [...nodes],
+    name: address.name,
+    db: address.db,
+    ...(secure ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+  })
+}
+
+/** Extracts the sentinels' error from the driver's message. */
+function sentinelReason(error: Error): string | undefined {
+  return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
+}
+
+/** Fails if no sentinel lets us in, because the driver would retry forever. */
+function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
+  return new Promise((_, fail) => {
+    connection.on('error', (error: Error) => {
+      const reason = sentinelReason(error) ?? ''
+      if (/^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(reason)) fail(error)
+    })
+  })
+}
+
+/** Requests the memory settings of every server that holds keys. */
+async function firstAnswer(
+  connection: Redis | Cluster,
+  told: () => Error | undefined,
+): Promise<readonly string[]> {
+  const asked = connection.connect().then(() => {
+    const servers = connection instanceof Cluster ? connection.nodes('master') : [connection]
+    return Promise.all(servers.map((server) => server.info('memory')))
+  })
+  try {
+    const first = Promise.race([asked, sentinelRefusal(connection)])
+    const answers = await within(first, { ms: firstAnswerMs })
+    if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
+    return answers
+  } catch (cause) {
     // When the cause was reported earlier, the driver only says "Connection is closed."
-    const reason = reasonOf(codeOf(cause) === null ? (told ?? cause) : cause)
+    const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
+    const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
       `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
       { cause },

@@ -1,14 +1,24 @@
 // @module-tag slow
-// Redis as Debian has it: with TLS and a user of few rights.
+// Redis as Debian has it: with TLS and a user of few rights, watched by a sentinel, and as a cluster of three.
+import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openRedis } from '../../../src/core/queue/bullmq.ts'
 import { has } from '../../support/parts.ts'
-import { startGuarded } from '../../support/redis-guarded.ts'
-import { runProcess as run } from '../../support/run.ts'
+import {
+  startCluster,
+  startGuarded,
+  startGuardedWatched,
+  startWatched,
+} from '../../support/redis-fleet.ts'
+import { runProcess as run, start } from '../../support/run.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 
 const hasRedis = has('redis-server')
+const hasSentinel = has('redis-sentinel')
 const hasCertificates = has('openssl')
+
+const openSceneOn = (REDIS_URL: string, options: Parameters<typeof openScene>[0] = {}) =>
+  openScene({ ...options, settings: { REDIS_URL, ...options.settings } })
 
 async function expectEachBoughtOnce({ api, mill }: Scene, count: number): Promise<void> {
   expect(await mill.states()).toEqual({ answered: count })
@@ -37,3 +47,89 @@ describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of f
     await expect(openRedis(redis.plainUrl)).rejects.toThrow(/REDIS_URL, got WRONGPASS/)
   })
 })
+
+describe.skipIf(!hasRedis || !hasSentinel)('a Redis that a sentinel watches over', () => {
+  test('may lose its master in mid-run: the copy takes over, nothing is lost and nothing bought twice', async () => {
+    const redis = await startWatched()
+    onTestFinished(redis.close)
+    const scene = await openSceneOn(redis.url, { api: { delayMs: 80 } })
+    const { api, mill } = scene
+    await mill.plan(queries(250))
+    const drained = mill.drain()
+    await expect.poll(() => api.charges().length).toBeGreaterThan(20)
+    await redis.master.kill()
+    expect(await drained).toMatchObject({ finish: 'completed', answered: 250 })
+    expect(await roleOf(redis.copy.port)).toBe('master')
+    await expectEachBoughtOnce(scene, 250)
+  })
+})
+
+describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
+  'sentinels and servers with TLS and passwords',
+  () => {
+    test('carry a worker over to the copy when the master dies: nothing is lost and nothing bought twice', async () => {
+      const redis = await startGuardedWatched()
+      onTestFinished(redis.close)
+      const scene = await openScene({ api: { delayMs: 80 } })
+      const { api, mill } = scene
+      await mill.plan(queries(250))
+      const trusting = { REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: redis.certificate }
+      const working = start('work', ['--drain', '--json'], { ...mill.env, ...trusting })
+      await expect.poll(() => api.charges().length).toBeGreaterThan(20)
+      await redis.master.kill()
+      const { code, stdout } = await working.ended
+      expect(code).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({ finish: 'completed', answered: 250 })
+      const copy = redis.asCopy()
+      expect((await copy.role())[0]).toBe('master')
+      copy.disconnect()
+      await expectEachBoughtOnce(scene, 250)
+    })
+
+    test('refuse with their own word whoever has no password for the sentinels', async () => {
+      const redis = await startGuardedWatched()
+      onTestFinished(redis.close)
+      const { mill } = await openScene()
+      const trusting = { REDIS_URL: redis.silentUrl, NODE_EXTRA_CA_CERTS: redis.certificate }
+      const { code, stderr } = await run('work', ['--drain'], { ...mill.env, ...trusting })
+      expect([code, stderr]).toEqual([5, expect.stringContaining('REDIS_URL, got NOAUTH')])
+    })
+  },
+)
+
+describe.skipIf(!hasRedis)('a cluster of Redis', () => {
+  test('carries a night, with every key of the queue in one slot', async () => {
+    const cluster = await startCluster()
+    onTestFinished(cluster.close)
+    const scene = await openSceneOn(cluster.url)
+    await scene.mill.plan(queries(60))
+    expect(await scene.mill.drain()).toMatchObject({ finish: 'completed', answered: 60 })
+    const held = await Promise.all(cluster.servers.map(({ port }) => countKeys(port)))
+    expect(held.filter((count) => count > 0)).toHaveLength(1)
+    await expectEachBoughtOnce(scene, 60)
+  })
+
+  test('is refused when one of its servers may drop keys', async () => {
+    const cluster = await startCluster()
+    onTestFinished(cluster.close)
+    const client = new Redis(cluster.servers[2]?.port ?? 0)
+    await client.config('SET', 'maxmemory', '100mb')
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    client.disconnect()
+    await expect(openRedis(cluster.url)).rejects.toThrow(/keeps every key, got .* allkeys-lru/)
+  })
+})
+
+async function countKeys(port: number): Promise<number> {
+  const client = new Redis(port)
+  const keys = await client.dbsize()
+  client.disconnect()
+  return keys
+}
+
+async function roleOf(port: number): Promise<unknown> {
+  const client = new Redis(port)
+  const [role] = await client.role()
+  client.disconnect()
+  return role
+}
