@@ -52,7 +52,11 @@ export async function readCounts(
   db: Database,
   counts: readonly ReturnType<typeof countRows>[],
 ): Promise<DeletedRows> {
-  const { rows } = await db.executeQuery(counts.reduce((all, one) => all.unionAll(one)))
+  const rows = await db
+    .with('counts', () => counts.reduce((all, one) => all.unionAll(one)))
+    .selectFrom('counts')
+    .select(['name', 'rows'])
+    .execute()
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
