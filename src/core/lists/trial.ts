@@ -57,14 +57,12 @@ export function tryOut(
   delimiter: string | null,
   { comments, firstLine }: Pick<ListOptions, 'comments' | 'firstLine'> = {},
 ): Trial {
-  const { cells, lines, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
-  const order = [...lines.keys()]
-    .filter((index) => comments !== 'skip' || !isComment(cells[index]?.[0] ?? ''))
-    .toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
+  const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
+  const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
   return {
     delimiter,
-    records: order.map((index) => cells[index] ?? []),
-    lines: order.map((index) => lines[index] ?? 0),
+    records: kept.map(({ cells }) => cells),
+    lines: kept.map(({ line }) => line),
     broken: broken.map(({ line }) => line),
   }
 }
