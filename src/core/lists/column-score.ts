@@ -85,10 +85,9 @@ interface ScoredColumn {
 
 /** Columns that may contain queries, most likely first. */
 export function scoreColumns(rows: readonly (readonly string[])[], width: number): ScoredColumn[] {
-  return Array.from({ length: width }, (_, index) => ({
-    index,
-    score: scoreOf(rows.map((cells) => cells[index] ?? '')),
-  }))
+  const indexes = Array.from({ length: width }, (_, index) => index)
+  return indexes
+    .map((index) => ({ index, score: scoreOf(rows.map((cells) => cells[index] ?? '')) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score || one.index - other.index)
 }
