@@ -17,7 +17,7 @@ import type { ListedQuery } from '../lists/rows.ts'
 import { type Source, streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
-import { type Connections, openStage, type Stage } from './stage.ts'
+import { type Connections, Stage } from './stage.ts'
 
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
@@ -80,7 +80,9 @@ export async function stageList(
   number: number,
   { desk, order }: { desk: Desk; order: ListOrder },
 ): Promise<Staged> {
-  const stage = await openStage(connections, number, labelsOf(order))
+  const labels = (order.shares ?? []).map(({ tag }) => tag)
+  const stage = new Stage(connections, number, labels)
+  await stage.start()
   const { from } = order
   if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
   const source = from.kind === 'file' ? from.path : streamName
@@ -88,7 +90,7 @@ export async function stageList(
   let read = await readInto(stage, { desk, order })
   if (read.again !== null) {
     if (from.kind === 'stream') throw otherFurtherDown()
-    await stage.empty()
+    await stage.start()
     read = await readInto(stage, { desk, order, known: read.again })
   }
   const { tally, list } = read
@@ -112,10 +114,6 @@ export async function stageList(
     sample: { first: tally.first, last: tally.last },
     lines: tally.lines,
   }
-}
-
-function labelsOf({ shares = [] }: ListOrder): readonly string[] {
-  return shares.map(({ tag }) => tag)
 }
 
 async function readInto(
