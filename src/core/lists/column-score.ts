@@ -77,7 +77,8 @@ function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
 
-interface ScoredColumn {
+/** A column that may contain queries. */
+export interface ScoredColumn {
   readonly index: number
   /** From 0 (no queries) to 1. */
   readonly score: number

@@ -2,7 +2,7 @@
 
 import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
-import { isThing, scoreColumns } from './column-score.ts'
+import { isThing, scoreColumns, type ScoredColumn } from './column-score.ts'
 import { type Mapping, readHeader, show } from './columns.ts'
 import { isComment } from './foreign.ts'
 import { Cutter } from './records.ts'
@@ -133,7 +133,10 @@ export function tableOf({ rows }: Trial) {
   )
   const header = rows[at]?.cells ?? []
   const below = rows.slice(at + 1, at + scoredRows).map(({ cells }) => cells)
-  const texts = scoreColumns(below.length === 0 ? [header] : below, header.length)
+  const texts: readonly ScoredColumn[] = scoreColumns(
+    below.length === 0 ? [header] : below,
+    header.length,
+  )
   return { at, width, header, below, texts }
 }
 
