@@ -91,34 +91,8 @@ export function reportOf(
   }
 }
 
-/** JSON description of how a list was read. */
-interface ReadingReport {
-  readonly file: string
-  readonly sheet: string | null
-  readonly encoding: string
-  /**
-   * Given by a person, declared by a byte order mark, or proven by the bytes; a list with a guessed encoding is never
-   * read.
-   */
-  readonly encoding_by: 'given' | 'mark' | 'proven' | 'guessed'
-  readonly delimiter: string | null
-  readonly header_line: number | null
-  /** Meaning of each column; names are null without a header. */
-  readonly columns: readonly ColumnReport[]
-  /** The next most likely column of queries; null: none. */
-  readonly runner_up: Omit<ColumnReport, 'means'> | null
-  readonly ignored: readonly string[]
-}
-
-interface ColumnReport {
-  readonly column: number
-  readonly name: string | null
-  readonly means: string
-  readonly samples: readonly string[]
-}
-
 /** Describes in JSON how a list was read. */
-function readingReport(heading: Heading): ReadingReport {
+function readingReport(heading: Heading) {
   const { encoding, dialect, verdict, runnerUp } = heading
   const { delimiter, headerLine, header, columns } = dialect
   const used = columns.others.filter(({ index }) => !verdict.ignored.has(index))
@@ -137,9 +111,11 @@ function readingReport(heading: Heading): ReadingReport {
     delimiter,
     // JSON lines have names of fields in place of a header.
     header_line: headerLine === 0 ? null : headerLine,
+    // Names are null without a header.
     columns: [query, ...used]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
+    // The next most likely column of queries; null: none.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),

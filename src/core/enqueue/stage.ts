@@ -14,20 +14,6 @@ import { statement } from '../../base/database/sql-file.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
-/** A list being staged. It exists only in temporary tables of two connections, invisible to others. */
-export interface Stage {
-  readonly number: number
-  add(queries: readonly ListedQuery[]): Promise<void>
-  reject(lines: readonly Rejection[]): Promise<void>
-  /** Must be awaited before the list is planned. */
-  end(): Promise<void>
-  /** Adds the list's members as last read, instead of reading a file. */
-  addMembers(list: number): Promise<number>
-  /** Empties the tables to start over. */
-  empty(): Promise<void>
-  drop(): Promise<void>
-}
-
 /** Runs a function on dedicated connections, because temporary tables belong to a connection. */
 export async function onConnections<T>(
   db: Database,
@@ -38,43 +24,78 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-/** Creates the temporary tables of one list; `labels` are those with a share of the credits. */
-export async function openStage(
-  connections: Connections,
-  number: number,
-  labels: readonly string[],
-): Promise<Stage> {
-  const { held, wanted } = connections
-  await dropTables(connections, number)
-  await makeTables(connections, number)
-  const sender = new Sender(async (lot) => {
-    await Promise.all([addWanted(wanted, number, lot), addHeld(held, number, lot)])
-  }, labels)
-  return {
-    number,
-    add: async (queries) => sender.add(queries),
-    reject: async (lines) => addRejections(wanted, number, lines),
-    end: async () => sender.end(),
-    addMembers: async (list) => addMembers(wanted, number, { list, labels }),
-    empty: async () => {
-      await sender.end()
-      await dropTables(connections, number)
-      await makeTables(connections, number)
-    },
-    drop: async () => dropTables(connections, number),
-  }
-}
+/** A list being staged. It exists only in temporary tables of two connections, invisible to others. */
+export class Stage {
+  readonly number: number
+  readonly #connections: Connections
+  readonly #labels: readonly string[]
+  readonly #sender: Sender
 
-/** Adds the members of a list to the table that tasks are made from; their queries are already stored. */
-async function addMembers(
-  connection: Kysely<DB>,
-  number: number,
-  { list, labels }: { list: number; labels: readonly string[] },
-): Promise<number> {
-  const { numAffectedRows } = await connection.executeQuery(
-    statement('stage_members', { list, labels }, { wanted: stageName('staged_wanted', number) }),
-  )
-  return Number(numAffectedRows ?? 0)
+  /** `labels` are those with a share of the credits. */
+  constructor(connections: Connections, number: number, labels: readonly string[]) {
+    this.number = number
+    this.#connections = connections
+    this.#labels = labels
+    const { held, wanted } = connections
+    const wantedName = stageName('staged_wanted', number)
+    const heldName = stageName('staged_held', number)
+    this.#sender = new Sender(async ({ columns }) => {
+      await Promise.all([
+        insertColumns(wanted, wantedName, columns, [...inBoth, ...inWanted]),
+        insertColumns(held, heldName, columns, [...inBoth, ...inHeld]),
+      ])
+    }, labels)
+  }
+
+  async add(queries: readonly ListedQuery[]): Promise<void> {
+    await this.#sender.add(queries)
+  }
+
+  /** Adds lines without a query. */
+  async reject(lines: readonly Rejection[]): Promise<void> {
+    const table = sql.id(stageName('staged_rejected', this.number))
+    for (let start = 0; start < lines.length; start += mostRows) {
+      const some = JSON.stringify(lines.slice(start, start + mostRows))
+      await sql`
+        insert into ${table} (line, reason, content)
+        select line, reason, content
+        from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+      `.execute(this.#connections.wanted)
+    }
+  }
+
+  /** Must be awaited before the list is planned. */
+  async end(): Promise<void> {
+    await this.#sender.end()
+  }
+
+  /** Adds the members of a list as last read, instead of reading a file; their queries are already stored. */
+  async addMembers(list: number): Promise<number> {
+    const { numAffectedRows } = await this.#connections.wanted.executeQuery(
+      statement(
+        'stage_members',
+        { list, labels: this.#labels },
+        { wanted: stageName('staged_wanted', this.number) },
+      ),
+    )
+    return Number(numAffectedRows ?? 0)
+  }
+
+  /** Creates the tables, empty. */
+  async start(): Promise<void> {
+    await this.#sender.end()
+    await this.drop()
+    await makeTables(this.#connections, this.number)
+  }
+
+  async drop(): Promise<void> {
+    const { held, wanted } = this.#connections
+    const drop = async (connection: Kysely<DB>, table: StagedTable): Promise<void> =>
+      connection.schema.dropTable(stageName(table, this.number)).ifExists().execute()
+    await drop(wanted, 'staged_wanted')
+    await drop(wanted, 'staged_rejected')
+    await drop(held, 'staged_held')
+  }
 }
 
 // Statements with this many rows are efficient; batches with many long texts are sent sooner.
@@ -141,10 +162,10 @@ class Lot {
     tags: new TextColumn(),
     cpc: new DoubleColumn(),
     difficulty: new DoubleColumn(),
-    everyDays: new DoubleColumn(),
-    maxAgeMs: new DoubleColumn(),
+    every_days: new IntegerColumn(),
+    max_age_ms: new DoubleColumn(),
     given: new TextColumn(),
-    share: new DoubleColumn(),
+    share: new IntegerColumn(),
   }
   readonly #labels: readonly string[]
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
@@ -182,8 +203,8 @@ class Lot {
     columns.tags.add(tags.length === 0 ? null : tags.join(group))
     columns.cpc.add(staged.cpc)
     columns.difficulty.add(staged.difficulty)
-    columns.everyDays.add(staged.everyDays)
-    columns.maxAgeMs.add(staged.maxAgeMs)
+    columns.every_days.add(staged.everyDays)
+    columns.max_age_ms.add(staged.maxAgeMs)
     columns.given.add(given)
     columns.share.add(placeAmong(this.#labels, tags))
   }
@@ -249,13 +270,18 @@ export type StageTables = {
   }
 }
 
+type StagedTable = 'staged_wanted' | 'staged_rejected' | 'staged_held'
+
 /** Name of a list's temporary table. */
-export function stageName<T extends 'staged_wanted' | 'staged_rejected' | 'staged_held'>(
-  table: T,
-  number: number,
-): T {
+export function stageName<T extends StagedTable>(table: T, number: number): T {
   return `${table}_${number}` as T
 }
+
+/** Columns of queries that both tables have, those of fixed size first. */
+const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
+const inWanted = ['line', 'share'] as const
+const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given'] as const
+const inHeld = ['cpc', 'difficulty', 'key', 'q', ...texts] as const
 
 /** Creates the tables of one list. */
 export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
@@ -270,7 +296,6 @@ export async function makeTables({ held, wanted }: Connections, number: number):
     .addColumn('reason', 'text', (column) => column.notNull())
     .addColumn('content', 'text', (column) => column.notNull())
     .execute()
-  const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given']
   const queries = createStaged(held, stageName('staged_held', number))
     .addColumn('cpc', 'double precision')
     .addColumn('difficulty', 'double precision')
@@ -279,7 +304,7 @@ export async function makeTables({ held, wanted }: Connections, number: number):
   await texts.reduce((table, name) => table.addColumn(name, 'text'), queries).execute()
 }
 
-/** Columns that both tables of queries have, those of fixed size first. */
+/** Creates the columns that both tables of queries have. */
 function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<string> {
   return connection.schema
     .createTable(name)
@@ -294,55 +319,20 @@ function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<
     .addColumn('device', 'text')
 }
 
-/** Drops those tables of one list that exist. */
-async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
-  await wanted.schema.dropTable(stageName('staged_wanted', number)).ifExists().execute()
-  await wanted.schema.dropTable(stageName('staged_rejected', number)).ifExists().execute()
-  await held.schema.dropTable(stageName('staged_held', number)).ifExists().execute()
-}
-
-type LotColumns = Lot['columns']
-
-/** Adds the rows that tasks are made from. */
-async function addWanted(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
-  const { line, share } = columns
-  await insertColumns(connection, stageName('staged_wanted', number), {
-    line,
-    share,
-    ...inBoth(columns),
-  })
-}
-
-/** Adds the queries of a list with their attributes. */
-async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
-  const { key, q, location, hl, gl, cpc, difficulty, target, tags, given } = columns
-  const texts = { key, q, location, hl, gl, target, tags, given }
-  await insertColumns(connection, stageName('staged_held', number), {
-    ...inBoth(columns),
-    ...texts,
-    cpc,
-    difficulty,
-  })
-}
-
-/** Columns that both tables have. */
-function inBoth({ id, priority, weight, num, device, everyDays, maxAgeMs }: LotColumns) {
-  return { id, priority, weight, num, device, every_days: everyDays, max_age_ms: maxAgeMs }
-}
-
 /** Adds columns of equal length as rows. */
 async function insertColumns(
   connection: Kysely<DB>,
   table: string,
-  columns: Readonly<Record<string, ArrayColumn>>,
+  columns: Lot['columns'],
+  names: readonly (keyof Lot['columns'])[],
 ): Promise<void> {
-  const names = Object.keys(columns).map((name) => sql.id(name))
-  const arrays = Object.values(columns).map(
+  const arrays = names.map((name) => {
+    const column = columns[name]
     // A column of nulls is sent as an empty array: `unnest` fills it with nulls.
-    (column) => sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,
-  )
+    return sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`
+  })
   await sql`
-    insert into ${sql.id(table)} (${sql.join(names)})
+    insert into ${sql.id(table)} (${sql.join(names.map((name) => sql.id(name)))})
     select *
     from unnest(${sql.join(arrays)})`.execute(connection)
 }
@@ -351,22 +341,4 @@ function typeOf(column: ArrayColumn): string {
   if (column instanceof IntegerColumn) return 'integer'
   if (column instanceof UuidColumn) return 'uuid'
   return column instanceof DoubleColumn ? 'double precision' : 'text'
-}
-
-const chunk = 5000
-
-/** Adds lines without a query. */
-async function addRejections(
-  connection: Kysely<DB>,
-  number: number,
-  lines: readonly Rejection[],
-): Promise<void> {
-  for (let start = 0; start < lines.length; start += chunk) {
-    const some = JSON.stringify(lines.slice(start, start + chunk))
-    await sql`
-      insert into ${sql.id(stageName('staged_rejected', number))} (line, reason, content)
-      select line, reason, content
-      from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
-    `.execute(connection)
-  }
 }

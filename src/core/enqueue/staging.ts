@@ -17,7 +17,7 @@ import type { ListedQuery } from '../lists/rows.ts'
 import { type Source, streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
-import { type Connections, openStage, type Stage } from './stage.ts'
+import { type Connections, Stage } from './stage.ts'
 
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
@@ -80,7 +80,9 @@ export async function stageList(
   number: number,
   { desk, order }: { desk: Desk; order: ListOrder },
 ): Promise<Staged> {
-  const stage = await openStage(connections, number, labelsOf(order))
+  const labels = (order.shares ?? []).map(({ tag }) => tag)
+  const stage = new Stage(connections, number, labels)
+  await stage.start()
   const { from } = order
   if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
   const source = from.kind === 'file' ? from.path : streamName
@@ -88,7 +90,7 @@ export async function stageList(
   let read = await readInto(stage, { desk, order })
   if (read.again !== null) {
     if (from.kind === 'stream') throw otherFurtherDown()
-    await stage.empty()
+    await stage.start()
     read = await readInto(stage, { desk, order, known: read.again })
   }
   const { tally, list } = read
@@ -112,10 +114,6 @@ export async function stageList(
     sample: { first: tally.first, last: tally.last },
     lines: tally.lines,
   }
-}
-
-function labelsOf({ shares = [] }: ListOrder): readonly string[] {
-  return shares.map(({ tag }) => tag)
 }
 
 async function readInto(
@@ -213,33 +211,30 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
 }
 
 /** Counts of a list while it is read. */
-interface ListTally {
-  usable: number
-  queries: number
-  rejected: number
-  lines: number
-  /** Lines specify at most a priority and a weight besides the query. */
-  plain: boolean
-  /** A line specifies how often its query is bought, or the maximum age of its answer. */
-  wished: boolean
-  /** First rejection reasons, for display. */
-  reasons: readonly string[]
-  /** Distinct parameters that determine the price; at most two are kept. */
-  requests: readonly { readonly num: number; readonly device: string | null }[]
-  /** First queries and the last one, as they will be sent. */
-  first: readonly Query[]
-  last: Query | null
+type ListTally = ReturnType<typeof emptyTally>
+
+function emptyTally() {
+  return {
+    usable: 0,
+    queries: 0,
+    rejected: 0,
+    lines: 0,
+    /** Lines specify at most a priority and a weight besides the query. */
+    plain: true,
+    /** A line specifies how often its query is bought, or the maximum age of its answer. */
+    wished: false,
+    /** First rejection reasons, for display. */
+    reasons: [] as string[],
+    /** Distinct parameters that determine the price; at most two are kept. */
+    requests: [] as NonNullable<PlanOrder['request']>[],
+    /** First queries and the last one, as they will be sent. */
+    first: [] as Query[],
+    last: null as Query | null,
+  }
 }
 
-/** An empty tally. */
-function emptyTally(): ListTally {
-  const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
-  return { ...counts, plain: true, wished: false, reasons: [], requests: [], first: [], last: null }
-}
-
-const shownReasons = 3
-
-const shownQueries = 3
+/** Number of reasons and queries that are shown. */
+const mostShown = 3
 
 /** Adds a piece of the list to the tally. */
 function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
@@ -251,13 +246,13 @@ function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListP
   tally.wished ||= queries.some(
     ({ everyDays, maxAgeMs }) => everyDays !== null || maxAgeMs !== null,
   )
-  if (tally.reasons.length < shownReasons) {
+  if (tally.reasons.length < mostShown) {
     const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
-    tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)
+    tally.reasons = [...tally.reasons, ...more].slice(0, mostShown)
   }
-  if (tally.first.length < shownQueries) {
-    const more = queries.slice(0, shownQueries).map(({ query }) => query)
-    tally.first = [...tally.first, ...more].slice(0, shownQueries)
+  if (tally.first.length < mostShown) {
+    const more = queries.slice(0, mostShown).map(({ query }) => query)
+    tally.first = [...tally.first, ...more].slice(0, mostShown)
   }
   tally.last = queries.at(-1)?.query ?? tally.last
   for (const { query } of queries) {

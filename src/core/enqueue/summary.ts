@@ -9,19 +9,22 @@ import { removedPhrase } from './list-diff.ts'
 import type { Planned } from './order.ts'
 import type { Sample } from './staging.ts'
 
-type CountName =
-  | 'rows'
-  | 'accepted'
-  | 'duplicates'
-  | 'rejected'
-  | 'tasks'
-  | 'queued'
-  | 'reused'
-  | 'unreadable'
-  | 'already'
+/** Counts of a list that are added up over all lists. */
+const countNames = [
+  'rows',
+  'accepted',
+  'duplicates',
+  'rejected',
+  'tasks',
+  'queued',
+  'reused',
+  'unreadable',
+  'already',
+] as const
+type Counts = Pick<Planned, (typeof countNames)[number]>
 
 /** Summary of one list, shown before buying. */
-export interface ListSummary extends Pick<Planned, CountName | 'removed' | 'dropped' | 'reasons'> {
+export interface ListSummary extends Counts, Pick<Planned, 'removed' | 'dropped' | 'reasons'> {
   readonly list: string
   readonly removedCost: Estimate
   readonly run: number | null
@@ -195,7 +198,7 @@ function budgetNote(within: boolean | null): string {
 }
 
 /** Totals of the lists of an enqueue. */
-export interface Totals extends Pick<Planned, CountName> {
+export interface Totals extends Counts {
   readonly estimate: Estimate
   readonly balance: Balance
 }
@@ -216,18 +219,10 @@ export function addUp(
   lists: readonly PlannedList[],
   { open, funds, floor, budget }: Means,
 ): Totals {
-  const sum = sumOf(lists)
+  const counts = countNames.map((name) => [name, sumOf(lists, (list) => list[name])])
   const estimate = addEstimates(lists.map((list) => list.estimate))
   return {
-    rows: sum(({ rows }) => rows),
-    accepted: sum(({ accepted }) => accepted),
-    duplicates: sum(({ duplicates }) => duplicates),
-    rejected: sum(({ rejected }) => rejected),
-    tasks: sum(({ tasks }) => tasks),
-    queued: sum(({ queued }) => queued),
-    reused: sum(({ reused }) => reused),
-    unreadable: sum(({ unreadable }) => unreadable),
-    already: sum(({ already }) => already),
+    ...(Object.fromEntries(counts) as Counts),
     estimate,
     balance: forecastBalance(estimate, {
       remaining: funds.remaining,
@@ -241,24 +236,15 @@ export function addUp(
 
 /** Adds what the runs have used of their budgets and what their open tasks may cost; null if a price is unknown. */
 function spentBefore(lists: readonly PlannedList[], { costs }: Funds): number | null {
-  const sum = sumOf(lists)
-  const open = sum(({ before }) => before.open)
-  const spent = sum(({ before }) => before.spent)
+  const open = sumOf(lists, ({ before }) => before.open)
+  const spent = sumOf(lists, ({ before }) => before.spent)
   if (open === 0) return spent
   if (costs.length === 0) return null
   return spent + open * Math.max(...costs.map(({ dearest }) => dearest))
 }
 
-function sumOf(lists: readonly PlannedList[]) {
-  return (read: (list: PlannedList) => number): number =>
-    lists.reduce((total, list) => total + read(list), 0)
-}
-
-/** Tasks to be bought, with the parameters that determine their price. */
-interface Purchase {
-  readonly num: number
-  readonly device: string | null
-  readonly tasks: number
+function sumOf<T>(all: readonly T[], read: (one: T) => number): number {
+  return all.reduce((total, one) => total + read(one), 0)
 }
 
 /** Cost of a purchase; null means unknown, not zero. */
@@ -273,9 +259,9 @@ export interface Estimate {
  * highest.
  */
 export function estimateCost(
-  toBuy: readonly Purchase[],
+  toBuy: Planned['toBuy'],
   prices: readonly ClassCost[],
-  classOf: (purchase: Purchase) => string,
+  classOf: (purchase: Planned['toBuy'][number]) => string,
 ): Estimate {
   const wanted = toBuy.filter(({ tasks }) => tasks > 0)
   if (wanted.length === 0) return { credits: 0, worst: 0, basis: 'nothing to buy' }
@@ -298,9 +284,11 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
   if (bought.some(({ basis }) => basis === 'unknown')) {
     return { credits: null, worst: null, basis: 'unknown' }
   }
-  const sum = (read: (estimate: Estimate) => number | null): number =>
-    bought.reduce((total, estimate) => total + (read(estimate) ?? 0), 0)
-  return { credits: sum(({ credits }) => credits), worst: sum(({ worst }) => worst), basis: 'seen' }
+  return {
+    credits: sumOf(bought, ({ credits }) => credits ?? 0),
+    worst: sumOf(bought, ({ worst }) => worst ?? 0),
+    basis: 'seen',
+  }
 }
 
 /** Balance after a purchase; null means unknown. */

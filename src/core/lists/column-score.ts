@@ -4,6 +4,9 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or the like'
 
+/** MD5 and SHA sums, and UUIDs. Article numbers may be searched for, but nobody searches for these. */
+const hash = /^(?=.*\d)[\da-f-]{24,}$/i
+
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
   // Frameworks such as "node.js" are searched for.
@@ -37,7 +40,8 @@ export function otherThings(cells: readonly string[]): string | undefined {
   const found = cells.map(otherThing)
   const thing = found.findLast((one) => one !== undefined)
   const count = found.filter((one) => one === thing).length
-  const isAll = count >= found.length - 1 && found.length > (thing === identifiers ? 3 : 1)
+  const few = thing === identifiers && !cells.some((cell) => hash.test(cell.trim())) ? 3 : 1
+  const isAll = count >= found.length - 1 && found.length > few
   return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
 }
 
@@ -58,7 +62,7 @@ function isIdentifier(cell: string): boolean {
   return (
     /^(?=.*\d)(?=.*[A-Z_]|.*-.*-)[\w-]{6,}$/.test(text) ||
     /^[A-Z]{1,6}[-_]\d+$/.test(text) ||
-    /^[\da-f-]{24,}$/i.test(text) ||
+    hash.test(text) ||
     /^\d{6,}$/.test(text)
   )
 }
@@ -73,7 +77,8 @@ function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
 
-interface ScoredColumn {
+/** A column that may contain queries. */
+export interface ScoredColumn {
   readonly index: number
   /** From 0 (no queries) to 1. */
   readonly score: number
@@ -81,10 +86,9 @@ interface ScoredColumn {
 
 /** Columns that may contain queries, most likely first. */
 export function scoreColumns(rows: readonly (readonly string[])[], width: number): ScoredColumn[] {
-  return Array.from({ length: width }, (_, index) => ({
-    index,
-    score: scoreOf(rows.map((cells) => cells[index] ?? '')),
-  }))
+  const indexes = Array.from({ length: width }, (_, index) => index)
+  return indexes
+    .map((index) => ({ index, score: scoreOf(rows.map((cells) => cells[index] ?? '')) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score || one.index - other.index)
 }

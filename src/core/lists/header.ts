@@ -12,35 +12,35 @@ import {
 } from './columns.ts'
 import {
   comesAgain,
+  filledCells,
   filledWidth,
-  isBlank,
   isFigure,
   isName,
   isProse,
-  lineAt,
-  looksLikeHeader,
-  type Trial,
   type ListOptions,
+  looksLikeHeader,
+  placeOf,
+  showRow,
+  type Trial,
+  type TrialRow,
 } from './trial.ts'
 import { isGap, isNumber } from './values.ts'
 
-/** A record that may be the header. */
+/** A row that may be the header. */
 export interface Candidate {
   readonly trial: Trial
   readonly at: number
+  readonly row: TrialRow
   readonly columns: Columns
-  /** Share of the records after the header with the same width. */
+  /** Share of the rows after the header with the same width. */
   readonly fit: number
-  /** False if it may be a row, so that it and the lines above it would be lost. */
+  /** False if it may be a row of the list, so that it and the lines above it would be lost. */
   readonly clear: boolean
   /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
   readonly among: boolean
 }
 
-interface Place {
-  readonly trial: Trial
-  readonly at: number
-  readonly blankBefore: boolean
+interface Place extends Pick<Candidate, 'trial' | 'at' | 'row'> {
   /** Filled cells of each line above. */
   readonly above: readonly number[]
 }
@@ -54,42 +54,31 @@ export function findHeader(
   shown: string,
   options: ListOptions,
 ): Candidate | undefined {
-  const { records } = trial
   let unclear: Candidate | undefined
-  let seen = 0
-  let blankBefore = true
-  for (const [at, cells] of records.entries()) {
-    if (isBlank(cells)) {
-      blankBefore = true
-      continue
-    }
-    const place = { trial, at, blankBefore, above: widthsAbove(trial, at) }
-    const candidate = candidateAt(place, shown, options)
+  for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
+    const candidate = candidateAt({ trial, at, row, above: widthsAbove(trial, at) }, shown, options)
     if (candidate?.clear === true) return candidate
     unclear ??= candidate
-    blankBefore = false
-    if (++seen >= headerWithin) break
   }
   return unclear
 }
 
-function widthsAbove({ records, lines, broken }: Trial, at: number): number[] {
-  const line = lines[at] ?? 0
-  const rows = records.slice(0, at).filter((cells) => !isBlank(cells))
+function widthsAbove({ rows, broken }: Trial, at: number): number[] {
+  const line = rows[at]?.line ?? 0
   return [
-    ...rows.map((cells) => (isProse([cells]) ? 1 : filledWidth(cells))),
+    ...rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
     ...broken.filter((other) => other < line).map(() => 1),
   ]
 }
 
 function candidateAt(place: Place, shown: string, options: ListOptions): Candidate | undefined {
-  const { trial, at, blankBefore, above } = place
+  const { trial, at, row, above } = place
+  const { cells } = row
   const number = columnNumber(options.column)
   const named = options.column !== undefined && number === undefined
   // With --delimiter none, each line is a query, including the lines above such a "header".
   const none = trial.delimiter === null && options.delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
-  const cells = trial.records[at] ?? []
   if (options.column === undefined && isTitle(cells)) return titleAt(place)
   if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
   // Names next to figures may be a header or a row, and a column number does not tell which.
@@ -99,12 +88,12 @@ function candidateAt(place: Place, shown: string, options: ListOptions): Candida
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
     throw new Misuse(
-      `${shown}:${lineAt(trial, at)}: ${reading.problem}; pick one with --column and its number${lines}`,
+      `${placeOf(shown, row)}: ${reading.problem}; pick one with --column and its number${lines}`,
     )
   }
   const { columns } = reading
   // A single word further down may be the query "keyword".
-  if (columns.width === 1 && !blankBefore && !named) return undefined
+  if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
   // A number may stand for a column without a name; a record among rows of the same width is a row.
@@ -112,27 +101,26 @@ function candidateAt(place: Place, shown: string, options: ListOptions): Candida
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
   if (number !== undefined && among) return undefined
-  return { trial, at, columns, fit, clear, among }
+  return { trial, at, row, columns, fit, clear, among }
 }
 
 /** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
-function titleAt({ trial, at, blankBefore, above }: Place): Candidate | undefined {
-  const below = trial.records.slice(at + 1)
-  const end = below.findIndex(isBlank)
+function titleAt({ trial, at, row, above }: Place): Candidate | undefined {
+  const below = trial.rows.slice(at + 1)
+  const end = below.findIndex(({ begins }) => begins)
   const rows = end < 0 ? below : below.slice(0, end)
-  const numbers = rows.filter((cells) => isNumber(cells[1] ?? '')).length
+  const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
   // Without a number below, it may be a query, unless it is spelled as in exports.
-  const asExported = above.length === 0 && /^\P{Ll}*$/u.test(trial.records[at]?.[0] ?? '')
-  if (!blankBefore || fit <= 0.5) return undefined
-  if (numbers <= rows.length / 2 && !asExported) return undefined
-  return { trial, at, columns: plainColumns(0, 2), fit, clear: true, among: false }
+  const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
+  if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
+  return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
 }
 
-function fitOf(trial: Trial, header: number, width: number): number {
-  const rows = trial.records.slice(header + 1).filter((cells) => !isBlank(cells))
-  if (rows.length === 0) return 1
-  return rows.filter((cells) => cells.length === width).length / rows.length
+function fitOf({ rows }: Trial, header: number, width: number): number {
+  const below = rows.slice(header + 1)
+  if (below.length === 0) return 1
+  return below.filter(({ cells }) => cells.length === width).length / below.length
 }
 
 /**
@@ -140,22 +128,22 @@ function fitOf(trial: Trial, header: number, width: number): number {
  * settings.
  */
 function isClear(
-  { trial, at, blankBefore, above }: Place,
+  { trial, at, row: { cells, begins }, above }: Place,
   { fit, numbered }: { fit: number; numbered: boolean },
 ): boolean {
   if (above.length === 0) return true
   if (fit < 0.8) return false
-  const cells = trial.records[at] ?? []
   const numbers = cells.some((_, index) => startsNumbers(trial, at, index))
   const wider = above.every((width) => width < filledWidth(cells))
-  if (!wider) return numbered && blankBefore && numbers
+  if (!wider) return numbered && begins && numbers
   const known = cells.filter((cell) => readMeaning(cell) !== undefined).length
   return numbers || ((cells.length > 2 || known > 1) && !isProse(rowsFrom(trial, at)))
 }
 
-function rowsFrom({ records }: Trial, at: number): readonly (readonly string[])[] {
-  const width = records[at]?.length
-  return records.slice(at, at + 50).filter((cells) => cells.length === width && !isBlank(cells))
+function rowsFrom({ rows }: Trial, at: number): readonly (readonly string[])[] {
+  const width = rows[at]?.cells.length
+  const below = rows.slice(at, at + 50).map(({ cells }) => cells)
+  return below.filter(({ length }) => length === width)
 }
 
 /** True if a name is followed by numbers, and no number precedes it. */
@@ -163,7 +151,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
   const [header, ...rows] = rowsFrom(trial, at)
   if (!isName(header?.[index] ?? '')) return false
   const filled = rows.map((cells) => cells[index] ?? '').filter((cell) => !isGap(cell))
-  const above = trial.records.slice(0, at).some((cells) => isNumber(cells[index] ?? ''))
+  const above = trial.rows.slice(0, at).some(({ cells }) => isNumber(cells[index] ?? ''))
   return !above && filled.length > 0 && filled.every(isNumber)
 }
 
@@ -190,23 +178,25 @@ export function isClearlyRow(trial: Trial, at: number): boolean {
  * bought.
  */
 export function refuseNames(trial: Trial, shown: string, number: number): void {
-  const { records } = trial
-  const filled = records.findIndex((cells) => cells.filter((cell) => cell.trim() !== '').length > 1)
-  const at = Math.max(filled, 0)
+  const at = Math.max(
+    trial.rows.findIndex(({ cells }) => filledCells(cells) > 1),
+    0,
+  )
   if (isClearlyRow(trial, at)) return
-  const cells = records[at] ?? []
-  const name = show(cells[number] ?? '')
+  const row = trial.rows[at]
+  const cells = row?.cells ?? []
   throw new Misuse(
-    `${shown}:${lineAt(trial, at)}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+    `${placeOf(shown, row)}: expected figures in a first row, or names over columns of figures, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
   )
 }
 
 /** Rejects a header preceded by lines that may be queries. */
-export function unclearHeader(shown: string, { trial, at, columns, among }: Candidate): Misuse {
-  const cells = trial.records[at] ?? []
-  const name = show(cells[columns.query] ?? '')
-  const row = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
+export function unclearHeader(
+  shown: string,
+  { row, columns: { query }, among }: Candidate,
+): Misuse {
+  const orRow = among ? `, --column ${query + 1} if it is a row like them` : ''
   return new Misuse(
-    `${shown}:${lineAt(trial, at)}: expected a header on the first line, or below a title and above rows as wide as it, got ${cells.slice(0, 12).map(show).join(', ')} below lines that may be queries; type --column ${name} if it is the header and they are no queries${row}, --delimiter none if each line is one query`,
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
   )
 }

@@ -1,16 +1,11 @@
 // Reads the sheets of an OpenDocument spreadsheet as CSV lines.
 
 import { Misuse } from '../../base/errors.ts'
-import { type Attributes, parseWhole, sheetLines, SheetRows, type XmlReader } from './sheet.ts'
+import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import { dateOf } from './xlsx.ts'
 import type { Archive } from './zip.ts'
 
-interface OdsSheet {
-  readonly name: string
-  readonly hidden: boolean
-}
-
-export const odsPart = 'content.xml'
+const part = 'content.xml'
 const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
 
 /** True for an archive that says that it is an OpenDocument spreadsheet. */
@@ -21,16 +16,12 @@ export async function isOds({ names, read }: Archive): Promise<boolean> {
   return Buffer.concat(pieces).toString().startsWith(mediaType)
 }
 
-interface OdsBook {
-  /** Sheets of the spreadsheet in order. */
-  readonly sheets: readonly OdsSheet[]
-  /** Names of the styles that show a number as a date, as some programs store dates. */
-  readonly dates: ReadonlySet<string | undefined>
-}
+/** Names of the styles that show a number as a date, as some programs store dates. */
+type DateStyles = ReadonlySet<string | undefined>
 
 /** Reads which sheets a spreadsheet has. */
-export async function odsBook(archive: Archive, shown: string): Promise<OdsBook> {
-  const sheets: OdsSheet[] = []
+export async function odsSheets(archive: Archive, shown: string): Promise<readonly Sheet[]> {
+  const sheets: Sheet[] = []
   const dates = new Set<string | undefined>()
   const hiddenStyles = new Set<string | undefined>()
   let style: string | undefined
@@ -45,26 +36,21 @@ export async function odsBook(archive: Archive, shown: string): Promise<OdsBook>
       hiddenStyles.add(style)
     if (name !== 'table' || depth++ > 0) return
     const hidden = hiddenStyles.has(attributes['table:style-name'])
-    sheets.push({ name: attributes['table:name'] ?? String(sheets.length + 1), hidden })
+    const at = sheets.length
+    const reader = (rows: SheetRows) => new RowReader({ sheet: at, dates }, rows)
+    sheets.push({ name: attributes['table:name'] ?? String(at + 1), hidden, part, reader })
   }
   const close = (name: string): void => {
     if (name === 'table') depth--
   }
-  await parseWhole(archive, { part: odsPart, shown }, { open, close })
-  return { sheets, dates }
+  await parseWhole(archive, { part, shown }, { open, close })
+  return sheets
 }
 
-/** Which sheet of the file is meant, its styles of dates, and the hidden rows found so far. */
-interface Wanted extends Pick<OdsBook, 'dates'> {
+/** Place of a sheet in the file, and its styles of dates. */
+interface Wanted {
   readonly sheet: number
-  readonly hiddenRows: Set<number>
-}
-
-/** Rows of a sheet as CSV lines. */
-export function odsLines(archive: Archive, wanted: Wanted, shown: string): AsyncGenerator<Buffer> {
-  const rows = new SheetRows()
-  const reader = new RowReader(wanted, rows)
-  return sheetLines(archive, { part: odsPart, shown }, { reader, rows })
+  readonly dates: DateStyles
 }
 
 /** Equal rows and cells are stored once with their number; empty ones fill the sheet to its end. */
@@ -148,8 +134,7 @@ class RowReader implements XmlReader {
       refuseMany(repeats)
       const hidden = (this.#rowStart['table:visibility'] ?? 'visible') !== 'visible'
       for (let row = this.#row; row < this.#row + repeats; row++) {
-        if (hidden) this.#wanted.hiddenRows.add(row)
-        this.#rows.add(row, this.#cells)
+        this.#rows.add(row, this.#cells, hidden)
       }
     }
     this.#row += repeats
@@ -168,7 +153,7 @@ function refuseMany(repeats: number): void {
 }
 
 /** Text of a cell as a list needs it: of the formats of numbers only leading zeros and percents. */
-function shownIn(cell: Attributes, text: string, dates: Wanted['dates']): string {
+function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`
   if (cell['calcext:value-type'] === 'error') return '#N/A'

@@ -2,11 +2,12 @@
 
 import { Misuse } from '../../base/errors.ts'
 import { readJsonLines } from './json-lines.ts'
-import { isOds, odsBook, odsLines, odsPart } from './ods.ts'
+import { isOds, odsSheets } from './ods.ts'
 import type { ReadOptions } from './reader.ts'
+import { sheetLines } from './sheet.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
 import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'
-import { numberFormats, sharedTexts, sheetsOf, workbookLines } from './xlsx.ts'
+import { xlsxSheets } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 export { meansEvery } from './tables.ts'
@@ -146,23 +147,14 @@ function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Sour
 
 async function tablesOf(archive: Archive, shown: string): Promise<readonly Table[]> {
   const { names, sizeOf, read } = archive
-  if (names.includes('xl/workbook.xml')) {
-    const sheets = await sheetsOf(archive, shown)
-    const texts = await sharedTexts(archive, shown)
-    const formats = await numberFormats(archive, shown)
-    return sheets.map(({ name, part, hidden }) => {
+  const isBook = names.includes('xl/workbook.xml')
+  if (isBook || (await isOds(archive))) {
+    const sheets = await (isBook ? xlsxSheets : odsSheets)(archive, shown)
+    return sheets.map((sheet) => {
       const hiddenRows = new Set<number>()
-      const book = { texts, formats, hiddenRows }
-      const chunks = () => workbookLines(archive, { part, shown }, book)
+      const chunks = () => sheetLines(archive, sheet, { shown, hiddenRows })
+      const { name, hidden, part } = sheet
       return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
-    })
-  }
-  if (await isOds(archive)) {
-    const { sheets, dates } = await odsBook(archive, shown)
-    return sheets.map(({ name, hidden }, sheet) => {
-      const hiddenRows = new Set<number>()
-      const chunks = () => odsLines(archive, { sheet, dates, hiddenRows }, shown)
-      return { name, hidden, kind: 'list', size: sizeOf(odsPart), chunks, hiddenRows }
     })
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {

@@ -22,13 +22,13 @@ const shape = z
     encoding: z.string(),
     delimiter: z.string(),
     column: z.string(),
-    header: z.literal(false),
+    header: z.literal(false).optional().catch(undefined),
     skip: z.number(),
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
     formulas: z.enum(['keep', 'refuse']),
     weightColumn: z.string(),
-    matchTypes: z.enum(['keep', 'strip']),
+    matchTypes: z.literal('strip').optional().catch(undefined),
     numbering: z.enum(['keep', 'strip']),
     comments: z.enum(['keep', 'skip']),
     map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })),
@@ -44,27 +44,10 @@ export type Agreed = {
 
 /** Stores the typed flags for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
-  const { encoding, delimiter, column, header, skip, sheet } = typed
-  const { decimal, formulas, weightColumn, numbering, comments, map = [] } = typed
-  const said = {
-    ...{
-      encoding,
-      delimiter,
-      column,
-      skip,
-      sheet,
-      decimal,
-      formulas,
-      weightColumn,
-      numbering,
-      comments,
-    },
-    header: header === false ? (false as const) : undefined,
-    matchTypes: typed.matchTypes === 'strip' ? ('strip' as const) : undefined,
-    map: map.length === 0 ? undefined : map,
-  }
-  const kept = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
-  return Object.keys(kept).length === 0 ? null : { ...kept, width: columns.width }
+  const map = typed.map?.length === 0 ? undefined : typed.map
+  const said = Object.entries(shape.parse({ ...typed, map }))
+  const kept = said.filter(([, value]) => value !== undefined)
+  return kept.length === 0 ? null : { ...Object.fromEntries(kept), width: columns.width }
 }
 
 /** Reads the typed flags stored in the database. */

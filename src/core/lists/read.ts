@@ -12,7 +12,7 @@ import { type ListPiece, Reader, type ReadOptions } from './reader.ts'
 import { LineSkipper, skipLines } from './records.ts'
 import { type ColumnFindings, noticesOf, sameFindings, surveyOf } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
-import { isBlank, tryOut } from './trial.ts'
+import { scoredRows } from './trial.ts'
 
 export type { ColumnFindings, ListPiece, ReadOptions }
 
@@ -57,9 +57,8 @@ export async function openList(
   const text = new LineSkipper(options.skip).pass(decoded)
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   if (options.delimiter === undefined) refuseForeign(text, source.shown, options)
-  const dialect = findDialect(text, source.shown, options)
+  const { dialect, rows } = findDialect(text, source.shown, options)
   refuseOtherShape(source.shown, options, dialect)
-  const rows = rowsBelow(text, dialect, options)
   const verdict = known ?? surveyOf(rows, dialect, options)
   const reader = new Reader(
     { shown: source.shown, dialect, verdict, hiddenRows: source.hiddenRows },
@@ -88,7 +87,6 @@ export async function openList(
 }
 
 const shownRows = 3
-const scoredRows = 200
 
 /** Labels such as "high" and "low" score lower. */
 const likelyScore = 0.6
@@ -114,16 +112,6 @@ function contentNotice(
       : [`the queries seem to be ${things}, such as ${show(found[0] ?? '')}`]
   const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an email address' : 'are email addresses'}`
   return [`${lines}: personal data would go to the search API`]
-}
-
-/** First rows of a list, without the lines above them. */
-function rowsBelow(
-  text: Buffer,
-  { delimiter, headerLine }: Dialect,
-  options: ReadOptions,
-): readonly (readonly string[])[] {
-  const { records, lines } = tryOut(text, delimiter, options)
-  return records.filter((cells, at) => (lines[at] ?? 0) > (headerLine ?? 0) && !isBlank(cells))
 }
 
 function nothingIn(shown: string, whole: boolean): Misuse {

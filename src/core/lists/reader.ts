@@ -90,21 +90,19 @@ export class Reader {
   }
 
   *read(piece: Buffer, last: boolean): Generator<ListPiece> {
-    const records = this.#cutter.push(piece, last)
+    const { records, broken, texts } = this.#cutter.push(piece, last)
     const from = this.#known.dialect.headerLine ?? 0
     let found = nothingYet()
-    for (let index = 0; index < records.cells.length; index++) {
-      const cells = records.cells[index] ?? []
-      const line = records.lines[index] ?? 0
+    for (const { cells, line } of records) {
       if (line > this.#line) this.#line = line
-      const record = { cells, line, texts: records.texts }
+      const record = { cells, line, texts }
       if (line <= from || this.#isHeaderAgain(record, found)) continue
       this.#readRow(record, found)
       if (found.queries.length < mostQueries) continue
       yield { ...found, line: this.#line }
       found = nothingYet()
     }
-    for (const { line, reason, content } of records.broken) {
+    for (const { line, reason, content } of broken) {
       if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
     }
     yield { ...found, line: this.#line }

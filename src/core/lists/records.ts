@@ -1,13 +1,17 @@
 // Splits text into records and numbers their lines.
 
-import { CsvError, type Options, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
-/** Records of a piece of a file, each with its first line number. */
+/** Cells of a line, or of several if a quoted cell wraps, and the number of the first one. */
+interface ListRecord {
+  readonly cells: readonly string[]
+  readonly line: number
+}
+
+/** Records of a piece of a file. */
 interface Records {
-  readonly cells: (readonly string[])[]
-  readonly lines: number[]
+  readonly records: ListRecord[]
   readonly broken: Broken[]
   readonly texts: LineTexts
 }
@@ -29,8 +33,8 @@ const mark = Buffer.from('\ufeff')
 
 /** Splits UTF-8 text into records; an unclosed quote rejects its own line, not the rest of the file. */
 export class Cutter {
-  readonly #options: Options & { readonly delimiter: string }
-  readonly #delimiter: Buffer
+  readonly #delimiter: string
+  readonly #sign: Buffer
   readonly #literal: boolean
   readonly #trims: boolean
   readonly #shown: string
@@ -43,19 +47,16 @@ export class Cutter {
     this.#shown = shown
     this.#line = firstLine
     this.#literal = delimiter === null
-    this.#trims = delimiter !== '\t'
-    this.#delimiter = Buffer.from(delimiter ?? noDelimiter)
-    this.#options = {
-      delimiter: delimiter ?? noDelimiter,
-      relax_column_count: true,
-    }
+    this.#trims = delimiter !== null && delimiter !== '\t'
+    this.#delimiter = delimiter ?? noDelimiter
+    this.#sign = Buffer.from(this.#delimiter)
   }
 
   /** Returns the complete records; an unfinished one waits for the next piece. */
   push(piece: Buffer, last: boolean): Records {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     const texts = new LineTexts(bytes, this.#line)
-    const found: Records = { cells: [], lines: [], broken: [], texts }
+    const found: Records = { records: [], broken: [], texts }
     if (!last && bytes.length < this.#patience) {
       this.#rest = bytes
       return found
@@ -70,16 +71,13 @@ export class Cutter {
 
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
-    let whole = true
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      whole &&= this.#cutWhole(at === 0 ? bytes : bytes.subarray(at), found)
-      if (whole) return bytes.length
-      // A piece with an error is split record by record, because the parser would start over after each error.
-      const record = recordAt(bytes, at, this.#delimiter)
+      const record = this.#recordAt(bytes, at)
       if (typeof record === 'object') {
-        this.#keep(record.cells, found)
+        found.records.push({ cells: record.cells, line: this.#line })
+        this.#line += linesOf(record.cells)
         at = record.end
         continue
       }
@@ -95,97 +93,82 @@ export class Cutter {
     return at
   }
 
-  #keep(cells: readonly string[], found: Records): void {
-    found.cells.push(cells)
-    found.lines.push(this.#line)
-    this.#line += linesOf(cells)
-  }
-
   /** Handles the lines before the first cell that starts with a quote; elsewhere, a quote is an ordinary character. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
-    const opening = openingQuote(bytes, at, this.#options.delimiter)
+    const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
-    this.#cutPlain(bytes.subarray(at, end), found)
+    for (let from = at; from < end;) {
+      const next = firstLineEnd(bytes.subarray(0, end), from)
+      const to = next < 0 ? end : next
+      // Decode line by line, because a substring of a larger text would keep all of it in memory.
+      const cells = bytes.toString('utf8', from, textEnd(bytes, to)).split(this.#delimiter)
+      found.records.push({ cells, line: this.#line++ })
+      from = to
+    }
     return end
   }
 
-  #cutWhole(part: Buffer, found: Records): boolean {
-    const records = attempt(part, this.#optionsFor(part))
-    if (typeof records === 'string') return false
-    const wraps = countLines(part) > records.length
-    for (const cells of records) {
-      found.cells.push(cells)
-      found.lines.push(this.#line)
-      this.#line += wraps ? linesOf(cells) : 1
-    }
-    return true
-  }
-
   /**
-   * Without quotes, every line end ends a record, and using the parser would take most of the time of reading a list.
+   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are
+   * one line that has just one meaning: with blanks around quoted cells, or quotes inside others (`24" monitor,100`).
    */
-  #cutPlain(part: Buffer, found: Records): void {
-    const { delimiter } = this.#options
-    for (let at = 0; at < part.length;) {
-      const end = firstLineEnd(part, at)
-      const next = end < 0 ? part.length : end
-      // Decode line by line, because a substring of a larger text would keep all of it in memory.
-      found.cells.push(part.toString('utf8', at, textEnd(part, next)).split(delimiter))
-      found.lines.push(this.#line++)
-      at = next
+  #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
+    const trims = alone && this.#trims
+    const cells: string[] = []
+    let line = lineAt(bytes, from)
+    for (let at = from; ;) {
+      const start = trims ? this.#blanksEnd(bytes, at) : at
+      if (bytes[start] === quote) {
+        const close = closingQuote(bytes, start + 1)
+        if (close < 0) return neverClosed
+        cells.push(bytes.toString('utf8', start + 1, close).replaceAll('""', '"'))
+        at = trims ? this.#blanksEnd(bytes, close + 1) : close + 1
+        if (at > line.end) line = lineAt(bytes, at)
+      } else {
+        const next = bytes.indexOf(this.#sign, at)
+        const end = next < 0 ? line.text : Math.min(next, line.text)
+        const inside = alone ? -1 : bytes.indexOf(quote, at)
+        if (inside >= 0 && inside < end) return stray
+        const cell = bytes.toString('utf8', at, end)
+        cells.push(trims ? cell.trim() : cell)
+        at = end
+      }
+      if (at >= line.text) return { cells, end: line.end }
+      if (bytes.indexOf(this.#sign, at) !== at) {
+        if (!alone || !this.#literal) return stray
+        return { cells: [bytes.toString('utf8', from, line.text)], end: line.end }
+      }
+      at += this.#sign.length
     }
   }
 
-  /** The parser tries every record delimiter at every character, so pass only those that occur. */
-  #optionsFor(part: Buffer): Options {
-    const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
-    return { ...this.#options, record_delimiter: ends }
+  #blanksEnd(bytes: Buffer, from: number): number {
+    let at = from
+    while (blanks.includes(bytes[at]) && bytes[at] !== this.#sign[0]) at++
+    return at
   }
 
   #cutBroken(line: Buffer, reason: string, found: Records): void {
     const number = this.#line++
     // In a concatenated file, the byte order mark precedes the quote of the first cell.
     const marked = line.subarray(0, mark.length).equals(mark)
-    const saved = this.#save(marked ? line.subarray(mark.length) : line)
-    if (typeof saved === 'object') {
-      found.cells.push(marked ? [`\ufeff${saved[0] ?? ''}`, ...saved.slice(1)] : saved)
-      found.lines.push(number)
+    const alone = this.#recordAt(line, marked ? mark.length : 0, true)
+    if (typeof alone === 'object') {
+      const [first = '', ...others] = alone.cells
+      found.records.push({
+        cells: marked ? [`\ufeff${first}`, ...others] : alone.cells,
+        line: number,
+      })
       return
     }
     const content = line.toString('utf8', 0, 2000).trim()
-    found.broken.push({
-      line: number,
-      reason: saved === neverClosed ? neverClosed : reason,
-      content,
-    })
-  }
-
-  /** Splits a line that can be read in only one way: with blanks around quoted cells, or quotes in a plain list. */
-  #save(line: Buffer): readonly string[] | string | undefined {
-    if (!this.#literal) {
-      const text = line.toString('utf8', 0, textEnd(line, line.length))
-      return cutLine(text, this.#options.delimiter, this.#trims)
-    }
-    if (line[0] === quote && line.lastIndexOf(quote) === 0) return neverClosed
-    const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
-    if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
-    return records.length === 1 ? records[0] : undefined
+    found.broken.push({ line: number, reason: alone === neverClosed ? alone : reason, content })
   }
 
   #tooLong(): Misuse {
     return new Misuse(
       `${this.#shown}:${this.#line}: expected lines of a query list, got one of more than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
     )
-  }
-}
-
-/** Returns the records, or the code of the first error. */
-function attempt(bytes: Buffer, options: Options): string[][] | string {
-  try {
-    return parse(bytes, options)
-  } catch (error) {
-    if (error instanceof CsvError) return error.code
-    throw error
   }
 }
 
@@ -205,34 +188,9 @@ const quote = 34
 const blanks: readonly (number | undefined)[] = [32, 9]
 const starts: readonly (number | undefined)[] = [undefined, 10, 13]
 
-/**
- * Returns the record that starts here and where it ends, or why its cells are ambiguous; follows the parser's rules.
- */
-function recordAt(
-  bytes: Buffer,
-  from: number,
-  delimiter: Buffer,
-): { readonly cells: readonly string[]; readonly end: number } | string {
-  const cells: string[] = []
-  let line = lineAt(bytes, from)
-  for (let at = from; ;) {
-    if (bytes[at] === quote) {
-      const close = closingQuote(bytes, at + 1)
-      if (close < 0) return neverClosed
-      cells.push(bytes.toString('utf8', at + 1, close).replaceAll('""', '"'))
-      at = close + 1
-      if (at > line.end) line = lineAt(bytes, at)
-    } else {
-      const found = bytes.subarray(at, line.text).indexOf(delimiter)
-      const end = found < 0 ? line.text : at + found
-      if (bytes.subarray(at, end).includes(quote)) return stray
-      cells.push(bytes.toString('utf8', at, end))
-      at = end
-    }
-    if (at >= line.text) return { cells, end: line.end }
-    if (!bytes.subarray(at, at + delimiter.length).equals(delimiter)) return stray
-    at += delimiter.length
-  }
+interface CutRecord {
+  readonly cells: readonly string[]
+  readonly end: number
 }
 
 function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly text: number } {
@@ -249,8 +207,8 @@ function closingQuote(bytes: Buffer, from: number): number {
 }
 
 /** Finds the next cell that starts with a quote, ignoring a byte order mark before it; negative if there is none. */
-function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
-  const sign = Buffer.from(delimiter).at(-1)
+function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
+  const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
     let before = at - 1
     while (blanks.includes(bytes[before]) && bytes[before] !== sign) before--
@@ -259,49 +217,6 @@ function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
     if (before < from || bytes[before] === sign || starts.includes(bytes[before])) return at
   }
   return -1
-}
-
-/**
- * Cells of one line, or the reason why they are ambiguous. Only a cell that starts with a quote is quoted: `24"
- * monitor,100` has two cells.
- */
-function cutLine(text: string, delimiter: string, trims: boolean): readonly string[] | string {
-  const opens = trims ? /\s*"/y : /"/y
-  const cells: string[] = []
-  for (let at = 0; ; at++) {
-    opens.lastIndex = at
-    if (opens.test(text)) {
-      const cell = quotedCell(text, opens.lastIndex)
-      if (cell === null) return neverClosed
-      cells.push(cell.value)
-      at = trims ? blanksEnd(text, cell.end, delimiter) : cell.end
-    } else {
-      const end = text.indexOf(delimiter, at)
-      const cell = text.slice(at, end < 0 ? text.length : end)
-      cells.push(trims ? cell.trim() : cell)
-      at = end < 0 ? text.length : end
-    }
-    if (at >= text.length) return cells
-    if (text[at] !== delimiter) return stray
-  }
-}
-
-function blanksEnd(text: string, from: number, delimiter: string): number {
-  let at = from
-  while (text[at] !== delimiter && /\s/.test(text[at] ?? '')) at++
-  return at
-}
-
-function quotedCell(text: string, from: number): { value: string; end: number } | null {
-  let value = ''
-  for (let at = from; ;) {
-    const close = text.indexOf('"', at)
-    if (close < 0) return null
-    value += text.slice(at, close)
-    if (text[close + 1] !== '"') return { value, end: close + 1 }
-    value += '"'
-    at = close + 2
-  }
 }
 
 /** Lines of a piece as in the file; must be requested in order. */
@@ -369,15 +284,4 @@ export async function* skipLines(
 ): AsyncGenerator<Buffer> {
   const skipper = new LineSkipper(lines)
   for await (const piece of pieces) yield skipper.pass(piece)
-}
-
-/** Counts the lines of a piece, including an unterminated last one. */
-function countLines(bytes: Buffer): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
-  }
-  const last = bytes[bytes.length - 1]
-  return last === undefined || last === lf || last === cr ? count : count + 1
 }

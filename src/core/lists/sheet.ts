@@ -55,13 +55,23 @@ function bare(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
 
-/** Rows of a sheet as CSV lines; the line number is the row number. */
+/** A sheet of a spreadsheet. */
+export interface Sheet {
+  readonly name: string
+  readonly hidden: boolean
+  /** File in the archive that holds its rows. */
+  readonly part: string
+  readonly reader: (rows: SheetRows) => XmlReader
+}
+
+/** Rows of a sheet as CSV lines; the line number is the row number. Adds the hidden rows that it reads to the set. */
 export async function* sheetLines(
   archive: Archive,
-  of: Part,
-  { reader, rows }: { readonly reader: XmlReader; readonly rows: SheetRows },
+  { part, reader }: Sheet,
+  { shown, hiddenRows }: { readonly shown: string; readonly hiddenRows: Set<number> },
 ): AsyncGenerator<Buffer> {
-  for await (const _ of parsed(archive, of, reader)) {
+  const rows = new SheetRows(hiddenRows)
+  for await (const _ of parsed(archive, { part, shown }, reader(rows))) {
     const lines = rows.take(false)
     if (lines !== '') yield Buffer.from(lines)
   }
@@ -77,8 +87,14 @@ export class SheetRows {
   /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */
   #width: number | null = null
   #written = 0
+  readonly #hidden: Set<number>
 
-  add(row: number, cells: readonly (string | undefined)[]): void {
+  constructor(hidden: Set<number>) {
+    this.#hidden = hidden
+  }
+
+  add(row: number, cells: readonly (string | undefined)[], hidden: boolean): void {
+    if (hidden) this.#hidden.add(row)
     this.#rows.push({ row, cells })
   }
 

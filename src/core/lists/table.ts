@@ -51,10 +51,9 @@ interface Row {
   readonly problem: string | null
 }
 
-function take({ cells, lines, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
-  for (const [index, row] of cells.entries()) {
-    if (row.every((cell) => cell.trim() === '')) continue
-    rows.push({ line: lines[index] ?? 0, cells: row, problem: null })
+function take({ records, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
+  for (const record of records) {
+    if (record.cells.some((cell) => cell.trim() !== '')) rows.push({ ...record, problem: null })
   }
   for (const { line, reason, content } of broken) {
     rows.push({ line, cells: [content], problem: `expected whole cells, got ${reason}` })

@@ -1,12 +1,12 @@
 // Selects a table of a spreadsheet or archive.
 
 import { Misuse } from '../../base/errors.ts'
-import { leastScore, scoreColumns } from './column-score.ts'
+import { leastScore } from './column-score.ts'
 import { plainName, show } from './columns.ts'
 import { detectEncoding } from './encoding.ts'
 import { openList, type ReadOptions } from './read.ts'
 import { peek, type Source } from './source.ts'
-import { dividesRows, isBlank, mostCommonWidth, tryOut, wantedDelimiters } from './trial.ts'
+import { divides, tableOf, tryOut, wantedDelimiters } from './trial.ts'
 
 /** A table inside an archive. */
 export interface Table {
@@ -214,18 +214,11 @@ async function beginningOf(
   }
   const text = Buffer.from(decoded)
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
-  const divided = trials.find((trial) => dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }))
-  const records = (divided ?? trials.at(-1))?.records.filter((cells) => !isBlank(cells)) ?? []
-  const width = mostCommonWidth(records)
-  const [header = [], ...rows] = records.slice(
-    Math.max(
-      0,
-      records.findIndex((cells) => cells.length >= width),
-    ),
-  )
-  if (rows.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
+  const trial = trials.find(({ delimiter, rows }) => divides(delimiter, rows)) ?? trials.at(-1)
+  if (trial === undefined) return null
+  const { header, below, texts } = tableOf(trial)
+  if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
   if (summaries.test(name.slice(name.lastIndexOf('/') + 1))) return null
-  const texts = scoreColumns(rows, width)
   return (texts[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
 }
 

@@ -2,8 +2,8 @@
 
 import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
-import { isThing } from './column-score.ts'
-import { type Mapping, readHeader } from './columns.ts'
+import { isThing, scoreColumns, type ScoredColumn } from './column-score.ts'
+import { type Mapping, readHeader, show } from './columns.ts'
 import { isComment } from './foreign.ts'
 import { Cutter } from './records.ts'
 import { isGap, isNumber } from './values.ts'
@@ -24,11 +24,19 @@ export interface ListOptions {
   readonly firstLine?: number | undefined
 }
 
+/** A row at the beginning of a list that is not blank. */
+export interface TrialRow {
+  readonly cells: readonly string[]
+  /** Number of its line; names of JSON fields are on line 0. */
+  readonly line: number
+  /** True for the first row, and for one below a blank line. */
+  readonly begins: boolean
+}
+
 /** Beginning of a list, split with one delimiter. */
 export interface Trial {
   readonly delimiter: string | null
-  readonly records: readonly (readonly string[])[]
-  readonly lines: readonly number[]
+  readonly rows: readonly TrialRow[]
   /** Lines that could not be split into fields. */
   readonly broken: readonly number[]
 }
@@ -51,27 +59,31 @@ export function typedDelimiter(delimiter: string | null): string {
   return name?.[0] ?? delimiter ?? 'none'
 }
 
+/** Number of rows that are enough to judge columns. */
+export const scoredRows = 200
+
 /** Splits the beginning of a list with a delimiter. */
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
   { comments, firstLine }: Pick<ListOptions, 'comments' | 'firstLine'> = {},
 ): Trial {
-  const { cells, lines, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
-  const order = [...lines.keys()]
-    .filter((index) => comments !== 'skip' || !isComment(cells[index]?.[0] ?? ''))
-    .toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
-  return {
-    delimiter,
-    records: order.map((index) => cells[index] ?? []),
-    lines: order.map((index) => lines[index] ?? 0),
-    broken: broken.map(({ line }) => line),
-  }
+  const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
+  const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
+  const rows = kept.flatMap(({ cells, line }, at) =>
+    isBlank(cells) ? [] : [{ cells, line, begins: isBlank(kept[at - 1]?.cells ?? []) }],
+  )
+  return { delimiter, rows, broken: broken.map(({ line }) => line) }
 }
 
-/** Number of a record's line, for messages; names of JSON fields are on its first line. */
-export function lineAt({ lines }: Trial, at: number): number {
-  return Math.max(lines[at] ?? 1, 1)
+/** Place of a row, for messages. */
+export function placeOf(shown: string, row: TrialRow | undefined): string {
+  return `${shown}:${Math.max(row?.line ?? 1, 1)}`
+}
+
+/** First cells of a row, for messages. */
+export function showRow(cells: readonly string[]): string {
+  return cells.slice(0, 12).map(show).join(', ')
 }
 
 /** True for a cell that may be a column name. */
@@ -85,7 +97,7 @@ export function isFigure(cell: string): boolean {
 }
 
 /** True for an empty record. */
-export function isBlank(cells: readonly string[]): boolean {
+function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
@@ -101,76 +113,85 @@ export function isProse(rows: readonly (readonly string[])[]): boolean {
 }
 
 /** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
-export function dividesRows(
-  trial: Trial,
-  { afterLine, least, share }: { afterLine: number; least: number; share: number },
+export function divides(
+  delimiter: string | null,
+  rows: readonly TrialRow[],
+  { least = 0, share = 0.5 }: { readonly least?: number; readonly share?: number } = {},
 ): boolean {
-  const { delimiter } = trial
-  if (delimiter === null) return false
-  const rows = trial.records.filter(
-    (cells, index) => (trial.lines[index] ?? 0) > afterLine && !isBlank(cells),
-  )
-  const [first] = rows
-  if (first === undefined || rows.length <= least) return false
-  const width = mostCommonWidth(rows)
-  if (width < 2) return false
-  const same = rows.filter((cells) => cells.length === width)
+  const width = widthOf(rows)
+  if (delimiter === null || rows.length <= least || width < 2) return false
+  const same = rows.map(({ cells }) => cells).filter(({ length }) => length === width)
   return same.length >= rows.length * share && !isProse(same)
 }
 
+/** The table that a trial yields: its first row as wide as most, and its columns that may hold queries. */
+export function tableOf({ rows }: Trial) {
+  const width = widthOf(rows)
+  const at = Math.max(
+    rows.findIndex(({ cells }) => cells.length >= width),
+    0,
+  )
+  const header = rows[at]?.cells ?? []
+  const below = rows.slice(at + 1, at + scoredRows).map(({ cells }) => cells)
+  const texts: readonly ScoredColumn[] = scoreColumns(
+    below.length === 0 ? [header] : below,
+    header.length,
+  )
+  return { at, width, header, below, texts }
+}
+
 /** Most common number of cells in a row. */
-export function mostCommonWidth(rows: readonly (readonly string[])[]): number {
+export function widthOf(rows: readonly TrialRow[]): number {
   const counts = new Map<number, number>()
-  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1)
+  for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1)
   const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
   return most?.[0] ?? 0
 }
 
 /** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
-export function isReport(records: readonly (readonly string[])[]): boolean {
-  const rows = records.filter((cells) => !isBlank(cells))
-  const width = mostCommonWidth(rows)
-  return width > 2 && rows.filter(({ length }) => length === width).length > rows.length / 2
+export function isReport({ rows }: Trial): boolean {
+  const width = widthOf(rows)
+  return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2
 }
 
 /** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
 export function comesAgain(
-  trial: Trial,
+  { rows }: Trial,
   at: number,
   reading: ReturnType<typeof readHeader>,
 ): boolean {
   if (reading.kind !== 'columns') return false
-  const header = trial.records[at] ?? []
+  const header = rows[at]?.cells ?? []
   const { query } = reading.columns
-  const rows = trial.records.filter(
-    (cells, index) => index !== at && cells.length === header.length && !isBlank(cells),
-  )
-  return rows.filter((cells) => cells[query] === header[query]).length * 2 > rows.length
+  const others = rows.filter(({ cells }, index) => index !== at && cells.length === header.length)
+  return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
 }
 
 /** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
 export function looksLikeHeader(trial: Trial, at: number): boolean {
-  const { records } = trial
-  const cells = records[at] ?? []
+  const { rows } = trial
+  const cells = rows[at]?.cells ?? []
   const reading = readHeader(cells, undefined)
   if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
   // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
   if (cells.length < 2) return false
-  const block = records.slice(records.slice(0, at).findLastIndex(isBlank) + 1, at)
+  const block = rows.slice(
+    rows.findLastIndex(({ begins }, index) => begins && index <= at),
+    at,
+  )
+  const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
   // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
-  if (block.some((row) => row.length === cells.length && isFilled(row))) return false
-  const rows = records.slice(at + 1, at + 50).filter((row) => row.length === cells.length)
+  if (block.some((row) => isAlike(row) && filledCells(row.cells) > 1)) return false
+  const below = rows.slice(at + 1, at + 50).filter(isAlike)
+  const areFigures = (index: number): boolean =>
+    below.map((row) => row.cells[index] ?? '').every((cell) => isNumber(cell) || isThing(cell))
   return (
-    rows.length > 0 &&
-    cells.some(
-      (cell, index) =>
-        isName(cell) &&
-        !isThing(cell) &&
-        rows.every((row) => isNumber(row[index] ?? '') || isThing(row[index] ?? '')),
-    )
+    below.length > 0 &&
+    cells.some((cell, index) => isName(cell) && !isThing(cell) && areFigures(index))
   )
 }
 
-function isFilled(cells: readonly string[]): boolean {
-  return cells.filter((cell) => cell.trim() !== '').length > 1
+/** Counts the cells that are not blank. */
+export function filledCells(cells: readonly string[]): number {
+  return cells.filter((cell) => cell.trim() !== '').length
 }

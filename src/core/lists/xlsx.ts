@@ -1,21 +1,22 @@
 // Reads the sheets of an Excel workbook as CSV lines.
 
 import { Misuse } from '../../base/errors.ts'
-import { type Attributes, parseWhole, sheetLines, SheetRows, type XmlReader } from './sheet.ts'
+import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
-
-/** A sheet of a spreadsheet, and its file in the archive. */
-interface Sheet {
-  readonly name: string
-  readonly hidden: boolean
-  readonly part: string
-}
 
 // The texts of a spreadsheet are stored separately from its rows and must all be in memory.
 const mostTexts = 96 * 1024 * 1024
 
-/** Sheets of a spreadsheet in order. */
-export async function sheetsOf(archive: Archive, shown: string): Promise<readonly Sheet[]> {
+/** Reads which sheets a workbook has, and what their rows refer to. */
+export async function xlsxSheets(archive: Archive, shown: string): Promise<readonly Sheet[]> {
+  const sheets = await sheetsOf(archive, shown)
+  const texts = await sharedTexts(archive, shown)
+  const formats = await numberFormats(archive, shown)
+  const reader = (rows: SheetRows) => new RowReader({ texts, formats }, rows)
+  return sheets.map((sheet) => ({ ...sheet, reader }))
+}
+
+async function sheetsOf(archive: Archive, shown: string) {
   const targets = new Map<string, string>()
   await parseWhole(
     archive,
@@ -26,7 +27,7 @@ export async function sheetsOf(archive: Archive, shown: string): Promise<readonl
       },
     },
   )
-  const sheets: Sheet[] = []
+  const sheets: Omit<Sheet, 'reader'>[] = []
   await parseWhole(
     archive,
     { part: 'xl/workbook.xml', shown },
@@ -45,7 +46,7 @@ export async function sheetsOf(archive: Archive, shown: string): Promise<readonl
 }
 
 /** Shared texts that the cells of all sheets refer to by number. */
-export async function sharedTexts(archive: Archive, shown: string): Promise<readonly string[]> {
+async function sharedTexts(archive: Archive, shown: string): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
   if (archive.sizeOf(part) > mostTexts) {
@@ -100,10 +101,7 @@ const knownFormats: readonly (readonly [id: number, code: string])[] = [
 ]
 
 /** Number formats of the styles of cells. */
-export async function numberFormats(
-  archive: Archive,
-  shown: string,
-): Promise<readonly NumberFormat[]> {
+async function numberFormats(archive: Archive, shown: string): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
   const codes = new Map(knownFormats)
@@ -147,21 +145,10 @@ function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
-/** Parts of a workbook needed by its sheets, and the hidden rows found so far. */
+/** Parts of a workbook that its sheets refer to by number. */
 interface Book {
   readonly texts: readonly string[]
   readonly formats: readonly NumberFormat[]
-  readonly hiddenRows: Set<number>
-}
-
-/** Rows of a sheet as CSV lines. */
-export function workbookLines(
-  archive: Archive,
-  of: { readonly part: string; readonly shown: string },
-  book: Book,
-): AsyncGenerator<Buffer> {
-  const rows = new SheetRows()
-  return sheetLines(archive, of, { reader: new RowReader(book, rows), rows })
 }
 
 /** Reads the rows in the XML of a sheet. */
@@ -229,9 +216,7 @@ class RowReader implements XmlReader {
   }
 
   #endRow(): void {
-    if (this.#cells.length === 0) return
-    if (this.#hidden) this.#book.hiddenRows.add(this.#row)
-    this.#rows.add(this.#row, this.#cells)
+    if (this.#cells.length > 0) this.#rows.add(this.#row, this.#cells, this.#hidden)
   }
 }
 

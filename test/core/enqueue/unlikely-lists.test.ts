@@ -58,6 +58,20 @@ describe('a file that is refused', () => {
     const [found] = await tryFile(text, [])
     expect(found).toMatchObject({ code: 2, stderr: expect.stringContaining(name) })
   })
+
+  test.each([
+    ['MD5', '5d41402abc4b2a76b9719d911017c592'],
+    ['SHA-256', '4d7a2146'.repeat(8)],
+    ['UUIDs', '0a5ae2e9-7ba8-4b0a-9b6e-3f4c9f0c1b7d'],
+  ])('is named, however short it is: %s', async (name, hash) => {
+    const two = `${hash}\n${hash.replace('4', '5')}\n`
+    for (const text of [two, `${name} of the files\n${two}`]) {
+      const [found, read] = await tryFile(text, [], ['--delimiter', 'none'])
+      expect(found?.stderr).toContain('got what seem to be article numbers, hashes')
+      expect(found?.code).toBe(2)
+      expect(read?.code).toBe(0)
+    }
+  })
 })
 
 describe('lines with more than their query', () => {

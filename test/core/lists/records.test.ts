@@ -19,8 +19,8 @@ function cut(text: string, delimiter: string, sizes: readonly number[]) {
   }
   found.push(cutter.push(bytes.subarray(at), true))
   return {
-    cells: found.flatMap(({ cells }) => cells),
-    lines: found.flatMap(({ lines }) => lines),
+    cells: found.flatMap(({ records }) => records.map(({ cells }) => cells)),
+    lines: found.flatMap(({ records }) => records.map(({ line }) => line)),
     broken: found.flatMap(({ broken }) => broken),
   }
 }
