@@ -11,6 +11,7 @@ import { readSearch } from '../../src/service/schemas.ts'
 import { noDrift } from '../../src/service/upstream/mock.ts'
 import { openLocal } from '../../src/service/upstream/local.ts'
 import { folderOf } from '../../src/service/upstream/find.ts'
+import { type FindUrls, openBaselines } from './baselines.ts'
 import { drawCases, type DrawnCase, type Half } from './drawn.ts'
 import { isRightEntity, isUsableLabel, isUsableSearch, type Topic } from './usable.ts'
 
@@ -40,6 +41,8 @@ interface Share {
   readonly right: number
   readonly share: number
   readonly misses: readonly string[]
+  /** Mean of one divided by the place of the first right page, where pages were asked for. */
+  readonly mrr?: number
 }
 
 const parts = [
@@ -71,14 +74,69 @@ export interface QualityFigures {
   readonly drawn: DrawnFigures
 }
 
+/** The service and plain engines on the queries of all sets together. */
+interface Compared {
+  readonly known: Share
+  readonly typos: Share
+  readonly unknown: Share
+  readonly nothing: Share
+  /** Drawn titles with a slip. */
+  readonly slips: Share
+  /** Median time of a query in milliseconds. */
+  readonly p50: number
+}
+
 /** Asks the shipped documents what the judged sets ask. */
 export async function measureQuality(databaseUrl: string): Promise<QualityFigures> {
   return await withAsk(databaseUrl, async (ask) => ({
     tuned: await judge(readSet('judged.json'), ask),
     unseen: await judge(readSet('unseen.json'), ask),
     held: await judge(readSet('held.json'), ask),
-    drawn: await judgeDrawn('drawn', ask),
+    drawn: await judgeDrawn('drawn', urlsOf(ask)),
   }))
+}
+
+function urlsOf(ask: Ask): FindUrls {
+  return async (q) => (await ask(q)).organic_results.map(({ url }) => url)
+}
+
+/** Asks the service and each plain engine the same queries, in the same way. */
+async function compareEngines(databaseUrl: string): Promise<Readonly<Record<string, Compared>>> {
+  const tables = await openTables(databaseUrl, 1)
+  try {
+    return await withAsk(databaseUrl, async (ask) => {
+      const engines = { service: urlsOf(ask), ...openBaselines(tables) }
+      const figures: Record<string, Compared> = {}
+      for (const [name, find] of Object.entries(engines)) figures[name] = await compareOne(find)
+      return figures
+    })
+  } finally {
+    await tables.close()
+  }
+}
+
+async function compareOne(find: FindUrls): Promise<Compared> {
+  const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
+  const times: number[] = []
+  const timed: FindUrls = async (q) => {
+    const start = performance.now()
+    const urls = await find(q)
+    times.push(performance.now() - start)
+    return urls
+  }
+  const of = (part: 'known' | 'typos' | 'unknown') =>
+    firstPages(
+      sets.flatMap((set) => set[part]),
+      timed,
+    )
+  const [known, typos, unknown] = [await of('known'), await of('typos'), await of('unknown')]
+  const nothing = await silences(
+    sets.flatMap((set) => set.nothing),
+    timed,
+  )
+  const { slips = share([]) } = await judgeDrawn('drawn', timed)
+  const p50 = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+  return { known, typos, unknown, nothing, slips, p50 }
 }
 
 /** Answers as a client gets them, from the shipped documents. */
@@ -100,7 +158,7 @@ async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): 
 
 /** Asks the half of the titles that rules may be made with. */
 async function practise(databaseUrl: string): Promise<void> {
-  const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', ask))
+  const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', urlsOf(ask)))
   say('\nthe other half of those titles, for practice')
   for (const [name, { cases, right, share: reached, misses }] of Object.entries(figures)) {
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
@@ -108,7 +166,7 @@ async function practise(databaseUrl: string): Promise<void> {
   }
 }
 
-async function judgeDrawn(half: Half, ask: Ask): Promise<DrawnFigures> {
+async function judgeDrawn(half: Half, find: FindUrls): Promise<DrawnFigures> {
   const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
   const taken = sets.flatMap(({ known, topics }) => [
     ...known.map(([q]) => q),
@@ -120,11 +178,8 @@ async function judgeDrawn(half: Half, ask: Ask): Promise<DrawnFigures> {
   for (const [name, cases] of Object.entries(groups)) {
     const verdicts: Verdict[] = []
     for (const { q, right } of cases) {
-      const [first] = (await ask(q)).organic_results
-      verdicts.push([
-        first !== undefined && right.has(first.url),
-        `${q}: ${first?.url ?? 'nothing'}`,
-      ])
+      const [first] = await find(q)
+      verdicts.push([first !== undefined && right.has(first), `${q}: ${first ?? 'nothing'}`])
     }
     figures[name] = share(verdicts)
   }
@@ -145,10 +200,10 @@ function readSet(name: string): JudgedSet {
 
 async function judge(set: JudgedSet, ask: Ask): Promise<SetFigures> {
   return {
-    known: await firstPages(set.known, ask),
-    typos: await firstPages(set.typos, ask),
-    unknown: await firstPages(set.unknown, ask),
-    nothing: await silences(set.nothing, ask),
+    known: await firstPages(set.known, urlsOf(ask)),
+    typos: await firstPages(set.typos, urlsOf(ask)),
+    unknown: await firstPages(set.unknown, urlsOf(ask)),
+    nothing: await silences(set.nothing, urlsOf(ask)),
     ...(await judgeTopics(set, ask)),
     intent: share(
       set.intent.map(({ label, text, host }) => {
@@ -168,21 +223,26 @@ function share(verdicts: readonly Verdict[]): Share {
 }
 
 /** The first page is a right one. */
-async function firstPages(cases: readonly (readonly [string, string])[], ask: Ask): Promise<Share> {
+async function firstPages(
+  cases: readonly (readonly [string, string])[],
+  find: FindUrls,
+): Promise<Share> {
   const verdicts: Verdict[] = []
+  let reciprocal = 0
   for (const [q, right] of cases) {
-    const [first] = (await ask(q)).organic_results
-    const hit = first !== undefined && new RegExp(right, 'i').test(first.url)
-    verdicts.push([hit, `${q}: ${first?.url ?? 'nothing'}`])
+    const urls = await find(q)
+    const at = urls.findIndex((url) => new RegExp(right, 'i').test(url))
+    verdicts.push([at === 0, `${q}: ${urls[0] ?? 'nothing'}`])
+    if (at >= 0) reciprocal += 1 / (at + 1)
   }
-  return share(verdicts)
+  return { ...share(verdicts), mrr: reciprocal / Math.max(1, cases.length) }
 }
 
-async function silences(queries: readonly string[], ask: Ask): Promise<Share> {
+async function silences(queries: readonly string[], find: FindUrls): Promise<Share> {
   const verdicts: Verdict[] = []
   for (const q of queries) {
-    const [first] = (await ask(q)).organic_results
-    verdicts.push([first === undefined, `${q}: ${first?.title}`])
+    const [first] = await find(q)
+    verdicts.push([first === undefined, `${q}: ${first}`])
   }
   return share(verdicts)
 }
@@ -274,7 +334,7 @@ const sets = {
 export async function benchQuality(
   databaseUrl: string,
   { misses }: { readonly misses: boolean },
-): Promise<QualityFigures> {
+): Promise<QualityFigures & { readonly engines: Readonly<Record<string, Compared>> }> {
   const figures = await measureQuality(databaseUrl)
   for (const name of ['tuned', 'unseen', 'held'] as const) {
     say(`\n${sets[name]}`)
@@ -293,5 +353,18 @@ export async function benchQuality(
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
   }
   if (misses) await practise(databaseUrl)
-  return figures
+  const engines = await compareEngines(databaseUrl)
+  say(
+    '\nthe service beside plain engines, on the queries of the three judged sets and the drawn slips',
+  )
+  for (const [name, one] of Object.entries(engines)) say(describeEngine(name, one))
+  return { ...figures, engines }
+}
+
+function describeEngine(name: string, { p50, ...shares }: Compared): string {
+  const told = Object.entries(shares).map(([part, { cases, right, mrr }]) => {
+    const order = mrr === undefined ? '' : ` (MRR ${mrr.toFixed(3)})`
+    return `${part} ${right} of ${cases}${order}`
+  })
+  return `  ${name.padEnd(11)} ${told.join(', ')}; p50 ${p50.toFixed(1)} ms`
 }
