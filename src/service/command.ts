@@ -68,13 +68,13 @@ async function startFromFlags(
     basePath,
     log: await openLog('service'),
     logged,
-    ...(config.servicePassword === null ? {} : { password: config.servicePassword }),
+    password: config.servicePassword,
     keepMs: config.keepQueriesMs,
-    ...(publicUrl === null ? {} : { publicUrl: publicUrl.href }),
-    ...(testRate === undefined ? {} : { testRate }),
-    ...(searxngUrl === null ? {} : { searxngUrl }),
-    ...(options.drift === undefined ? {} : { drift: options.drift }),
-    ...(today === undefined ? {} : { today }),
+    publicUrl: publicUrl?.href,
+    testRate,
+    searxngUrl,
+    drift: options.drift,
+    today,
   })
 }
 

@@ -71,13 +71,7 @@ async function readAccount(
     credits_remaining: quota - credits,
     renews_at: key.renewsAt?.toISOString() ?? null,
     rate_limit: limit,
-    days: used.map(({ day, key: shown, requests, failures, credits: charged }) => ({
-      day,
-      key: shown,
-      requests,
-      failures,
-      credits: charged,
-    })),
+    days: used,
   })
 }
 

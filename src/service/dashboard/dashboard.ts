@@ -19,7 +19,7 @@ import {
   revokeKey,
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
-import { clientOf } from '../reply.ts'
+import { clientOf, isLocal } from '../reply.ts'
 import { readDays } from '../usage-route.ts'
 import { dashboardStyle, renderDashboard } from './page.ts'
 
@@ -169,7 +169,7 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
     const issued = await createKey(pool, {
       kind,
       name: text,
-      ...(account === null ? {} : { account }),
+      account: account ?? undefined,
       ...(own && prepaid ? { credits: credits ?? 0 } : {}),
       ...(own && !prepaid ? { plan } : {}),
       ...(own && limit !== null ? { rate: limit } : {}),
@@ -182,7 +182,6 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-const loopbackPeer = /^(::1|(::ffff:)?127\.)/
 const wrongAMinute = 10
 
 /** Admits clients on this machine, or with the password when one is set. */
@@ -231,8 +230,7 @@ class Guard {
 /** Checks the Host header too, against DNS rebinding: another site's name can resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
-  const peer = c.env.incoming.socket.remoteAddress ?? ''
-  return loopbackPeer.test(peer) && loopback.test(c.req.header('host') ?? '')
+  return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')
 }
 
 function givenPassword(header: string | undefined): string | null {

@@ -18,12 +18,6 @@ export interface FoundPage {
   readonly score: number
 }
 
-interface FoundPages {
-  readonly pages: readonly FoundPage[]
-  /** The corrected query; null when it was searched as sent. */
-  readonly meant: Interpretation | null
-}
-
 interface FindOptions {
   readonly search: Search
   readonly question: AskedWords
@@ -60,7 +54,7 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 }
 
 /** Finds pages with all words, then pages with the rarest ones. */
-export async function findPages(run: Statements, options: FindOptions): Promise<FoundPages> {
+export async function findPages(run: Statements, options: FindOptions) {
   const { search, question, shown, trigrams } = options
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
@@ -97,6 +91,7 @@ export async function findPages(run: Statements, options: FindOptions): Promise<
   const first = spread(pages.slice(0, leastPool))
   return {
     pages: [...first, ...pages.slice(leastPool)],
+    // The corrected query; null when it was searched as sent.
     meant: question.operators === null ? interpret(terms) : null,
   }
 }

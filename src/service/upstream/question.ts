@@ -1,6 +1,7 @@
 // Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
 
 import type pg from 'pg'
+import { processOf, type Tables } from '../database.ts'
 
 /** A parsed query. */
 export interface AskedWords {
@@ -79,16 +80,9 @@ export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-interface SearchPools {
-  /** For searches: their statements have a time limit. */
-  readonly searches: pg.Pool
-  /** For keys and credits, which never wait for a search. */
-  readonly pool: pg.Pool
-}
-
 /** Runs the statements of a search, and cancels the current one when the signal aborts. */
 export async function withStatements<T>(
-  { searches, pool }: SearchPools,
+  { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,
   work: (run: Statements) => Promise<T>,
 ): Promise<T> {
@@ -111,9 +105,4 @@ export async function withStatements<T>(
     // A cancel on its way must not hit the next search on this connection.
     client.release(broken || signal.aborted)
   }
-}
-
-/** The process ID of the backend of a connection. */
-function processOf(client: pg.PoolClient): number {
-  return 'processID' in client ? Number(client.processID) : 0
 }
