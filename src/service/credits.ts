@@ -1,7 +1,7 @@
 // Reserves, settles and refunds the credits of a request, and limits the request rate of an account.
 
 import type pg from 'pg'
-import { type FoundKey, renewalIsDue, renewalTime } from './keys.ts'
+import { type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
@@ -18,8 +18,6 @@ export interface Unpaid {
   /** `busy`: other requests have reserved the credits and may release them. */
   readonly kind: 'spent' | 'busy'
   readonly remaining: number
-  /** The renewal of the plan; null for prepaid credits. */
-  readonly renewsAt: Date | null
 }
 
 interface CreditRequest {
@@ -61,16 +59,14 @@ async function reserveCredits(
 }
 
 async function whyNot(pool: pg.Pool, account: number, credits: number): Promise<Unpaid> {
-  const { rows } = await pool.query<Omit<Unpaid, 'kind'>>(
-    `select
-      quota - case when ${renewalIsDue} then 0 else used end as remaining,
-      ${renewalTime} as "renewsAt"
+  const { rows } = await pool.query<{ remaining: number }>(
+    `select quota - case when ${renewalIsDue} then 0 else used end as remaining
     from accounts
     where id = $1`,
     [account],
   )
-  const { remaining, renewsAt } = rows[0] ?? { remaining: 0, renewsAt: null }
-  return { kind: remaining >= credits ? 'busy' : 'spent', remaining, renewsAt }
+  const remaining = rows[0]?.remaining ?? 0
+  return { kind: remaining >= credits ? 'busy' : 'spent', remaining }
 }
 
 /** The outcome of a charged request. */

@@ -226,10 +226,6 @@ export function cost(results: number): number {
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
-/** SQL expression for the next renewal of an account; null for prepaid credits. */
-export const renewalTime =
-  "case when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end"
-
 /** The key of a request, with the state of its account. */
 export interface FoundKey {
   readonly id: number
@@ -237,6 +233,7 @@ export interface FoundKey {
   readonly kind: KeyKind
   readonly rate: number | null
   readonly remaining: number
+  /** The next renewal; null for prepaid credits. */
   readonly renewsAt: Date | null
 }
 
@@ -281,7 +278,9 @@ export class KeyRing {
             keys.kind,
             accounts.rate,
             accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining,
-            ${renewalTime} as "renewsAt",
+            case
+              when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
+            end as "renewsAt",
             coalesce(keys.last_used_at < now() - interval '1 minute', true) as stale
           from keys
           join accounts on accounts.id = keys.account_id

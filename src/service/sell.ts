@@ -149,15 +149,11 @@ async function beforeDeadline(
   }
 }
 
-function unpaid({ kind, remaining, renewsAt }: Unpaid, most: number): Refusal {
-  const headers: Record<string, string> = { 'x-credits-remaining': String(remaining) }
+function unpaid({ kind, remaining }: Unpaid, most: number): Refusal {
+  const headers = { 'x-credits-remaining': String(remaining) }
   if (kind === 'busy') {
     const text = 'The credits are reserved for requests in progress; nothing was charged'
     return new Refusal(429, text, { ...headers, 'retry-after': '1' })
-  }
-  if (renewsAt !== null) {
-    const seconds = Math.max(1, Math.ceil((renewsAt.getTime() - Date.now()) / 1000))
-    headers['x-credits-reset'] = String(seconds)
   }
   const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
   return new Refusal(402, text, headers)

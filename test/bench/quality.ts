@@ -72,6 +72,8 @@ export interface QualityFigures {
   /** The later of the two: more slips, more strange words, more topics. */
   readonly held: SetFigures
   readonly drawn: DrawnFigures
+  /** Median time of an answer in milliseconds. */
+  readonly p50: number
 }
 
 /** The service and plain engines on the queries of all sets together. */
@@ -88,28 +90,32 @@ interface Compared {
 
 /** Asks the shipped documents what the judged sets ask. */
 export async function measureQuality(databaseUrl: string): Promise<QualityFigures> {
-  return await withAsk(databaseUrl, async (ask) => ({
-    tuned: await judge(readSet('judged.json'), ask),
-    unseen: await judge(readSet('unseen.json'), ask),
-    held: await judge(readSet('held.json'), ask),
-    drawn: await judgeDrawn('drawn', urlsOf(ask)),
-  }))
+  return await withAsk(databaseUrl, async (plain) => {
+    const times: number[] = []
+    const ask: Ask = async (q) => await timedBy(times, () => plain(q))
+    return {
+      tuned: await judge(readSet('judged.json'), ask),
+      unseen: await judge(readSet('unseen.json'), ask),
+      held: await judge(readSet('held.json'), ask),
+      drawn: await judgeDrawn('drawn', urlsOf(ask)),
+      p50: medianOf(times),
+    }
+  })
 }
 
 function urlsOf(ask: Ask): FindUrls {
   return async (q) => (await ask(q)).organic_results.map(({ url }) => url)
 }
 
-/** Asks the service and each plain engine the same queries, in the same way. */
-async function compareEngines(databaseUrl: string): Promise<Readonly<Record<string, Compared>>> {
+/** Asks each plain engine what the service was asked. */
+async function measureBaselines(databaseUrl: string): Promise<Record<string, Compared>> {
   const tables = await openTables(databaseUrl, 1)
   try {
-    return await withAsk(databaseUrl, async (ask) => {
-      const engines = { service: urlsOf(ask), ...openBaselines(tables) }
-      const figures: Record<string, Compared> = {}
-      for (const [name, find] of Object.entries(engines)) figures[name] = await compareOne(find)
-      return figures
-    })
+    const figures: Record<string, Compared> = {}
+    for (const [name, find] of Object.entries(openBaselines(tables))) {
+      figures[name] = await compareOne(find)
+    }
+    return figures
   } finally {
     await tables.close()
   }
@@ -118,25 +124,48 @@ async function compareEngines(databaseUrl: string): Promise<Readonly<Record<stri
 async function compareOne(find: FindUrls): Promise<Compared> {
   const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
   const times: number[] = []
-  const timed: FindUrls = async (q) => {
-    const start = performance.now()
-    const urls = await find(q)
-    times.push(performance.now() - start)
-    return urls
-  }
+  const timed: FindUrls = async (q) => await timedBy(times, () => find(q))
   const of = (part: 'known' | 'typos' | 'unknown') =>
     firstPages(
       sets.flatMap((set) => set[part]),
       timed,
     )
-  const [known, typos, unknown] = [await of('known'), await of('typos'), await of('unknown')]
-  const nothing = await silences(
-    sets.flatMap((set) => set.nothing),
-    timed,
-  )
-  const { slips = share([]) } = await judgeDrawn('drawn', timed)
-  const p50 = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
-  return { known, typos, unknown, nothing, slips, p50 }
+  return {
+    known: await of('known'),
+    typos: await of('typos'),
+    unknown: await of('unknown'),
+    nothing: await silences(
+      sets.flatMap((set) => set.nothing),
+      timed,
+    ),
+    slips: (await judgeDrawn('drawn', timed))['slips'] ?? share([]),
+    p50: medianOf(times),
+  }
+}
+
+/** The figures of the service in the same form. */
+function summarise({ tuned, unseen, held, drawn, p50 }: QualityFigures): Compared {
+  const of = (part: 'known' | 'typos' | 'unknown' | 'nothing') =>
+    total([tuned[part], unseen[part], held[part]])
+  return {
+    known: of('known'),
+    typos: of('typos'),
+    unknown: of('unknown'),
+    nothing: of('nothing'),
+    slips: drawn['slips'] ?? share([]),
+    p50,
+  }
+}
+
+async function timedBy<T>(times: number[], work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  const result = await work()
+  times.push(performance.now() - start)
+  return result
+}
+
+function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 }
 
 /** Answers as a client gets them, from the shipped documents. */
@@ -191,7 +220,9 @@ function total(shares: readonly Share[]): Share {
   const cases = shares.reduce((sum, one) => sum + one.cases, 0)
   const right = shares.reduce((sum, one) => sum + one.right, 0)
   const misses = shares.flatMap((one) => one.misses)
-  return { cases, right, share: Math.round((1000 * right) / Math.max(1, cases)) / 1000, misses }
+  const mrr = shares.reduce((sum, one) => sum + one.cases * (one.mrr ?? 0), 0) / Math.max(1, cases)
+  const reached = Math.round((1000 * right) / Math.max(1, cases)) / 1000
+  return { cases, right, share: reached, misses, ...(mrr === 0 ? {} : { mrr }) }
 }
 
 function readSet(name: string): JudgedSet {
@@ -353,7 +384,7 @@ export async function benchQuality(
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
   }
   if (misses) await practise(databaseUrl)
-  const engines = await compareEngines(databaseUrl)
+  const engines = { service: summarise(figures), ...(await measureBaselines(databaseUrl)) }
   say(
     '\nthe service beside plain engines, on the queries of the three judged sets and the drawn slips',
   )

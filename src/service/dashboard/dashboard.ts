@@ -164,16 +164,12 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
   if (kind === 'live' && account === null && prepaid && credits === null) {
     return { issued: null, problem: 'Credits: expected the number of prepaid credits, got nothing' }
   }
-  const own = kind === 'live' && account === null
+  // A test key spends nothing, and one of an existing account has its plan and rate.
+  const bought = prepaid ? { credits: credits ?? 0 } : { plan }
+  const terms = kind === 'live' ? { ...bought, rate: limit ?? undefined } : {}
   try {
-    const issued = await createKey(pool, {
-      kind,
-      name: text,
-      account: account ?? undefined,
-      ...(own && prepaid ? { credits: credits ?? 0 } : {}),
-      ...(own && !prepaid ? { plan } : {}),
-      ...(own && limit !== null ? { rate: limit } : {}),
-    })
+    const order = { kind, name: text, account: account ?? undefined, ...terms }
+    const issued = await createKey(pool, order)
     return { issued, problem: null }
   } catch (error) {
     if (error instanceof Misuse) return { issued: null, problem: error.message }
