@@ -170,9 +170,6 @@ export interface Provider {
 }
 
 /** Returns those of the named parameters that were sent. */
-export function sentParams(
-  search: Search,
-  names: readonly ('location' | 'hl' | 'gl' | 'device' | 'safe' | 'freshness')[],
-): string[] {
+export function sentParams(search: Search, names: readonly (keyof Search)[]): string[] {
   return names.filter((name) => search[name] !== null)
 }

@@ -134,11 +134,14 @@ function headOf(title: string): string {
 }
 
 function subject(text: string): string[] {
-  const words =
-    headOf(text)
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  return words.filter((word) => !stopWords.has(word) && !fillers.has(word)).map(stem)
+  return wordsOf(headOf(text))
+    .filter((word) => !stopWords.has(word) && !fillers.has(word))
+    .map(stem)
+}
+
+/** The words of a text in lower case. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
 /** Words without a subject of their own. */

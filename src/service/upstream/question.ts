@@ -35,7 +35,8 @@ export function readQuestion(q: string): AskedWords {
   // A query of exclusions alone excludes nothing: `-css` is then the word itself.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
-  const operates = wanted.length > 0 && list.some(isOperator)
+  const operates =
+    wanted.length > 0 && list.some(({ excluded, quoted, joins }) => excluded || quoted || joins)
   return { words, operators: operates ? websearch(list) : null }
 }
 
@@ -52,10 +53,6 @@ function readToken(text: string): Token {
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
   const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, longestWord))
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
-}
-
-function isOperator({ excluded, quoted, joins }: Token): boolean {
-  return excluded || quoted || joins
 }
 
 /**
