@@ -30,8 +30,7 @@ export async function runService(
   { options, env, closers, signal }: Call<ServiceFlags>,
   embedded: EmbeddedDatabase,
 ): Promise<Exit> {
-  const port = wholeFlag('port', options.port, 65_535) ?? 0
-  const service = await startFromFlags(options, { port, env, embedded })
+  const service = await startFromFlags(options, env, embedded)
   closers.add('service', service, (open) => open.close())
   print(JSON.stringify({ url: service.url }))
   say(`the search service answers at ${service.url}; Ctrl-C stops it`)
@@ -41,12 +40,10 @@ export async function runService(
 
 async function startFromFlags(
   options: ServiceFlags,
-  {
-    port,
-    env,
-    embedded,
-  }: { port: number; env: Call<ServiceFlags>['env']; embedded: EmbeddedDatabase },
+  env: Call<ServiceFlags>['env'],
+  embedded: EmbeddedDatabase,
 ): Promise<Service> {
+  const port = wholeFlag('port', options.port, 65_535) ?? 0
   const basePath = pathFlag('base-path', options.basePath)
   const today = dayFlag('today', options.today)
   const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
@@ -68,13 +65,13 @@ async function startFromFlags(
     basePath,
     log: await openLog('service'),
     logged,
-    ...(config.servicePassword === null ? {} : { password: config.servicePassword }),
+    password: config.servicePassword,
     keepMs: config.keepQueriesMs,
-    ...(publicUrl === null ? {} : { publicUrl: publicUrl.href }),
-    ...(testRate === undefined ? {} : { testRate }),
-    ...(searxngUrl === null ? {} : { searxngUrl }),
-    ...(options.drift === undefined ? {} : { drift: options.drift }),
-    ...(today === undefined ? {} : { today }),
+    publicUrl: publicUrl?.href,
+    testRate,
+    searxngUrl,
+    drift: options.drift,
+    today,
   })
 }
 

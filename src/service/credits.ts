@@ -1,7 +1,7 @@
 // Reserves, settles and refunds the credits of a request, and limits the request rate of an account.
 
 import type pg from 'pg'
-import { type FoundKey, renewalIsDue, renewalTime } from './keys.ts'
+import { type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
@@ -18,8 +18,6 @@ export interface Unpaid {
   /** `busy`: other requests have reserved the credits and may release them. */
   readonly kind: 'spent' | 'busy'
   readonly remaining: number
-  /** The renewal of the plan; null for prepaid credits. */
-  readonly renewsAt: Date | null
 }
 
 interface CreditRequest {
@@ -61,16 +59,14 @@ async function reserveCredits(
 }
 
 async function whyNot(pool: pg.Pool, account: number, credits: number): Promise<Unpaid> {
-  const { rows } = await pool.query<{ remaining: number; renews_at: Date | null }>(
-    `select
-      quota - case when ${renewalIsDue} then 0 else used end as remaining,
-      ${renewalTime} as renews_at
+  const { rows } = await pool.query<{ remaining: number }>(
+    `select quota - case when ${renewalIsDue} then 0 else used end as remaining
     from accounts
     where id = $1`,
     [account],
   )
-  const { remaining, renews_at } = rows[0] ?? { remaining: 0, renews_at: null }
-  return { kind: remaining >= credits ? 'busy' : 'spent', remaining, renewsAt: renews_at }
+  const remaining = rows[0]?.remaining ?? 0
+  return { kind: remaining >= credits ? 'busy' : 'spent', remaining }
 }
 
 /** The outcome of a charged request. */
@@ -247,31 +243,25 @@ export class KeyCredits {
   }
 }
 
-interface RateLimits {
-  /** Requests per second of the test keys of one account. */
-  readonly test: number
-  /** Requests per second of an account without its own limit; high enough that no honest client reaches it. */
-  readonly live: number
-}
-
-/** The limits unless the operator sets others. */
-export const usualLimits: RateLimits = { test: 1000, live: 10_000 }
+// High enough that no honest client reaches it.
+const usualRates = { test: 1000, live: 10_000 }
 
 /** Counts the requests of each account in windows of one second. */
 export class RateLimiter {
   readonly #pool: pg.Pool
-  readonly #limits: RateLimits
+  /** Requests per second of the test keys of one account. */
+  readonly #testRate: number
   readonly #windows = new Map<string, { second: number; count: number }>()
 
-  constructor(pool: pg.Pool, limits: RateLimits) {
+  constructor(pool: pg.Pool, testRate = usualRates.test) {
     this.#pool = pool
-    this.#limits = limits
+    this.#testRate = testRate
   }
 
   /** Returns the headers that name the limit of a key; throws when the request exceeds it. */
   async pass(key: FoundKey): Promise<Record<string, string>> {
     const { accountId, kind } = key
-    const limit = kind === 'test' ? this.#limits.test : (key.rate ?? this.#limits.live)
+    const limit = kind === 'test' ? this.#testRate : (key.rate ?? usualRates.live)
     let count = this.#count(`${kind} ${accountId}`)
     // An agreed limit holds across all processes. A request over the limit in this process is not counted in the table.
     if (kind === 'live' && key.rate !== null && count <= limit)

@@ -99,11 +99,15 @@ async function prepare(databaseUrl: string): Promise<string | null> {
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const told = 'processID' in client ? Number(client.processID) : 0
-  if (rows[0]?.pid === told) return
+  if (rows[0]?.pid === processOf(client)) return
   throw new WrongDatabase(
     `expected PostgreSQL itself at ${client.host}:${client.port} for the search service, got a pooler before it; name PostgreSQL itself in DATABASE_URL, or another search API in SEARCH_API_URL`,
   )
+}
+
+/** The process ID of the backend of a connection, as the handshake gave it. */
+export function processOf(client: pg.ClientBase): number {
+  return 'processID' in client ? Number(client.processID) : 0
 }
 
 async function migrate(client: pg.Client): Promise<void> {

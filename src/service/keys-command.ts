@@ -75,11 +75,11 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
   if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
   const issued = await keys.create({
     kind: wordFlag('kind', options.kind, keyKinds),
-    ...(credits === undefined ? {} : { credits }),
-    ...(account === undefined ? {} : { account }),
-    ...(rate === undefined ? {} : { rate }),
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.plan === undefined ? {} : { plan: options.plan }),
+    credits,
+    account,
+    rate,
+    name: options.name,
+    plan: options.plan,
   })
   return { json: issued, lines: [issued.key], hint: 'this key is shown only once: store it now' }
 }

@@ -12,15 +12,15 @@ import { missingKey, refusedKey } from './refusal.ts'
 export interface NewKey {
   readonly kind: KeyKind
   /** Prepaid credits of a new account. */
-  readonly credits?: number
+  readonly credits?: number | undefined
   /** A plan that renews each month instead. */
-  readonly plan?: string
+  readonly plan?: string | undefined
   /** An existing account, for a key that replaces another without a gap. */
-  readonly account?: number
+  readonly account?: number | undefined
   /** A note of the purpose of the key. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** The limit of requests per second. */
-  readonly rate?: number
+  readonly rate?: number | undefined
 }
 
 export interface IssuedKey {
@@ -65,17 +65,15 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
       `expected an account, got ${order.account}; ${npmRun('keys --')} list shows them`,
     )
   }
-  const name = order.plan ?? (order.credits === undefined ? 'free' : 'prepaid')
-  const plan =
-    order.plan === undefined && order.credits !== undefined
-      ? { quota: order.credits, renews: false, rate: null }
-      : plans[name]
-  if (plan === undefined) {
-    throw new Misuse(`expected a plan (${Object.keys(plans).join(', ')}), got ${name}`)
+  const prepaid = order.plan === undefined && order.credits !== undefined
+  const plan = prepaid ? 'prepaid' : (order.plan ?? 'free')
+  const quota = order.credits ?? quotas[plan]
+  if (quota === undefined) {
+    throw new Misuse(`expected a plan (${planNames.join(', ')}), got ${plan}`)
   }
   const { rows } = await pool.query<AccountRow>(
     'insert into accounts (plan, quota, renews, rate) values ($1, $2, $3, $4) returning id, quota as remaining',
-    [name, order.credits ?? plan.quota, plan.renews, order.rate ?? plan.rate],
+    [plan, quota, !prepaid, order.rate ?? null],
   )
   return rows[0] ?? { id: 0, remaining: 0 }
 }
@@ -147,22 +145,6 @@ export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
   return rows
 }
 
-export interface UsedDay {
-  readonly key_id: number
-  readonly kind: KeyKind
-  readonly tail: string
-  readonly day: string
-  readonly requests: number
-  readonly failures: number
-  readonly credits: number
-}
-
-/** Requests and credits of each key on each day (UTC). */
-export async function readUsage(pool: pg.Pool): Promise<UsedDay[]> {
-  const { rows } = await pool.query<UsedDay>('select * from usage_by_day order by day, key_id')
-  return rows
-}
-
 /** Changes the name of a key and the limit of its account. Returns false when there is no such key. */
 export async function changeKey(
   pool: pg.Pool,
@@ -223,23 +205,14 @@ function randomDigits(length: number): string {
   return text
 }
 
-/** The credits of an account, and whether they renew each month. */
-interface Plan {
-  readonly quota: number
-  readonly renews: boolean
-  /** The limit of requests per second of all its keys together; null: none of its own. */
-  readonly rate: number | null
-}
-
 // Far above any use and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
-/** The plans of keys. Spec gap 8: the quotas are ours. */
-const plans: Readonly<Record<string, Plan>> = {
-  free: { quota: 1_000, renews: true, rate: null },
-  pro: { quota: 50_000, renews: true, rate: null },
-  unlimited: { quota: endless, renews: true, rate: null },
-}
+/** Credits of each month by plan. Spec gap 8: the quotas are ours. */
+const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: endless }
+
+/** The plans whose credits renew each month. */
+export const planNames = Object.keys(quotas)
 
 /**
  * Spec gap 8: one credit per ten results, rounded up, from 1 to 10. An empty answer costs one: it was
@@ -253,10 +226,6 @@ export function cost(results: number): number {
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
-/** SQL expression for the next renewal of an account; null for prepaid credits. */
-export const renewalTime =
-  "case when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end"
-
 /** The key of a request, with the state of its account. */
 export interface FoundKey {
   readonly id: number
@@ -264,18 +233,8 @@ export interface FoundKey {
   readonly kind: KeyKind
   readonly rate: number | null
   readonly remaining: number
+  /** The next renewal; null for prepaid credits. */
   readonly renewsAt: Date | null
-}
-
-interface KeyRow {
-  readonly hash: Buffer
-  readonly id: number
-  readonly account_id: number
-  readonly kind: KeyKind
-  readonly rate: number | null
-  readonly remaining: number
-  readonly renews_at: Date | null
-  readonly stale: boolean
 }
 
 /**
@@ -307,17 +266,21 @@ export class KeyRing {
     const batch = this.#waiting
     this.#waiting = []
     try {
-      const { rows } = await this.#pool.query<KeyRow>({
+      const { rows } = await this.#pool.query<
+        FoundKey & { readonly hash: Buffer; readonly stale: boolean }
+      >({
         name: 'find-keys',
         text: `
           select
             keys.hash,
             keys.id,
-            keys.account_id,
+            keys.account_id as "accountId",
             keys.kind,
             accounts.rate,
             accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining,
-            ${renewalTime} as renews_at,
+            case
+              when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
+            end as "renewsAt",
             coalesce(keys.last_used_at < now() - interval '1 minute', true) as stale
           from keys
           join accounts on accounts.id = keys.account_id
@@ -326,8 +289,7 @@ export class KeyRing {
         values: [batch.map(({ hash: keyHash }) => keyHash)],
       })
       for (const { hash: keyHash, resolve } of batch) {
-        const row = rows.find((candidate) => candidate.hash.equals(keyHash))
-        resolve(row === undefined ? null : toKey(row))
+        resolve(rows.find((row) => row.hash.equals(keyHash)) ?? null)
       }
       const stale = rows.filter((row) => row.stale).map(({ id }) => id)
       if (stale.length > 0) await this.#noteUse(stale)
@@ -344,11 +306,6 @@ export class KeyRing {
       values: [ids],
     })
   }
-}
-
-function toKey(row: KeyRow): FoundKey {
-  const { id, account_id: accountId, kind, rate, remaining, renews_at: renewsAt } = row
-  return { id, accountId, kind, rate, remaining, renewsAt }
 }
 
 export interface DoorEnv {

@@ -17,16 +17,8 @@ import { createMiddleware } from 'hono/factory'
 import { Unreachable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { DoorEnv } from './keys.ts'
-import { Refusal } from './refusal.ts'
+import { ourFault, Refusal } from './refusal.ts'
 import { newRequestId, peerOf } from './reply.ts'
-
-type Answering = (request: Request, connection: HttpBindings) => Response | Promise<Response>
-
-interface Listening {
-  readonly server: Server
-  readonly port: number
-  readonly url: string
-}
 
 interface Where {
   readonly host: string
@@ -71,7 +63,10 @@ async function acceptAll(): Promise<void> {
 }
 
 /** Listens on the port. Input that Node rejects before it is a request also gets the error format. */
-export async function listen(answer: Answering, where: Where): Promise<Listening> {
+export async function listen(
+  answer: (request: Request, connection: HttpBindings) => Response | Promise<Response>,
+  where: Where,
+) {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
     errorHandler: (error) => refuseAddress(error, where),
@@ -182,7 +177,7 @@ function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
   if (!known) log.error({ err: error, request: id }, 'a request failed')
   const refusal = known
     ? new Refusal(400, 'The address or the Host of the request is not valid')
-    : new Refusal(500, 'Something went wrong on our side; nothing was charged')
+    : ourFault()
   const headers = { ...rawHeadersOf(id), ...refusal.headers }
   return Response.json(refusal.body(docsUrl()), { status: refusal.status, headers })
 }

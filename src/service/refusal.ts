@@ -1,9 +1,11 @@
 // Error responses of the service, in the format of section 2.4.
 
+import type { z } from 'zod'
 import { exits, MillError } from '../base/errors.ts'
+import type { errorResponse } from './schemas.ts'
 
 // Spec gap 7: only 401 and 403 are given; the other codes follow their style, the HTTP phrase in capitals.
-const codes = {
+export const codes = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
   402: 'PAYMENT_REQUIRED',
@@ -24,7 +26,29 @@ const codes = {
   504: 'GATEWAY_TIMEOUT',
 } as const
 
-type RefusalStatus = keyof typeof codes
+export type RefusalStatus = keyof typeof codes
+
+/** Why each status is given and what to do, for the OpenAPI document and the help pages. */
+export const reasons: Readonly<Record<RefusalStatus, string>> = {
+  400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
+  401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
+  402: 'Not enough credits. `X-Credits-Remaining` says how many are left, `X-Credits-Reset` in how many seconds the plan renews.',
+  403: 'The key is unknown, mistyped or revoked. Copy it again, or have a new one issued.',
+  404: 'There is nothing at this address. The search is at `/v1/search`.',
+  405: 'Only GET is answered.',
+  408: 'The request took too long to arrive.',
+  409: 'The first request with this `Idempotency-Key` is still in progress. Ask again as `Retry-After` says.',
+  413: 'The body is longer than 64 KB. None is needed: parameters are in the address.',
+  414: 'The address is longer than 16 KB.',
+  417: 'The request expects something that is not offered.',
+  422: 'This `Idempotency-Key` was used for another search. Use a new one.',
+  429: 'Too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress. Wait as long as `Retry-After` says.',
+  431: 'The headers are too large.',
+  500: 'A bug of ours.',
+  502: 'A search engine behind the service sent an invalid answer. Try again later.',
+  503: 'No search engine behind the service answered. Try again as `Retry-After` says.',
+  504: 'The search took too long. Try again, with fewer results.',
+}
 
 /** An error response, which is never charged. */
 export class Refusal extends MillError {
@@ -39,7 +63,7 @@ export class Refusal extends MillError {
   }
 
   /** The body, with a link to the help page. */
-  body(docsUrl: string): RefusalBody {
+  body(docsUrl: string): z.infer<typeof errorResponse> {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     return {
       success: false,
@@ -49,15 +73,6 @@ export class Refusal extends MillError {
         documentation: `${docsUrl}/${page}`,
       },
     }
-  }
-}
-
-interface RefusalBody {
-  readonly success: false
-  readonly error: {
-    readonly code: string
-    readonly message: string
-    readonly documentation: string
   }
 }
 
@@ -74,6 +89,30 @@ export function refusedKey(): Refusal {
 /** Ends the work for a client that has disconnected; nobody reads this response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
+}
+
+/** For a bug. */
+export function ourFault(): Refusal {
+  return new Refusal(500, 'Something went wrong on our side; nothing was charged')
+}
+
+/** For a search that was not over by its deadline. */
+export function tooLate(): Refusal {
+  return new Refusal(504, 'The search took too long; nothing was charged')
+}
+
+/** For a search when no engine answered: that is not an empty result, and nobody pays for it. */
+export function noEngine(retryAfter: string): Refusal {
+  return new Refusal(503, 'No search engine answered; nothing was charged', {
+    'retry-after': retryAfter,
+  })
+}
+
+/** For an answer of the upstream that is not one. */
+export function invalidAnswer(cause?: unknown): Refusal {
+  const refusal = new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
+  refusal.cause = cause
+  return refusal
 }
 
 /** Refuses parameters that break their rules, and names the first problem. */

@@ -5,9 +5,9 @@ import { isIP, type Socket } from 'node:net'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../base/log.ts'
-import { type Answered, replaySeconds } from './stored-answers.ts'
+import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
-import { Refusal } from './refusal.ts'
+import { ourFault, Refusal } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
 import type { Sold } from './sell.ts'
 
@@ -22,19 +22,15 @@ const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
 /** The body of a search response, section 2.1. */
 export function respond(search: Search, { answer, used, remaining }: Sold): SearchResponse {
+  const { interpretation, ...found } = answer
   return {
     success: true,
     query: search.q,
-    intent: answer.intent,
-    sentiment: answer.sentiment,
-    clusters: [...answer.clusters],
-    entities: [...answer.entities],
-    organic_results: [...answer.organic_results],
-    related_searches: [...answer.related_searches],
+    ...found,
     credits_used: used,
     credits_remaining: remaining,
-    // Absent when the query was searched as sent: most responses then have the ten fields of the specification.
-    ...(answer.interpretation === undefined ? {} : { interpretation: answer.interpretation }),
+    // Absent from the JSON when the query was searched as sent: then it has the ten fields of the specification.
+    interpretation,
   }
 }
 
@@ -43,17 +39,11 @@ export function answerHeaders(sold: Sold): Record<string, string> {
   return {
     ...secureHeaders,
     ...jsonType,
-    ...partHeaders(sold),
+    ...(sold.ignored.length === 0 ? {} : { 'x-ignored-params': sold.ignored.join(', ') }),
+    ...(sold.partial ? { 'x-upstream-partial': 'true' } : {}),
     ...(sold.again ? { 'x-idempotency-replayed': 'true' } : {}),
     'x-credits-used': String(sold.used),
     'x-credits-remaining': String(sold.remaining),
-  }
-}
-
-function partHeaders({ ignored, partial }: Answered): Record<string, string> {
-  return {
-    ...(ignored.length === 0 ? {} : { 'x-ignored-params': ignored.join(', ') }),
-    ...(partial ? { 'x-upstream-partial': 'true' } : {}),
   }
 }
 
@@ -106,7 +96,7 @@ function unexpected(log: Log, error: unknown, request: string): Refusal {
     return databaseAway()
   }
   log.error({ err: error, request }, 'a request failed')
-  return new Refusal(500, 'Something went wrong on our side; nothing was charged')
+  return ourFault()
 }
 
 export interface Tracing {
@@ -125,12 +115,15 @@ export function newRequestId(): string {
 
 /** The address of the client: the last entry of X-Forwarded-For from a proxy on this machine, or the peer. */
 export function clientOf(c: Context<DoorEnv>): string {
-  const peer = peerOf(c.env.incoming.socket)
+  const { socket } = c.env.incoming
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
-  return loopbackPeer.test(peer) && isIP(said) > 0 ? said : peer
+  return isLocal(socket) && isIP(said) > 0 ? said : peerOf(socket)
 }
 
-const loopbackPeer = /^(::1$|127\.)/
+/** True for a peer on this machine. */
+export function isLocal(socket: Socket): boolean {
+  return /^(::1$|127\.)/.test(peerOf(socket))
+}
 
 /** The peer address, with IPv4-mapped IPv6 addresses as IPv4. */
 export function peerOf({ remoteAddress = '' }: Socket): string {

@@ -29,101 +29,25 @@ export const usageResponse = z
   })
   .openapi('UsageResponse')
 
-const daysRule = rule('days', 'a whole number from 1 to 366')
-
 /** The parameters of a usage request. */
 export const usageParams = z.object({
-  days: z
-    .string(daysRule)
-    .regex(/^\d{1,3}$/, daysRule)
-    .transform(Number)
-    .pipe(z.int(daysRule).min(1, daysRule).max(366, daysRule))
-    .optional()
-    .openapi({
-      type: 'integer',
-      minimum: 1,
-      maximum: 366,
-      default: 30,
-      description: 'How many days back, today included.',
-    }),
+  days: wholeParam('days', {
+    least: 1,
+    most: 366,
+    usual: 30,
+    description: 'How many days back, today included.',
+  }),
   api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
 
 export type UsageResponse = z.infer<typeof usageResponse>
 
-// Spelled out: a pattern in an OpenAPI document has no flags.
-const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
 const mostPages = 10
 /** Maximum results per query, over all its pages. */
 export const mostReach = 100
 
-/** The message of a broken rule. */
-function rule(name: string, text: string) {
-  return { error: `${name} must be ${text}` }
-}
-
-/** A parameter with a whole number in any notation. */
-function wholeParam(name: string, least: number, most: number) {
-  const text = rule(name, `a whole number from ${least} to ${most}`)
-  return z
-    .string(text)
-    .regex(numeral, text)
-    .transform(Number)
-    .pipe(z.int(text).min(least, text).max(most, text))
-    .optional()
-}
-
 const safeties = ['off', 'moderate', 'strict'] as const
 const ages = ['any', 'day', 'week', 'month', 'year'] as const
-
-/** Parameters beyond the specification. A client that does not send them sees no difference. */
-const additions = {
-  page: wholeParam('page', 1, mostPages).openapi({
-    type: 'integer',
-    minimum: 1,
-    maximum: mostPages,
-    default: 1,
-    description: `Not in the specification: page 2 continues where page 1 ended, positions included; page times num is at most ${mostReach}.`,
-  }),
-  safe: z
-    .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
-    .optional()
-    .openapi({
-      description:
-        'Not in the specification: how strictly adult pages are excluded; no default. Named in X-Ignored-Params if the upstream does not support it.',
-    }),
-  freshness: z
-    .enum(ages, rule('freshness', `one of ${ages.join(', ')}`))
-    .optional()
-    .openapi({
-      default: 'any',
-      description:
-        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params if the upstream does not support it.',
-    }),
-}
-
-/** The additions as providers see them. */
-interface Additions {
-  /** The first page is 1. */
-  readonly page: number
-  readonly safe: (typeof safeties)[number] | null
-  readonly freshness: Exclude<(typeof ages)[number], 'any'> | null
-}
-
-interface Sent {
-  readonly page?: number | undefined
-  readonly safe?: Additions['safe'] | undefined
-  readonly freshness?: (typeof ages)[number] | undefined
-}
-
-/** Fills in defaults, and refuses a page out of reach. */
-function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number): Additions {
-  if (page > 1 && page * num > mostReach) {
-    const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
-    throw new Refusal(400, text)
-  }
-  return { page, safe: safe ?? null, freshness: freshness === 'any' ? null : freshness }
-}
 
 /** Maximum characters per query, as at the large search engines. */
 const longestQuery = 2048
@@ -179,11 +103,10 @@ export const searchParams = z.object({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
       example: 'us',
     }),
-  num: wholeParam('num', 1, 100).openapi({
-    type: 'integer',
-    minimum: 1,
-    maximum: 100,
-    default: 10,
+  num: wholeParam('num', {
+    least: 1,
+    most: 100,
+    usual: 10,
     description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
   }),
   device: z.enum(devices, deviceRule).optional().openapi({
@@ -191,7 +114,28 @@ export const searchParams = z.object({
     description:
       'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
-  ...additions,
+  // Beyond the specification: a client that does not send the next three sees no difference.
+  page: wholeParam('page', {
+    least: 1,
+    most: mostPages,
+    usual: 1,
+    description: `Not in the specification: page 2 continues where page 1 ended, positions included; page times num is at most ${mostReach}.`,
+  }),
+  safe: z
+    .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
+    .optional()
+    .openapi({
+      description:
+        'Not in the specification: how strictly adult pages are excluded; no default. Named in X-Ignored-Params if the upstream does not support it.',
+    }),
+  freshness: z
+    .enum(ages, rule('freshness', `one of ${ages.join(', ')}`))
+    .optional()
+    .openapi({
+      default: 'any',
+      description:
+        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params if the upstream does not support it.',
+    }),
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
@@ -284,28 +228,59 @@ export type NamedEntity = z.infer<typeof entity>
 export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
-type SearchParams = z.infer<typeof searchParams>
 
 /** A search as providers see it, with every parameter decided. */
-export interface Search extends Additions {
-  readonly q: string
-  readonly num: number
-  readonly hl: string | null
-  readonly gl: string | null
-  readonly location: string | null
-  readonly device: SearchParams['device'] | null
-}
+export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/** Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. */
-export function readSearch(params: SearchParams): Search {
-  const num = params.num ?? 10
+/**
+ * Fills in defaults, and refuses a page out of reach. Spec gap 4.1: `num` is 10; the others have no effect unless they
+ * are sent.
+ */
+export function readSearch(params: z.infer<typeof searchParams>) {
+  const { q, num = 10, page = 1, freshness = 'any' } = params
+  if (page > 1 && page * num > mostReach) {
+    const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
+    throw new Refusal(400, text)
+  }
   return {
-    q: params.q,
+    q,
     num,
     hl: params.hl ?? null,
     gl: params.gl?.toUpperCase() ?? null,
     location: params.location?.trim() || null,
     device: params.device ?? null,
-    ...readAdditions(params, num),
+    page,
+    safe: params.safe ?? null,
+    freshness: freshness === 'any' ? null : freshness,
   }
+}
+
+/** The message of a broken rule. */
+function rule(name: string, text: string) {
+  return { error: `${name} must be ${text}` }
+}
+
+/** A parameter with a whole number in any notation. */
+function wholeParam(
+  name: string,
+  {
+    least,
+    most,
+    usual,
+    description,
+  }: Readonly<Record<'least' | 'most' | 'usual', number>> & {
+    readonly description: string
+  },
+) {
+  const text = rule(name, `a whole number from ${least} to ${most}`)
+  return (
+    z
+      .string(text)
+      // Without flags: a pattern in an OpenAPI document has none.
+      .regex(/^[+-]?\d+(\.\d+)?([eE]\d+)?$/, text)
+      .transform(Number)
+      .pipe(z.int(text).min(least, text).max(most, text))
+      .optional()
+      .openapi({ type: 'integer', minimum: least, maximum: most, default: usual, description })
+  )
 }

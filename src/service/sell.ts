@@ -13,7 +13,16 @@ import {
   type Provider,
 } from './stored-answers.ts'
 import { cost, type FoundKey } from './keys.ts'
-import { clientLeft, missingKey, Refusal, refusedKey } from './refusal.ts'
+import {
+  clientLeft,
+  invalidAnswer,
+  missingKey,
+  noEngine,
+  ourFault,
+  Refusal,
+  refusedKey,
+  tooLate,
+} from './refusal.ts'
 import type { Search } from './schemas.ts'
 
 /** An answer with its price. */
@@ -94,11 +103,13 @@ async function sellOnce(shop: SearchSeller, order: Timed, claim: Claim | null): 
   try {
     answered = await beforeDeadline(shop, order, over)
   } catch (error) {
-    await end(0, order.gone.aborted ? clientGone : statusOf(error), null)
+    const status = error instanceof Refusal ? error.status : 500
+    await end(0, order.gone.aborted ? clientGone : status, null)
     throw error
   }
   const used = cost(answered.answer.organic_results.length)
-  const keep = claim === null ? null : { ...claim, claim: claim.token, answer: keepable(answered) }
+  const keep =
+    claim === null ? null : { ...claim, claim: claim.token, answer: JSON.stringify(answered) }
   const remaining = await end(used, 200, keep)
   if (remaining !== null) return { ...answered, used, remaining, again: false }
   await end(0, 503, null)
@@ -107,10 +118,6 @@ async function sellOnce(shop: SearchSeller, order: Timed, claim: Claim | null): 
 
 // The status that web servers log for a client that disconnected.
 const clientGone = 499
-
-function keepable({ answer, ignored, partial }: Answered): string {
-  return JSON.stringify({ answer, ignored, partial })
-}
 
 async function beforeDeadline(
   shop: SearchSeller,
@@ -142,26 +149,14 @@ async function beforeDeadline(
   }
 }
 
-function tooLate(): Refusal {
-  return new Refusal(504, 'The search took too long; nothing was charged')
-}
-
-function unpaid({ kind, remaining, renewsAt }: Unpaid, most: number): Refusal {
-  const headers: Record<string, string> = { 'x-credits-remaining': String(remaining) }
+function unpaid({ kind, remaining }: Unpaid, most: number): Refusal {
+  const headers = { 'x-credits-remaining': String(remaining) }
   if (kind === 'busy') {
     const text = 'The credits are reserved for requests in progress; nothing was charged'
     return new Refusal(429, text, { ...headers, 'retry-after': '1' })
   }
-  if (renewsAt !== null) {
-    const seconds = Math.max(1, Math.ceil((renewsAt.getTime() - Date.now()) / 1000))
-    headers['x-credits-reset'] = String(seconds)
-  }
   const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
   return new Refusal(402, text, headers)
-}
-
-function statusOf(error: unknown): number {
-  return error instanceof Refusal ? error.status : 500
 }
 
 const refusals: Readonly<Record<string, () => Refusal>> = {
@@ -173,10 +168,9 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
     }),
   403: refusedKey,
   429: () => new Refusal(429, 'At most 1 request a second', { 'retry-after': '2' }),
-  500: () => new Refusal(500, 'Something went wrong on our side; nothing was charged'),
-  502: () => new Refusal(502, 'The search engine sent an invalid answer; nothing was charged'),
-  503: () =>
-    new Refusal(503, 'No search engine answered; nothing was charged', { 'retry-after': '3' }),
+  500: ourFault,
+  502: () => invalidAnswer(),
+  503: () => noEngine('3'),
   504: tooLate,
 }
 

@@ -7,25 +7,16 @@ import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
 import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
-import { KeyCredits, RateLimiter, usualLimits } from './credits.ts'
+import { KeyCredits, RateLimiter } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { forgetAnswers, type Provider } from './stored-answers.ts'
-import {
-  createKey,
-  type IssuedKey,
-  KeyRing,
-  type ListedKey,
-  listKeys,
-  type NewKey,
-  readUsage,
-  revokeKey,
-  type UsedDay,
-} from './keys.ts'
+import { forgetAnswers } from './stored-answers.ts'
+import { createKey, KeyRing, listKeys, type NewKey, revokeKey } from './keys.ts'
 import { closeServer, listen } from './listen.ts'
 import type { Logged } from './reply.ts'
 import { openLocal } from './upstream/local.ts'
-import { type Drift, noDrift, openDrift, openMock } from './upstream/mock.ts'
+import { noDrift, openDrift, openMock } from './upstream/mock.ts'
 import { openSearxng } from './upstream/searxng.ts'
+import { readDays } from './usage-route.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
@@ -33,183 +24,163 @@ export interface ServiceOptions {
   readonly port?: number
   readonly host?: string
   /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or invented pages. */
-  readonly upstream?: Upstream
+  readonly upstream?: (typeof upstreams)[number]
   /** Address of SearXNG, with upstream `searxng`. */
-  readonly searxngUrl?: URL
+  readonly searxngUrl?: URL | null
   /** Base path of all routes, such as `/search-api`. */
   readonly basePath?: string
   /** Seed of answers that drift from day to day; unset: answers do not change. */
-  readonly drift?: string
+  readonly drift?: string | undefined
   /** True: most drifting answers stay unchanged for days or weeks. */
   readonly calm?: boolean
   /** The clock of drifting answers. */
-  readonly today?: () => Date
+  readonly today?: (() => Date) | undefined
   readonly log?: Log
   readonly logged?: Logged
   /** Password of the dashboard; unset: it opens on this machine only. */
-  readonly password?: Secret
+  readonly password?: Secret | null
   /** Address of the service for clients, with its path; unset: the address that it listens on. */
-  readonly publicUrl?: string
+  readonly publicUrl?: string | undefined
   /** Requests per second of the test keys of one account. */
-  readonly testRate?: number
+  readonly testRate?: number | undefined
   /** Time until stored queries are reduced to sums. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
   /** Time limit of upstream `searxng`: results received by then are the answer. */
   readonly upstreamMs?: number
-  readonly poolSize?: number
 }
 
 /** Sources of answers for live keys. */
 export const upstreams = ['local', 'searxng', 'mock'] as const
-type Upstream = (typeof upstreams)[number]
 
-export interface Service {
-  /** Base address, as `SEARCH_API_URL` expects it. */
-  readonly url: string
-  readonly port: number
-  readonly keys: Keys
-  close(): Promise<void>
-}
+export type Service = Awaited<ReturnType<typeof startService>>
 
 /** The actions of the keys command, for programs. */
-export interface Keys {
-  create(order: NewKey): Promise<IssuedKey>
-  revoke(keyOrId: string): Promise<boolean>
-  list(): Promise<ListedKey[]>
-  usage(): Promise<UsedDay[]>
-}
+export type Keys = ReturnType<typeof keysOf>
 
 const sweepMs = 60_000
 const usualKeepMs = 90 * dayMs
+const usualDeadlineMs = 30_000
 const graceMs = 8000
 // A request is settled after its deadline.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; resolves when it accepts requests. */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions) {
+  const { host = '127.0.0.1', port: wantedPort = 0, basePath = '', log = quietLog() } = options
+  const { keepMs = usualKeepMs, deadlineMs = usualDeadlineMs } = options
   const closers = new Closers()
-  const log = options.log ?? quietLog()
   try {
-    const tables = await openTables(options.databaseUrl, options.poolSize)
-    closers.add('tables', tables, (open) => open.close())
-    const drift =
-      options.drift === undefined
-        ? noDrift
-        : openDrift(options.drift, options.today ?? (() => new Date()), options.calm)
-    const mock = openMock(drift)
-    const provider = closers.add(
-      'provider',
-      openProvider(options, { tables, drift, mock, log }),
-      (one) => one.close(),
+    const tables = closers.add('tables', await openTables(options.databaseUrl), (open) =>
+      open.close(),
     )
-    const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 }
-    const basePath = options.basePath ?? ''
-    let base = `http://${where.host}:${where.port}${basePath}`
+    const { pool } = tables
+    const { mock, provider } = openSources(options, tables, log)
+    closers.add('provider', provider, (one) => one.close())
+    let base = `http://${host}:${wantedPort}${basePath}`
     const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
-    const app = openApp(options, { tables, provider, mock, basePath, publicUrl, log })
-    const order = { log, keepMs: options.keepMs ?? usualKeepMs }
-    const timer = setInterval(() => void sweep(tables.pool, order), sweepMs)
+    const app = buildApp({
+      pool,
+      provider,
+      mock,
+      basePath,
+      publicUrl,
+      log,
+      deadlineMs,
+      credits: new KeyCredits(pool),
+      keys: new KeyRing(pool),
+      rateLimiter: new RateLimiter(pool, options.testRate),
+      logged: options.logged ?? 'requests',
+      password: options.password ?? null,
+      leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
+    })
+    const timer = setInterval(() => void sweep(pool, { log, keepMs }), sweepMs)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
-    await sweep(tables.pool, order)
+    await sweep(pool, { log, keepMs })
     const { server, port, url } = await listen(
       (request, connection) => app.fetch(request, connection),
-      {
-        ...where,
-        log,
-        docsUrl: () => `${publicUrl()}/docs`,
-      },
+      { host, port: wantedPort, log, docsUrl: () => `${publicUrl()}/docs` },
     )
     closers.add('port', server, (open) => closeServer(open, graceMs))
     base = `${url}${basePath}`
-    return { url: base, port, keys: keysOf(tables), close: () => closers.close() }
+    return {
+      /** Base address, as `SEARCH_API_URL` expects it. */
+      url: base,
+      port,
+      keys: keysOf(tables),
+      close: () => closers.close(),
+    }
   } catch (error) {
     await closers.close()
     throw error
   }
 }
 
-interface Parts {
-  readonly tables: Tables
-  readonly provider: Provider
-  readonly mock: Provider
-  readonly basePath: string
-  readonly publicUrl: () => string
-  readonly log: Log
-}
-
-function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts) {
-  const deadlineMs = options.deadlineMs ?? 30_000
-  return buildApp({
-    ...parts,
-    pool,
-    credits: new KeyCredits(pool),
-    keys: new KeyRing(pool),
-    rateLimiter: new RateLimiter(pool, {
-      ...usualLimits,
-      ...(options.testRate === undefined ? {} : { test: options.testRate }),
-    }),
-    logged: options.logged ?? 'requests',
-    password: options.password ?? null,
-    deadlineMs,
-    leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
-  })
-}
-
-function openProvider(
-  options: ServiceOptions,
-  { tables, drift, mock, log }: { tables: Tables; drift: Drift; mock: Provider; log: Log },
-): Provider {
-  const upstream = options.upstream ?? 'local'
+/** Opens the sources of answers for test keys and for live keys. */
+function openSources(options: ServiceOptions, tables: Tables, log: Log) {
+  const { upstream = 'local', searxngUrl, today = () => new Date() } = options
+  const drift =
+    options.drift === undefined ? noDrift : openDrift(options.drift, today, options.calm)
+  const mock = openMock(drift)
   switch (upstream) {
     case 'mock':
-      return mock
+      return { mock, provider: mock }
     case 'local':
-      return openLocal(tables, drift)
-    case 'searxng':
-      return openSearxng({
-        url: needUrl(options.searxngUrl),
-        log,
-        ...(options.upstreamMs === undefined ? {} : { budgetMs: options.upstreamMs }),
-      })
+      return { mock, provider: openLocal(tables, drift) }
+    case 'searxng': {
+      const budgetMs = options.upstreamMs
+      return { mock, provider: openSearxng({ url: needUrl(searxngUrl), log, budgetMs }) }
+    }
     default:
       throw unhandled('upstream', upstream)
   }
 }
 
-function needUrl(url: URL | undefined): URL {
-  if (url !== undefined) return url
+function needUrl(url: URL | null | undefined): URL {
+  if (url !== undefined && url !== null) return url
   throw new Misuse(
     'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
   )
 }
 
 /** Opens only the parts that the keys command needs. */
-export async function openKeys(databaseUrl: string): Promise<Keys & { close(): Promise<void> }> {
+export async function openKeys(databaseUrl: string) {
   const tables = await openTables(databaseUrl, 1)
   return { ...keysOf(tables), close: () => tables.close() }
 }
 
-function keysOf({ pool }: Tables): Keys {
-  return {
-    create: (order) => createKey(pool, order),
-    revoke: (keyOrId) => revokeKey(pool, keyOrId),
-    list: () => listKeys(pool),
-    usage: () => readUsage(pool),
-  }
-}
+// A hundred years.
+const everyDay = 36_500
 
-interface SweepOptions {
-  readonly log: Log
-  /** Time until stored queries are reduced to sums. */
-  readonly keepMs: number
+function keysOf({ pool }: Tables) {
+  return {
+    create: (order: NewKey) => createKey(pool, order),
+    revoke: (keyOrId: string) => revokeKey(pool, keyOrId),
+    list: () => listKeys(pool),
+    /** Requests and credits of each key on each day (UTC). */
+    usage: async () => {
+      const used = await readDays(pool, { days: everyDay, account: null })
+      return used.map(({ id, kind, key, day, requests, failures, credits }) => ({
+        key_id: id,
+        kind,
+        tail: key.slice(-4),
+        day,
+        requests,
+        failures,
+        credits,
+      }))
+    },
+  }
 }
 
 const orphanAgeMs = 300_000
 
 /** Runs every minute: refunds dead requests, and deletes old answers and queries. */
-async function sweep(pool: pg.Pool, { log, keepMs }: SweepOptions): Promise<void> {
+async function sweep(
+  pool: pg.Pool,
+  { log, keepMs }: { readonly log: Log; readonly keepMs: number },
+): Promise<void> {
   try {
     const refunded = await refundOrphans(pool, orphanAgeMs)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')

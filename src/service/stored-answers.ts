@@ -4,26 +4,13 @@ import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
 import { clientLeft, Refusal } from './refusal.ts'
-import type { Interpretation, NamedEntity, OrganicResult, Search } from './schemas.ts'
+import type { Search, SearchResponse } from './schemas.ts'
 
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
 /** A request with an idempotency key, and its right to be the one that answers. */
-export interface Claim {
-  readonly kind: 'claim'
-  readonly account: number
-  readonly key: string
-  readonly token: string
-}
-
-/** A stored answer. */
-interface StoredAnswer {
-  readonly kind: 'kept'
-  readonly answer: string
-  readonly used: number
-  readonly remaining: number
-}
+export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 interface Again {
   readonly account: number
@@ -48,18 +35,18 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 }
 
 /** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
-export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | StoredAnswer> {
+export async function claimAnswer(pool: pg.Pool, again: Again) {
   const asked = hash('sha256', identityOf(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
     if (await claim(pool, again, { asked, token })) {
-      return { kind: 'claim', account: again.account, key: again.key, token }
+      return { kind: 'claim' as const, account: again.account, key: again.key, token }
     }
     const row = await read(pool, again)
     if (row !== undefined && !row.asked.equals(asked)) throw forSomethingElse()
     if (row !== undefined && row.answer !== null) {
-      return { kind: 'kept', answer: row.answer, used: row.used, remaining: row.remaining }
+      return { kind: 'kept' as const, answer: row.answer, used: row.used, remaining: row.remaining }
     }
     if (performance.now() > end) throw stillInWork()
     await pause(waitMs, again.gone)
@@ -144,16 +131,10 @@ function stillInWork(): Refusal {
 }
 
 /** The answer to a search, without its price. */
-export interface FoundAnswer {
-  readonly intent: string
-  readonly sentiment: string
-  readonly clusters: readonly string[]
-  readonly entities: readonly NamedEntity[]
-  readonly organic_results: readonly OrganicResult[]
-  readonly related_searches: readonly string[]
-  /** Set when the service searched for something other than the query. */
-  readonly interpretation?: Interpretation
-}
+export type FoundAnswer = Omit<
+  SearchResponse,
+  'success' | 'query' | 'credits_used' | 'credits_remaining'
+>
 
 /** An answer and what its headers report. */
 export interface Answered {
@@ -189,9 +170,6 @@ export interface Provider {
 }
 
 /** Returns those of the named parameters that were sent. */
-export function sentParams(
-  search: Search,
-  names: readonly ('location' | 'hl' | 'gl' | 'device' | 'safe' | 'freshness')[],
-): string[] {
+export function sentParams(search: Search, names: readonly (keyof Search)[]): string[] {
   return names.filter((name) => search[name] !== null)
 }

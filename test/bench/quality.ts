@@ -11,6 +11,7 @@ import { readSearch } from '../../src/service/schemas.ts'
 import { noDrift } from '../../src/service/upstream/mock.ts'
 import { openLocal } from '../../src/service/upstream/local.ts'
 import { folderOf } from '../../src/service/upstream/find.ts'
+import { type FindUrls, openBaselines } from './baselines.ts'
 import { drawCases, type DrawnCase, type Half } from './drawn.ts'
 import { isRightEntity, isUsableLabel, isUsableSearch, type Topic } from './usable.ts'
 
@@ -40,6 +41,8 @@ interface Share {
   readonly right: number
   readonly share: number
   readonly misses: readonly string[]
+  /** Mean of one divided by the place of the first right page, where pages were asked for. */
+  readonly mrr?: number
 }
 
 const parts = [
@@ -69,16 +72,100 @@ export interface QualityFigures {
   /** The later of the two: more slips, more strange words, more topics. */
   readonly held: SetFigures
   readonly drawn: DrawnFigures
+  /** Median time of an answer in milliseconds. */
+  readonly p50: number
+}
+
+/** The service and plain engines on the queries of all sets together. */
+interface Compared {
+  readonly known: Share
+  readonly typos: Share
+  readonly unknown: Share
+  readonly nothing: Share
+  /** Drawn titles with a slip. */
+  readonly slips: Share
+  /** Median time of a query in milliseconds. */
+  readonly p50: number
 }
 
 /** Asks the shipped documents what the judged sets ask. */
 export async function measureQuality(databaseUrl: string): Promise<QualityFigures> {
-  return await withAsk(databaseUrl, async (ask) => ({
-    tuned: await judge(readSet('judged.json'), ask),
-    unseen: await judge(readSet('unseen.json'), ask),
-    held: await judge(readSet('held.json'), ask),
-    drawn: await judgeDrawn('drawn', ask),
-  }))
+  return await withAsk(databaseUrl, async (plain) => {
+    const times: number[] = []
+    const ask: Ask = async (q) => await timedBy(times, () => plain(q))
+    return {
+      tuned: await judge(readSet('judged.json'), ask),
+      unseen: await judge(readSet('unseen.json'), ask),
+      held: await judge(readSet('held.json'), ask),
+      drawn: await judgeDrawn('drawn', urlsOf(ask)),
+      p50: medianOf(times),
+    }
+  })
+}
+
+function urlsOf(ask: Ask): FindUrls {
+  return async (q) => (await ask(q)).organic_results.map(({ url }) => url)
+}
+
+/** Asks each plain engine what the service was asked. */
+async function measureBaselines(databaseUrl: string): Promise<Record<string, Compared>> {
+  const tables = await openTables(databaseUrl, 1)
+  try {
+    const figures: Record<string, Compared> = {}
+    for (const [name, find] of Object.entries(openBaselines(tables))) {
+      figures[name] = await compareOne(find)
+    }
+    return figures
+  } finally {
+    await tables.close()
+  }
+}
+
+async function compareOne(find: FindUrls): Promise<Compared> {
+  const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
+  const times: number[] = []
+  const timed: FindUrls = async (q) => await timedBy(times, () => find(q))
+  const of = (part: 'known' | 'typos' | 'unknown') =>
+    firstPages(
+      sets.flatMap((set) => set[part]),
+      timed,
+    )
+  return {
+    known: await of('known'),
+    typos: await of('typos'),
+    unknown: await of('unknown'),
+    nothing: await silences(
+      sets.flatMap((set) => set.nothing),
+      timed,
+    ),
+    slips: (await judgeDrawn('drawn', timed))['slips'] ?? share([]),
+    p50: medianOf(times),
+  }
+}
+
+/** The figures of the service in the same form. */
+function summarise({ tuned, unseen, held, drawn, p50 }: QualityFigures): Compared {
+  const of = (part: 'known' | 'typos' | 'unknown' | 'nothing') =>
+    total([tuned[part], unseen[part], held[part]])
+  return {
+    known: of('known'),
+    typos: of('typos'),
+    unknown: of('unknown'),
+    nothing: of('nothing'),
+    slips: drawn['slips'] ?? share([]),
+    p50,
+  }
+}
+
+async function timedBy<T>(times: number[], work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  const result = await work()
+  times.push(performance.now() - start)
+  return result
+}
+
+function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 }
 
 /** Answers as a client gets them, from the shipped documents. */
@@ -100,7 +187,7 @@ async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): 
 
 /** Asks the half of the titles that rules may be made with. */
 async function practise(databaseUrl: string): Promise<void> {
-  const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', ask))
+  const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', urlsOf(ask)))
   say('\nthe other half of those titles, for practice')
   for (const [name, { cases, right, share: reached, misses }] of Object.entries(figures)) {
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
@@ -108,7 +195,7 @@ async function practise(databaseUrl: string): Promise<void> {
   }
 }
 
-async function judgeDrawn(half: Half, ask: Ask): Promise<DrawnFigures> {
+async function judgeDrawn(half: Half, find: FindUrls): Promise<DrawnFigures> {
   const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
   const taken = sets.flatMap(({ known, topics }) => [
     ...known.map(([q]) => q),
@@ -120,11 +207,8 @@ async function judgeDrawn(half: Half, ask: Ask): Promise<DrawnFigures> {
   for (const [name, cases] of Object.entries(groups)) {
     const verdicts: Verdict[] = []
     for (const { q, right } of cases) {
-      const [first] = (await ask(q)).organic_results
-      verdicts.push([
-        first !== undefined && right.has(first.url),
-        `${q}: ${first?.url ?? 'nothing'}`,
-      ])
+      const [first] = await find(q)
+      verdicts.push([first !== undefined && right.has(first), `${q}: ${first ?? 'nothing'}`])
     }
     figures[name] = share(verdicts)
   }
@@ -136,7 +220,9 @@ function total(shares: readonly Share[]): Share {
   const cases = shares.reduce((sum, one) => sum + one.cases, 0)
   const right = shares.reduce((sum, one) => sum + one.right, 0)
   const misses = shares.flatMap((one) => one.misses)
-  return { cases, right, share: Math.round((1000 * right) / Math.max(1, cases)) / 1000, misses }
+  const mrr = shares.reduce((sum, one) => sum + one.cases * (one.mrr ?? 0), 0) / Math.max(1, cases)
+  const reached = Math.round((1000 * right) / Math.max(1, cases)) / 1000
+  return { cases, right, share: reached, misses, ...(mrr === 0 ? {} : { mrr }) }
 }
 
 function readSet(name: string): JudgedSet {
@@ -145,10 +231,10 @@ function readSet(name: string): JudgedSet {
 
 async function judge(set: JudgedSet, ask: Ask): Promise<SetFigures> {
   return {
-    known: await firstPages(set.known, ask),
-    typos: await firstPages(set.typos, ask),
-    unknown: await firstPages(set.unknown, ask),
-    nothing: await silences(set.nothing, ask),
+    known: await firstPages(set.known, urlsOf(ask)),
+    typos: await firstPages(set.typos, urlsOf(ask)),
+    unknown: await firstPages(set.unknown, urlsOf(ask)),
+    nothing: await silences(set.nothing, urlsOf(ask)),
     ...(await judgeTopics(set, ask)),
     intent: share(
       set.intent.map(({ label, text, host }) => {
@@ -168,21 +254,26 @@ function share(verdicts: readonly Verdict[]): Share {
 }
 
 /** The first page is a right one. */
-async function firstPages(cases: readonly (readonly [string, string])[], ask: Ask): Promise<Share> {
+async function firstPages(
+  cases: readonly (readonly [string, string])[],
+  find: FindUrls,
+): Promise<Share> {
   const verdicts: Verdict[] = []
+  let reciprocal = 0
   for (const [q, right] of cases) {
-    const [first] = (await ask(q)).organic_results
-    const hit = first !== undefined && new RegExp(right, 'i').test(first.url)
-    verdicts.push([hit, `${q}: ${first?.url ?? 'nothing'}`])
+    const urls = await find(q)
+    const at = urls.findIndex((url) => new RegExp(right, 'i').test(url))
+    verdicts.push([at === 0, `${q}: ${urls[0] ?? 'nothing'}`])
+    if (at >= 0) reciprocal += 1 / (at + 1)
   }
-  return share(verdicts)
+  return { ...share(verdicts), mrr: reciprocal / Math.max(1, cases.length) }
 }
 
-async function silences(queries: readonly string[], ask: Ask): Promise<Share> {
+async function silences(queries: readonly string[], find: FindUrls): Promise<Share> {
   const verdicts: Verdict[] = []
   for (const q of queries) {
-    const [first] = (await ask(q)).organic_results
-    verdicts.push([first === undefined, `${q}: ${first?.title}`])
+    const [first] = await find(q)
+    verdicts.push([first === undefined, `${q}: ${first}`])
   }
   return share(verdicts)
 }
@@ -274,7 +365,7 @@ const sets = {
 export async function benchQuality(
   databaseUrl: string,
   { misses }: { readonly misses: boolean },
-): Promise<QualityFigures> {
+): Promise<QualityFigures & { readonly engines: Readonly<Record<string, Compared>> }> {
   const figures = await measureQuality(databaseUrl)
   for (const name of ['tuned', 'unseen', 'held'] as const) {
     say(`\n${sets[name]}`)
@@ -293,5 +384,18 @@ export async function benchQuality(
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
   }
   if (misses) await practise(databaseUrl)
-  return figures
+  const engines = { service: summarise(figures), ...(await measureBaselines(databaseUrl)) }
+  say(
+    '\nthe service beside plain engines, on the queries of the three judged sets and the drawn slips',
+  )
+  for (const [name, one] of Object.entries(engines)) say(describeEngine(name, one))
+  return { ...figures, engines }
+}
+
+function describeEngine(name: string, { p50, ...shares }: Compared): string {
+  const told = Object.entries(shares).map(([part, { cases, right, mrr }]) => {
+    const order = mrr === undefined ? '' : ` (MRR ${mrr.toFixed(3)})`
+    return `${part} ${right} of ${cases}${order}`
+  })
+  return `  ${name.padEnd(11)} ${told.join(', ')}; p50 ${p50.toFixed(1)} ms`
 }

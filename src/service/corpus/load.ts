@@ -28,7 +28,11 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
     if ((await loadedSum(client)) === sha256) return 0
     const documents = parseLines(gunzipSync(packed).toString('utf8'), file)
     await client.query('delete from documents where shipped')
-    await whileUnindexed(client, () => insertAll(client, documents))
+    await whileUnindexed(client, async () => {
+      for (let at = 0; at < documents.length; at += batchSize) {
+        await insertBatch(client, documents.slice(at, at + batchSize), true)
+      }
+    })
     await refreshWords(client)
     await client.query(
       `insert into corpora (name, sha256, documents)
@@ -150,16 +154,11 @@ interface CorpusLine {
   readonly document: Document
 }
 
-interface RefusedPage {
-  readonly line: number
-  readonly why: string
-}
-
 /** Inserts pages except those that PostgreSQL rejects: a failing batch is halved until the bad pages are alone. */
 async function insertLines(
   client: pg.PoolClient,
   lines: readonly CorpusLine[],
-): Promise<RefusedPage[]> {
+): Promise<{ line: number; why: string }[]> {
   const [first] = lines
   if (first === undefined) return []
   await client.query('savepoint batch')
@@ -200,13 +199,6 @@ function storable({ title, text, entities, ...rest }: Document): Document {
     title: clean(title),
     text: clean(text),
     entities: entities.map(({ name, type }) => ({ name: clean(name), type: clean(type) })),
-  }
-}
-
-/** Inserts the shipped documents. One that PostgreSQL rejects fails the whole load. */
-async function insertAll(client: pg.PoolClient, documents: readonly Document[]): Promise<void> {
-  for (let at = 0; at < documents.length; at += batchSize) {
-    await insertBatch(client, documents.slice(at, at + batchSize), true)
   }
 }
 

@@ -19,7 +19,7 @@ import {
   revokeKey,
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
-import { clientOf } from '../reply.ts'
+import { clientOf, isLocal } from '../reply.ts'
 import { readDays } from '../usage-route.ts'
 import { dashboardStyle, renderDashboard } from './page.ts'
 
@@ -164,16 +164,12 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
   if (kind === 'live' && account === null && prepaid && credits === null) {
     return { issued: null, problem: 'Credits: expected the number of prepaid credits, got nothing' }
   }
-  const own = kind === 'live' && account === null
+  // A test key spends nothing, and one of an existing account has its plan and rate.
+  const bought = prepaid ? { credits: credits ?? 0 } : { plan }
+  const terms = kind === 'live' ? { ...bought, rate: limit ?? undefined } : {}
   try {
-    const issued = await createKey(pool, {
-      kind,
-      name: text,
-      ...(account === null ? {} : { account }),
-      ...(own && prepaid ? { credits: credits ?? 0 } : {}),
-      ...(own && !prepaid ? { plan } : {}),
-      ...(own && limit !== null ? { rate: limit } : {}),
-    })
+    const order = { kind, name: text, account: account ?? undefined, ...terms }
+    const issued = await createKey(pool, order)
     return { issued, problem: null }
   } catch (error) {
     if (error instanceof Misuse) return { issued: null, problem: error.message }
@@ -182,7 +178,6 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-const loopbackPeer = /^(::1|(::ffff:)?127\.)/
 const wrongAMinute = 10
 
 /** Admits clients on this machine, or with the password when one is set. */
@@ -231,8 +226,7 @@ class Guard {
 /** Checks the Host header too, against DNS rebinding: another site's name can resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
-  const peer = c.env.incoming.socket.remoteAddress ?? ''
-  return loopbackPeer.test(peer) && loopback.test(c.req.header('host') ?? '')
+  return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')
 }
 
 function givenPassword(header: string | undefined): string | null {

@@ -1,7 +1,7 @@
 // Renders the page of the dashboard, with its chart and its style sheet.
 
 import { html } from 'hono/html'
-import type { IssuedKey, ListedKey } from '../keys.ts'
+import { type IssuedKey, keyKinds, type ListedKey, planNames } from '../keys.ts'
 import type { KeyDay } from '../usage-route.ts'
 
 interface DashboardView {
@@ -55,51 +55,54 @@ function renderForm({ path, ticket }: DashboardView) {
   return html`<form class="new" method="post" action="${path}/keys">
     <input type="hidden" name="ticket" value="${ticket}" />
     <label>Name<input name="name" maxlength="100" placeholder="what it is for" /></label>
-    <label
-      >Kind<select name="kind">
-        <option>test</option>
-        <option>live</option>
-      </select></label
-    >
-    <label
-      >Plan, for live keys<select name="plan">
-        <option>free</option>
-        <option>pro</option>
-        <option>unlimited</option>
-        <option>prepaid</option>
-      </select></label
-    >
-    <label>Credits, if prepaid<input name="credits" inputmode="numeric" pattern="[0-9]*" /></label>
-    <label
-      >Requests a second<input
-        name="rate"
-        inputmode="numeric"
-        pattern="[0-9]*"
-        placeholder="no limit"
-    /></label>
-    <label
-      >Or on account<input
-        name="account"
-        inputmode="numeric"
-        pattern="[0-9]*"
-        placeholder="a new one"
-    /></label>
+    ${choice('Kind', 'kind', keyKinds.toReversed())}
+    ${choice('Plan, for live keys', 'plan', [...planNames, 'prepaid'])}
+    <label>Credits, if prepaid${numberField('credits')}</label>
+    <label>Requests a second${numberField('rate', 'no limit')}</label>
+    <label>Or on account${numberField('account', 'a new one')}</label>
     <button class="main">Create key</button>
   </form>`
 }
 
-function renderKeys(path: string, keys: readonly ListedKey[]) {
-  const rows = keys.toReversed().map((key) => renderKey(path, key))
+function choice(label: string, name: string, values: readonly string[]) {
+  const options = values.map((value) => html`<option>${value}</option>`)
+  return html`<label
+    >${label}<select name="${name}">
+      ${options}
+    </select></label
+  >`
+}
+
+function numberField(
+  name: string,
+  hint = '',
+  { value = null, label = '' }: { value?: number | null; label?: string } = {},
+) {
+  return html`<input
+    name="${name}"
+    value="${value ?? ''}"
+    inputmode="numeric"
+    pattern="[0-9]*"
+    placeholder="${hint}"
+    ${label === '' ? '' : html`aria-label="${label}"`}
+  />`
+}
+
+const numbers: ReadonlySet<string> = new Set(['Credits left', 'Requests', 'Failed', 'Credits'])
+
+function renderTable(
+  kind: string,
+  heads: readonly string[],
+  rows: readonly ReturnType<typeof html>[],
+) {
+  const columns = heads.map(
+    (head) => html`<th${numbers.has(head) ? html` class="n"` : ''}>${head}</th>`,
+  )
   return html`<div class="scroll">
-    <table class="keys">
+    <table class="${kind}">
       <thead>
         <tr>
-          <th>Key</th>
-          <th>Account</th>
-          <th class="n">Credits left</th>
-          <th>Last used</th>
-          <th>Name, requests a second</th>
-          <th></th>
+          ${columns}
         </tr>
       </thead>
       <tbody>
@@ -109,20 +112,20 @@ function renderKeys(path: string, keys: readonly ListedKey[]) {
   </div>`
 }
 
+function renderKeys(path: string, keys: readonly ListedKey[]) {
+  const heads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
+  const rows = keys.toReversed().map((key) => renderKey(path, key))
+  return renderTable('keys', heads, rows)
+}
+
 function renderKey(path: string, one: ListedKey) {
   const { id, key, name, account, plan, credits, rate } = one
   const used = one.last_used_at === null ? 'never' : minute(one.last_used_at)
   const gone = one.revoked_at !== null
+  const label = `Requests a second of account ${account}`
   const change = html`<form method="post" action="${path}/keys/${id}/change">
     <input name="name" value="${name}" maxlength="100" aria-label="Name of key ${id}" />
-    <input
-      name="rate"
-      value="${rate ?? ''}"
-      inputmode="numeric"
-      pattern="[0-9]*"
-      placeholder="no limit"
-      aria-label="Requests a second of account ${account}"
-    />
+    ${numberField('rate', 'no limit', { value: rate, label })}
     <button>Save</button>
   </form>`
   const revoke = html`<form method="post" action="${path}/keys/${id}/revoke">
@@ -138,6 +141,7 @@ function renderKey(path: string, one: ListedKey) {
 }
 
 function renderDays(used: readonly KeyDay[]) {
+  const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
   const rows = used.toReversed().map(
     ({ day, key, name, kind, requests, failures, credits }) =>
       html`<tr>
@@ -149,23 +153,7 @@ function renderDays(used: readonly KeyDay[]) {
         <td class="n">${credits}</td>
       </tr>`,
   )
-  return html`<div class="scroll">
-    <table class="days">
-      <thead>
-        <tr>
-          <th>Day</th>
-          <th>Key</th>
-          <th>Kind</th>
-          <th class="n">Requests</th>
-          <th class="n">Failed</th>
-          <th class="n">Credits</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`
+  return renderTable('days', heads, rows)
 }
 
 function minute(at: Date): string {

@@ -9,7 +9,7 @@ import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
 /** The results of a provider before they are labelled. */
 interface Findings {
-  readonly results: readonly OrganicResult[]
+  readonly results: OrganicResult[]
   /** Results of the first page: labels of a query are the same on every page. */
   readonly first: readonly OrganicResult[]
   /** Results and further candidates: labels are based on more pages than are shown. */

@@ -2,7 +2,7 @@
 
 import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
-import { stopWords } from './labels.ts'
+import { stopWords, wordsOf } from './labels.ts'
 
 const mostEntities = 8
 const mostSentences = 10
@@ -122,7 +122,7 @@ export class Gazetteer {
       // Texts mention `CSS Grid Layout (level 1)` without its level, and `<select>` contains no word.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
-      const tokens = words(name)
+      const tokens = wordsOf(name)
       const [first = '', key] = [tokens[0], tokens.join(' ')]
       if (this.#names.has(key) || stopWords.has(key)) continue
       this.#names.set(key, { ...entity, name })
@@ -143,13 +143,13 @@ export class Gazetteer {
 
   /** True for a known name of more than one everyday word. */
   isName(text: string): boolean {
-    const tokens = words(text)
+    const tokens = wordsOf(text)
     return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
   }
 
   /** The longest known name at each position. */
   #find(text: string): NamedEntity[] {
-    const tokens = words(text)
+    const tokens = wordsOf(text)
     const found: NamedEntity[] = []
     for (let at = 0; at < tokens.length; at += 1) {
       const most = this.#longest.get(tokens[at] ?? '') ?? 0
@@ -163,8 +163,4 @@ export class Gazetteer {
     }
     return found
   }
-}
-
-function words(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

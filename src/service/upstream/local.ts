@@ -8,23 +8,18 @@ import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { untilAccepted } from '../listen.ts'
-import { Refusal } from '../refusal.ts'
+import { tooLate } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
 import { readQuestion, withStatements } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
-
-interface Local extends Provider {
-  /** Resolves when the documents are loaded; searches wait for it themselves. */
-  readonly ready: Promise<void>
-}
 
 // Half of the slots, so that one account cannot block the others.
 const placesPerAccount = 2
 const waitingPerAccount = 512
 
 /** Opens the provider that finds pages in the shipped corpus and in documents that were added. */
-export function openLocal(tables: Tables, drift: Drift): Local {
+export function openLocal(tables: Tables, drift: Drift): Provider {
   const gazetteer = prepare(tables)
   const queue = new FairQueue({
     places: tables.searches.options.max,
@@ -35,7 +30,6 @@ export function openLocal(tables: Tables, drift: Drift): Local {
   gazetteer.catch(() => undefined)
   return {
     name: 'local',
-    ready: gazetteer.then(() => undefined),
     answer: async (search, asker) => {
       const parts = { tables, drift, gazetteer: await gazetteer }
       const { account, deadline } = asker
@@ -123,7 +117,7 @@ const queryCanceled = '57014'
 /** Turns a statement timeout into a refusal: it is not a bug, and an immediate retry would fail too. */
 function tellLate(error: unknown): never {
   if (!(error instanceof pg.DatabaseError) || error.code !== queryCanceled) throw error
-  throw new Refusal(504, 'The search took too long; nothing was charged')
+  throw tooLate()
 }
 
 function toResult(q: string, { url, title, text }: FoundPage, index: number): OrganicResult {

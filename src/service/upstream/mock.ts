@@ -2,10 +2,10 @@
 
 import { dayMs } from '../../base/time/zone.ts'
 import { type FoundAnswer, type Provider, shownOf } from '../stored-answers.ts'
+import { intents } from '../enrich/labels.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 
-const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 const sentiments = ['neutral', 'neutral', 'positive', 'negative'] as const
 const hosts = [
   'www.example.com',

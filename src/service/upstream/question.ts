@@ -1,6 +1,7 @@
 // Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
 
 import type pg from 'pg'
+import { processOf, type Tables } from '../database.ts'
 
 /** A parsed query. */
 export interface AskedWords {
@@ -34,7 +35,8 @@ export function readQuestion(q: string): AskedWords {
   // A query of exclusions alone excludes nothing: `-css` is then the word itself.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
-  const operates = wanted.length > 0 && list.some(isOperator)
+  const operates =
+    wanted.length > 0 && list.some(({ excluded, quoted, joins }) => excluded || quoted || joins)
   return { words, operators: operates ? websearch(list) : null }
 }
 
@@ -51,10 +53,6 @@ function readToken(text: string): Token {
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
   const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, longestWord))
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
-}
-
-function isOperator({ excluded, quoted, joins }: Token): boolean {
-  return excluded || quoted || joins
 }
 
 /**
@@ -79,16 +77,9 @@ export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-interface SearchPools {
-  /** For searches: their statements have a time limit. */
-  readonly searches: pg.Pool
-  /** For keys and credits, which never wait for a search. */
-  readonly pool: pg.Pool
-}
-
 /** Runs the statements of a search, and cancels the current one when the signal aborts. */
 export async function withStatements<T>(
-  { searches, pool }: SearchPools,
+  { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,
   work: (run: Statements) => Promise<T>,
 ): Promise<T> {
@@ -111,9 +102,4 @@ export async function withStatements<T>(
     // A cancel on its way must not hit the next search on this connection.
     client.release(broken || signal.aborted)
   }
-}
-
-/** The process ID of the backend of a connection. */
-function processOf(client: pg.PoolClient): number {
-  return 'processID' in client ? Number(client.processID) : 0
 }

@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
-import { Refusal } from '../refusal.ts'
+import { invalidAnswer, noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 
@@ -13,43 +13,52 @@ const mostPages = 10
 const usualBudgetMs = 20_000
 const pagesAtOnce = 2
 const waitingPerAccount = 256
+const usualRetryAfter = '60'
 
 interface SearxngOptions {
   readonly url: URL
   readonly log: Log
   readonly fetch?: typeof fetch
   /** Time limit: results received by then are the answer. */
-  readonly budgetMs?: number
-}
-
-interface Upstream {
-  readonly queue: FairQueue
-  readonly budgetMs: number
+  readonly budgetMs?: number | undefined
 }
 
 /** Opens the provider. */
-export function openSearxng(options: SearxngOptions): Provider {
-  const upstream = {
-    // One page at a time: the engines block an instance that asks too quickly.
-    queue: new FairQueue({
-      places: pagesAtOnce,
-      placesPerAccount: pagesAtOnce,
-      waitingPerAccount,
-    }),
-    budgetMs: options.budgetMs ?? usualBudgetMs,
-  }
-  const { url: base, log, fetch: get = fetch } = options
+export function openSearxng({
+  url: base,
+  log,
+  fetch: get = fetch,
+  budgetMs = usualBudgetMs,
+}: SearxngOptions): Provider {
+  // One page at a time: the engines block an instance that asks too quickly.
+  const queue = new FairQueue({
+    places: pagesAtOnce,
+    placesPerAccount: pagesAtOnce,
+    waitingPerAccount,
+  })
   return {
     name: 'searxng',
-    answer: async (search, asker) =>
-      answer({ base, log, get, places: await loadPlaces(), ...upstream }, search, asker),
+    answer: async (search, asker) => {
+      const regionOf = await (regions ??= readRegions())
+      return await answer({ base, log, get, queue, budgetMs, regionOf }, search, asker)
+    },
     close: () => Promise.resolve(),
   }
 }
 
+/** A SearXNG instance, its HTTP client and its queue. */
+interface Web {
+  readonly base: URL
+  readonly get: typeof fetch
+  readonly log: Log
+  readonly queue: FairQueue
+  readonly budgetMs: number
+  readonly regionOf: RegionOf
+}
+
 const unnamed = new Gazetteer([])
 
-async function answer(web: Web & Upstream, search: Search, asker: Asker): Promise<Answered> {
+async function answer(web: Web, search: Search, asker: Asker): Promise<Answered> {
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
   const found = await collect(web, search, { ...asker, over, deadline })
@@ -74,34 +83,22 @@ async function answer(web: Web & Upstream, search: Search, asker: Asker): Promis
       },
       unnamed,
     ),
-    ignored: ignoredParams(search, web.places),
+    ignored: ignoredParams(search, web.regionOf),
     partial: found.partial,
   }
 }
 
 /** Lists parameters without effect. `location` has one when it names a country that `gl` does not already name. */
-function ignoredParams(search: Search, places: Places): string[] {
-  const used = search.gl === null && places.regionOf(search.location) !== null
+function ignoredParams(search: Search, regionOf: RegionOf): string[] {
+  const used = search.gl === null && regionOf(search.location) !== null
   return sentParams(search, used ? ['device'] : ['location', 'device'])
-}
-
-interface Collected {
-  readonly results: readonly OrganicResult[]
-  readonly suggestions: ReadonlySet<string>
-  readonly corrections: ReadonlySet<string>
-  readonly entities: readonly NamedEntity[]
-  readonly partial: boolean
 }
 
 /**
  * Fetches page after page, one at a time: some engines need the first to give the second. Each page queues for a turn
  * of its own. At the deadline, returns the results received so far.
  */
-async function collect(
-  web: Web & Upstream,
-  search: Search,
-  asker: Asker & { readonly over: AbortSignal },
-): Promise<Collected> {
+async function collect(web: Web, search: Search, asker: Asker & { readonly over: AbortSignal }) {
   const byPlace = new Map<string, OrganicResult>()
   const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
   const entities: NamedEntity[] = []
@@ -120,7 +117,7 @@ async function collect(
     const page = await takeTurn(web, turn, { search, number, signal })
     asker.signal.throwIfAborted()
     if (page === null) {
-      if (number === 1) throw silence()
+      if (number === 1) throw noEngine(usualRetryAfter)
       partial = true
       break
     }
@@ -130,7 +127,8 @@ async function collect(
     for (const box of page.infoboxes) entities.push({ name: box.infobox, type: typeOf(box) })
     const before = byPlace.size
     for (const result of page.results) addResult(byPlace, result)
-    if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0) throw silence()
+    if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0)
+      throw noEngine(usualRetryAfter)
     if (byPlace.size === before || byPlace.size >= search.page * search.num) break
   }
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
@@ -138,7 +136,7 @@ async function collect(
 
 /** Returns null at the deadline or when the upstream does not answer, so that fetched pages are kept. */
 async function takeTurn(
-  web: Web & Upstream,
+  web: Web,
   turn: Turn,
   { search, ...request }: PageRequest & { readonly search: Search },
 ): Promise<EnginePage | null> {
@@ -151,14 +149,35 @@ async function takeTurn(
   }
 }
 
+/** Adds a result unless it is not a page: images and maps have no address, or one that is not http. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
-  given: EnginePage['results'][number],
+  { url, title, content }: EnginePage['results'][number],
 ): void {
-  const page = plainPage(given)
-  if (page === null || byPlace.has(page.key)) return
-  const { title, url, snippet, domain } = page
-  byPlace.set(page.key, { position: byPlace.size + 1, title, url, snippet, domain })
+  if (!URL.canParse(url)) return
+  const address = new URL(url)
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') return
+  const key = keyOf(address)
+  if (byPlace.has(key)) return
+  byPlace.set(key, {
+    position: byPlace.size + 1,
+    title: withoutMarkup(title ?? '') || address.hostname,
+    url: address.href,
+    snippet: withoutMarkup(content ?? ''),
+    domain: address.hostname,
+  })
+}
+
+const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
+
+/** Equal for addresses that differ only in scheme, fragment or tracking parameters. */
+function keyOf(address: URL): string {
+  const url = new URL(address)
+  for (const name of [...url.searchParams.keys()]) {
+    if (tracking.test(name)) url.searchParams.delete(name)
+  }
+  url.hash = ''
+  return url.href.slice(url.protocol.length)
 }
 
 const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
@@ -209,21 +228,6 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-/** A SearXNG instance and its HTTP client. */
-interface Web {
-  readonly base: URL
-  readonly get: typeof fetch
-  readonly places: Places
-  readonly log: Log
-}
-
-/** The refusal when no engine answered: that is not an empty result, and nobody pays for it. */
-function silence(retryAfter: string | null = null): Refusal {
-  return new Refusal(503, 'No search engine answered; nothing was charged', {
-    'retry-after': retryAfter ?? '60',
-  })
-}
-
 const strictness = { off: '0', moderate: '1', strict: '2' } as const
 
 interface PageRequest {
@@ -238,7 +242,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     q: withoutCommands(search.q),
     format: 'json',
     pageno: String(request.number),
-    ...upstreamLanguage(search, web.places),
+    ...upstreamLanguage(search, web.regionOf),
     ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
     ...(search.freshness === null ? {} : { time_range: search.freshness }),
   }).toString()
@@ -248,32 +252,21 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
     await response.body?.cancel()
     // Pass on the upstream's Retry-After; one of our own would be a guess.
-    if (request.number === 1) throw silence(response.headers.get('retry-after'))
+    if (request.number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
-  const page = pageShape.safeParse(await readWhole(web, response))
+  const body = await readJson(response).catch((error: unknown) => {
+    web.log.warn({ err: error }, 'an answer of the upstream could not be read')
+    return undefined
+  })
+  const page = pageShape.safeParse(body)
   if (page.success) {
     const { unresponsive_engines: engines } = page.data
     if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
     return page.data
   }
   web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
-  throw nonsense(page.error)
-}
-
-async function readWhole(web: Web, response: Response): Promise<unknown> {
-  try {
-    return await readJson(response)
-  } catch (error) {
-    web.log.warn({ err: error }, 'an answer of the upstream was interrupted')
-    return undefined
-  }
-}
-
-function nonsense(cause: unknown): Refusal {
-  const refusal = new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
-  refusal.cause = cause
-  return refusal
+  throw invalidAnswer(page.error)
 }
 
 async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
@@ -324,7 +317,7 @@ function withoutCommands(q: string): string {
 /** Maximum bytes per response; a page of results has some tens of thousands. */
 const longest = 4_000_000
 
-/** Parses the JSON of a response; undefined when it is invalid or too long. */
+/** Parses the JSON of a response; undefined when it has no body or is too long. */
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -335,21 +328,16 @@ async function readJson(response: Response): Promise<unknown> {
     if (length > longest) return undefined
     chunks.push(chunk)
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
-  } catch {
-    // Treat any other content as no response.
-    return undefined
-  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
 /** Maps `hl`, `gl` and `location` to the one `language` of SearXNG; nothing when none was sent. */
 function upstreamLanguage(
   { hl, gl, location }: Pick<Search, 'hl' | 'gl' | 'location'>,
-  places: Places,
+  regionOf: RegionOf,
 ): { language?: string } {
   const spoken = hl === null ? undefined : readTag(hl)
-  const region = gl ?? places.regionOf(location) ?? spoken?.region
+  const region = gl ?? regionOf(location) ?? spoken?.region
   if (region === undefined) return spoken === undefined ? {} : { language: spoken.language }
   const language = spoken?.language ?? new Intl.Locale(`und-${region}`).maximize().language
   return { language: `${language}-${region}` }
@@ -362,43 +350,7 @@ function readTag(hl: string): { language: string; region?: string } {
   return { language: language.toLowerCase(), ...(region === undefined ? {} : { region }) }
 }
 
-/** A result of the web, cleaned for the answer. */
-interface WebPage {
-  /** Equal for addresses that differ only in scheme, fragment or tracking parameters. */
-  readonly key: string
-  readonly title: string
-  readonly url: string
-  readonly snippet: string
-  readonly domain: string
-}
-
 const longestText = 20_000
-const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
-
-/** Null for a result that is not a page: images and maps have no address, or one that is not http. */
-function plainPage({ url, title, content }: EnginePage['results'][number]): WebPage | null {
-  if (!URL.canParse(url)) return null
-  const address = new URL(url)
-  if (address.protocol !== 'http:' && address.protocol !== 'https:') return null
-  const domain = address.hostname
-  return {
-    key: keyOf(address),
-    title: withoutMarkup(title ?? '') || domain,
-    url: address.href,
-    snippet: withoutMarkup(content ?? ''),
-    domain,
-  }
-}
-
-function keyOf(address: URL): string {
-  const url = new URL(address)
-  for (const name of [...url.searchParams.keys()]) {
-    if (tracking.test(name)) url.searchParams.delete(name)
-  }
-  url.hash = ''
-  return url.href.slice(url.protocol.length)
-}
-
 const pair =
   /<(a|b|code|div|em|font|i|li|mark|p|small|span|strong|sub|sup|u)(?: [^<>]{0,200})?>((?:[^<]|<(?!\/?\1\b))*)<\/\1>/gi
 const written: Readonly<Record<string, string>> = {
@@ -423,46 +375,43 @@ function withoutMarkup(text: string): string {
     .trim()
 }
 
-/** Countries by the names that people write. */
-interface Places {
-  /** The country at the end of a place name: `Lyon, France` is FR. Null when it names none, or more than one. */
-  regionOf(location: string | null): string | null
-}
+/** The country at the end of a place name: `Lyon, France` is FR. Null when it names none, or more than one. */
+type RegionOf = (location: string | null) => string | null
 
-let loaded: Promise<Places> | undefined
+let regions: Promise<RegionOf> | undefined
 
 /** Loads names of countries and their regions on first use: only this provider needs them. */
-function loadPlaces(): Promise<Places> {
-  loaded ??= readPlaces()
-  return loaded
-}
-
-async function readPlaces(): Promise<Places> {
+async function readRegions(): Promise<RegionOf> {
   const [{ default: names }, { iso31661, iso31662 }] = await Promise.all([
     import('i18n-iso-countries'),
     import('iso-3166'),
   ])
-  const countries = new Map<string, string>()
   const given = names.getNames('en', { select: 'all' })
+  const countries = new Map<string, string>()
   for (const { alpha2 } of iso31661) {
     // CLDR has one long and one short name for each; the others are in common use.
-    for (const style of ['long', 'short'] as const) add(countries, displayed(alpha2, style), alpha2)
-    for (const name of given[alpha2] ?? []) add(countries, name, alpha2)
+    const every = [displayed(alpha2, 'long'), displayed(alpha2, 'short'), ...(given[alpha2] ?? [])]
+    for (const name of every.map(fold)) if (!countries.has(name)) countries.set(name, alpha2)
   }
   const parts = new Map<string, Set<string>>()
   for (const { name, code } of iso31662) {
     const key = fold(name)
     parts.set(key, (parts.get(key) ?? new Set()).add(code.slice(0, 2)))
   }
-  return { regionOf: (location) => regionOf(location, { countries, parts }) }
+  return (location) => {
+    const pieces = location?.split(',').map(fold) ?? []
+    const last = pieces.at(-1) ?? ''
+    const country = countries.get(last) ?? null
+    const holders = [...(parts.get(last) ?? [])]
+    if (country === null) return holders.length === 1 ? (holders[0] ?? null) : null
+    // A town in Georgia may be in either of two.
+    const another = holders.some((holder) => holder !== country)
+    return another && pieces.length > 1 ? null : country
+  }
 }
 
-function add(countries: Map<string, string>, name: string | undefined, code: string): void {
-  if (name !== undefined && !countries.has(fold(name))) countries.set(fold(name), code)
-}
-
-function displayed(code: string, style: 'long' | 'short'): string | undefined {
-  return new Intl.DisplayNames(['en'], { type: 'region', style, fallback: 'none' }).of(code)
+function displayed(code: string, style: 'long' | 'short'): string {
+  return new Intl.DisplayNames(['en'], { type: 'region', style }).of(code) ?? code
 }
 
 /** Folds accents and dots: `Türkiye` and `Turkiye`, `U.S.` and `US` are one name each. */
@@ -472,20 +421,4 @@ function fold(name: string): string {
     .replace(/[\p{M}.]/gu, '')
     .toLowerCase()
     .trim()
-}
-
-interface Names {
-  readonly countries: ReadonlyMap<string, string>
-  readonly parts: ReadonlyMap<string, ReadonlySet<string>>
-}
-
-function regionOf(location: string | null, { countries, parts }: Names): string | null {
-  const pieces = location?.split(',').map(fold) ?? []
-  const last = pieces.at(-1) ?? ''
-  const country = countries.get(last) ?? null
-  const holders = parts.get(last) ?? new Set()
-  if (country === null) return holders.size === 1 ? ([...holders][0] ?? null) : null
-  // A town in Georgia may be in either of two.
-  const another = [...holders].some((holder) => holder !== country)
-  return another && pieces.length > 1 ? null : country
 }

@@ -180,53 +180,30 @@ const keys = new Map(
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
-  if (word.length < (bold ? shortest : short) || word.length > longest || !/^[a-z0-9]+$/.test(word))
-    return found
+  const least = bold ? shortest : short
+  if (word.length < least || word.length > longest || !/^[a-z0-9]+$/.test(word)) return found
   for (let at = 0; at <= word.length; at += 1) {
-    const split = { head: word.slice(0, at), tail: word.slice(at) }
-    const slips = [...changedAbout(split), ...leftOut(split)]
-    if (word.length > (bold ? shortest : short)) slips.push(...tooMany(split), ...wrongKeys(split))
-    for (const [other, chance] of slips) {
+    const [head, tail] = [word.slice(0, at), word.slice(at)]
+    const [first, second] = tail
+    const note = (other: string, chance: number) => {
       const weighed = at === 0 ? atFirst * chance : chance
       if (other !== word) found.set(other, Math.max(found.get(other) ?? 0, weighed))
     }
+    for (const letter of letters) {
+      const twice = letter === head.at(-1) || letter === first
+      note(head + letter + tail, twice ? likelihoods.undoubled : likelihoods.leftOut)
+    }
+    if (first === undefined) continue
+    if (second !== undefined) note(head + second + first + tail.slice(2), likelihoods.swapped)
+    if (word.length === least) continue
+    const twice = first === head.at(-1) || first === second
+    note(head + tail.slice(1), twice ? likelihoods.doubled : likelihoods.tooMany)
+    for (const letter of letters) {
+      const near = areNeighbours(letter, first)
+      note(head + letter + tail.slice(1), near ? likelihoods.neighbour : unlikely)
+    }
   }
   return found
-}
-
-interface Split {
-  readonly head: string
-  readonly tail: string
-}
-type Slip = readonly [word: string, chance: number]
-
-function changedAbout({ head, tail }: Split): Slip[] {
-  const [first, second] = tail
-  if (first === undefined || second === undefined) return []
-  return [[head + second + first + tail.slice(2), likelihoods.swapped]]
-}
-
-function leftOut({ head, tail }: Split): Slip[] {
-  return Array.from(letters, (letter) => {
-    const twice = letter === head.at(-1) || letter === tail[0]
-    return [head + letter + tail, twice ? likelihoods.undoubled : likelihoods.leftOut]
-  })
-}
-
-function tooMany({ head, tail }: Split): Slip[] {
-  const [first] = tail
-  if (first === undefined) return []
-  const twice = first === head.at(-1) || first === tail[1]
-  return [[head + tail.slice(1), twice ? likelihoods.doubled : likelihoods.tooMany]]
-}
-
-function wrongKeys({ head, tail }: Split): Slip[] {
-  const [first] = tail
-  if (first === undefined) return []
-  return Array.from(letters, (letter) => [
-    head + letter + tail.slice(1),
-    areNeighbours(letter, first) ? likelihoods.neighbour : unlikely,
-  ])
 }
 
 function areNeighbours(one: string, other: string): boolean {
@@ -238,12 +215,6 @@ function areNeighbours(one: string, other: string): boolean {
 export interface Correction {
   readonly from: string
   readonly to: string
-}
-
-interface Written {
-  readonly word: string
-  readonly documents: number
-  readonly heads: number
 }
 
 type Counts = ReadonlyMap<string, number>
@@ -258,7 +229,7 @@ const oftenEnough = 30
 
 async function countWritten(run: Statements, words: readonly string[]): Promise<Counts> {
   if (words.length === 0) return new Map()
-  const rows = await run.rows<Written>({
+  const rows = await run.rows<Pick<Spelling, 'word' | 'documents' | 'heads'>>({
     name: 'count-written',
     text: 'select word, documents, heads from spellings where word = any($1)',
     values: [[...new Set(words)]],
