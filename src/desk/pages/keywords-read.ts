@@ -100,7 +100,7 @@ export const changes = ['up', 'down', 'entered', 'left', 'same', 'any'] as const
 export const sorts = ['volume', 'rank', 'change', 'keyword'] as const
 
 /** A keyword in a view, before its details are read. */
-export interface KeywordRow {
+interface KeywordRow {
   readonly id: string
   readonly rank: number | null
   readonly previous: number | null
@@ -115,19 +115,7 @@ export interface KeywordRow {
   readonly count: number | null
 }
 
-interface StoredKeyword {
-  readonly query_id: string
-  readonly run_date: string | null
-  readonly search_id: number | null
-  readonly depth: number | null
-  readonly weight: number
-  readonly labels: string[]
-  readonly features: string[]
-  readonly domain: string | null
-  readonly position: number | null
-  readonly page_id: string | null
-  readonly rivals: string[]
-}
+type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id'>
 
 /** Days whose keywords are stored with the current settings, newest first. */
 async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
@@ -377,21 +365,14 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
 }
 
 /** A keyword or page that won or lost clicks between two days. */
-export interface Gain {
-  readonly id: string | null
-  readonly name: string | null
-  readonly previous: number | null
-  readonly rank: number | null
-  readonly clicks: number
-  readonly keywords: number
-}
+export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
 /** Keywords or pages with the most clicks won or lost between two days, according to weights and the click curve. */
 export async function readGains(
   db: Database,
   days: KeywordDays,
   { what, won, limit }: { what: 'keyword' | 'page'; won: boolean; limit: number },
-): Promise<readonly Gain[]> {
+) {
   const curve = sql<{ position: number; ctr: number }>`analysis.ctr`
   const moves = compareKeywords(db, days)
     .leftJoin(curve.as('curve'), 'curve.position', 'now.position')
