@@ -90,12 +90,17 @@ export function textField(name: string, label: Html | string, options: TextOptio
   }
 }
 
+interface SelectOptions {
+  readonly words: readonly (string | readonly [value: string, text: string])[]
+  /** Chosen word; by default, the filter of this name. */
+  readonly value?: string
+}
+
 /** Field for one of several words; the empty one means any. */
 export function selectField(
   name: string,
   label: string,
-  words: readonly (string | readonly [value: string, text: string])[],
-  chosen?: string,
+  { words, value: chosen }: SelectOptions,
 ): Field {
   return (place) => {
     const now = chosen ?? filterOf(place, name)

@@ -65,13 +65,18 @@ async function readDomainPage(
       `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is neither ours nor a rival's.`,
     )
   }
+  return readDomain(db, known, await readDays(db, asked))
+}
+
+/** Reads the days that were asked for. */
+export async function readDays(db: Database, asked: AskedSpan): Promise<DomainDays> {
   const span = await readSpan(db, asked)
-  return readDomain(db, known, {
+  return {
     span,
     compared: await fromFirstAnswers(db, span),
     notes: await readNotesBetween(db, span),
     suspect: await readSuspects(db, span),
-  })
+  }
 }
 
 export type DomainFound = Awaited<ReturnType<typeof readDomain>>

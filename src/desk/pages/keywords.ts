@@ -242,9 +242,9 @@ function form({ days, names }: KeywordsFound, { shown }: KeywordsAsked, place: P
     )
   return chooser({ place, name: 'Which keywords', keep: ['sort', 'order'] }, [
     textField('word', 'Text'),
-    selectField('list', 'List', names.lists),
-    selectField('rank', 'Rank', rankRanges),
-    selectField('change', 'Change', changeWords),
+    selectField('list', 'List', { words: names.lists }),
+    selectField('rank', 'Rank', { words: rankRanges }),
+    selectField('change', 'Change', { words: changeWords }),
     dayField('day', 'On', days.now.day),
     dayField('since', 'Since', days.before.day),
     moreFields(
@@ -252,8 +252,8 @@ function form({ days, names }: KeywordsFound, { shown }: KeywordsAsked, place: P
       folded.some((name) => place.filters.has(name)),
       [
         textField('tag', 'Tag'),
-        selectField('device', 'Device', devices),
-        selectField('rival', 'Competitor ranks', names.rivals),
+        selectField('device', 'Device', { words: devices }),
+        selectField('rival', 'Competitor ranks', { words: names.rivals }),
         textField('feature', 'SERP feature'),
         textField('country', 'Country'),
       ],

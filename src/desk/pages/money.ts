@@ -79,7 +79,7 @@ export async function readAccountsFound(db: Database, span: ZonedSpan) {
   }
 }
 
-export type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
+type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
   /** Null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }

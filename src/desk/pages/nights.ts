@@ -20,19 +20,6 @@ import { definePage, type PagePlace } from '../page.ts'
 import { dayChooser } from './choose.ts'
 import { toRun } from './ways.ts'
 
-/** A calendar per list: months below each other, one square per day. */
-function drawCalendars(entries: readonly CalendarEntry[], place: PagePlace): Html {
-  const lists = groupBy(entries, ({ list }) => list)
-  return html`${[...lists].map(([list, found], index) =>
-    section(
-      { id: `list-${index}`, title: given(list) },
-      html`${[...groupBy(found, ({ run_date: day }) => day.slice(0, 7))].map(([month, days]) =>
-        drawMonth(month, days, place),
-      )}`,
-    ),
-  )}`
-}
-
 function legend(entries: readonly CalendarEntry[]): Html {
   const counted = groupBy(entries, (entry) => healthOf(entry).verdict)
   return html`<ul class="legend">
@@ -143,7 +130,15 @@ export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace
       `${npmRun('nightly --')} --show`,
     )
   }
-  return html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`
+  // A calendar per list: months below each other, one square per day.
+  const calendars = [...groupBy(entries, ({ list }) => list)].map(([list, found], index) => {
+    const months = [...groupBy(found, ({ run_date: day }) => day.slice(0, 7))]
+    return section(
+      { id: `list-${index}`, title: given(list) },
+      months.map(([month, days]) => drawMonth(month, days, place)),
+    )
+  })
+  return html`${legend(entries)} ${calendars} ${newest(entries, place)}`
 }
 
 function newest(entries: readonly CalendarEntry[], place: PagePlace): Html {

@@ -2,7 +2,6 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
-import { readNotesBetween } from '../../features/analysis/notes.ts'
 import {
   mostPageDays,
   type NewestAnswer,
@@ -13,8 +12,7 @@ import {
   readPageHoldings,
   readPageMoves,
 } from '../../features/analysis/page-days.ts'
-import { readSuspects } from '../../features/analysis/query-facts.ts'
-import { type AskedSpan, fromFirstAnswers, readSpan } from '../../features/analysis/span.ts'
+import type { AskedSpan } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 import { type Html, html, link } from '../drawing/html.ts'
 import { noteList } from '../drawing/lines.ts'
@@ -22,7 +20,7 @@ import { amount, nothing, tiles, unknown } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
-import { drawHoldings, drawWonAndLost } from './domain.ts'
+import { drawHoldings, drawWonAndLost, readDays } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
 /** The page of a ranking URL: its queries, since when, and the pages that replaced it. */
@@ -52,22 +50,18 @@ type PageFound = Awaited<ReturnType<typeof readPage>>
 async function readPage(db: Database, asked: { readonly id: string; readonly span: AskedSpan }) {
   const page = await readPageFacts(db, asked.id)
   if (page === null) throw new NotThere('There is no such page in any answer.')
-  const span = await readSpan(db, asked.span)
-  // The two days compared for position changes.
-  const compared = await fromFirstAnswers(db, span)
+  const told = await readDays(db, asked.span)
+  const { span, compared } = told
   const days = await readPageDays(db, { key: page.key, ...span })
   const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
     own.slice(0, 1),
   )
   return {
+    ...told,
     page,
-    span,
-    compared,
     days,
     newest: await readNewestAnswers(db, last, span),
     held: await readPageHoldings(db, { key: page.key, ...span }),
-    notes: await readNotesBetween(db, span),
-    suspect: await readSuspects(db, span),
     moves: await readPageMoves(db, { key: page.key, ...compared }),
   }
 }

@@ -1,6 +1,7 @@
 // The page of one night of a query, or of two nights side by side.
 
 import type { Database } from '../../base/database/database.ts'
+import { groupBy } from '../../base/query.ts'
 import {
   readKeptBody,
   readNeighbours,
@@ -168,14 +169,16 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
   ${section(otherParts, wordChanges(early, late))}`
 }
 
-interface Sides {
-  readonly early: NightAnswer
-  readonly late: NightAnswer
-  readonly changes: readonly SerpChange[]
-}
-
-function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
-  const rows = placesOf(early, late)
+function besideTable(
+  {
+    early,
+    late,
+    changes,
+  }: Record<'early' | 'late', NightAnswer> & {
+    readonly changes: readonly SerpChange[]
+  },
+  place: PagePlace,
+): Html {
   const head = (answer: NightAnswer) =>
     html`<th scope="col">
       ${answer.serp.runDate} <span class="soft">to position ${answer.serp.depth}</span>
@@ -189,10 +192,10 @@ function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
         </tr>
       </thead>
       <tbody>
-        ${rows.map(
+        ${placesOf(early, late).map(
           ({ position, left, right }) =>
             html`<tr>
-              <th scope="row" class="n">${position === null ? '–' : position}</th>
+              <th scope="row" class="n">${position ?? '–'}</th>
               <td class="${left === null ? 'blank' : ''}">
                 ${side(left, changes, { place, now: false })}
               </td>
@@ -206,32 +209,23 @@ function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
   </div>`
 }
 
-interface PlaceRow {
-  readonly position: number | null
-  readonly left: SerpResult | null
-  readonly right: SerpResult | null
-}
-
 /** One row per position; duplicate results, or those without a position, get separate rows. */
-function placesOf(early: NightAnswer, late: NightAnswer): readonly PlaceRow[] {
-  const rows = new Map<
-    string,
-    { left: SerpResult | null; right: SerpResult | null; position: number | null }
-  >()
-  for (const [key, answer] of [
-    ['left', early],
-    ['right', late],
-  ] as const) {
-    const seen = new Map<number | null, number>()
-    for (const result of answer.results) {
-      const nth = (seen.get(result.position) ?? 0) + 1
-      seen.set(result.position, nth)
-      const name = `${result.position} ${nth}`
-      const row = rows.get(name) ?? { left: null, right: null, position: result.position }
-      rows.set(name, { ...row, [key]: result })
-    }
+function placesOf(early: NightAnswer, late: NightAnswer) {
+  const named = ({ results }: NightAnswer) => {
+    const groups = [...groupBy(results, ({ position }) => position)]
+    return new Map(
+      groups.flatMap(([position, own]) =>
+        own.map((result, nth) => [`${position} ${nth}`, result] as const),
+      ),
+    )
   }
-  return [...rows.values()].toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
+  const [before, now] = [named(early), named(late)]
+  return [...new Set([...before.keys(), ...now.keys()])]
+    .map((name) => {
+      const [left, right] = [before.get(name) ?? null, now.get(name) ?? null]
+      return { left, right, position: (left ?? right)?.position ?? null }
+    })
+    .toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
 }
 
 /**
@@ -286,10 +280,9 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const went = [...old].filter((name) => !fresh.has(name))
   if (came.length + went.length === 0)
     return nothing('Entities, groups, related searches and blocks are the same in both.')
-  const chips = (found: readonly string[]) => lines(found.map(given), 'chips')
   return wordFacts([
-    ['Entered', came.length === 0 ? null : chips(came)],
-    ['Left', went.length === 0 ? null : chips(went)],
+    ['Entered', came.map(given)],
+    ['Left', went.map(given)],
   ])
 }
 
@@ -379,21 +372,18 @@ export function drawWords(words: readonly SerpWords[], place: PagePlace): Html |
     return html`${type === null ? null : html`${badge(type, 'soft')} `}${text === '' ? null : shown}`
   }
   return wordFacts(
-    kinds.map(([kind, head]) => {
-      const found = words.filter((word) => word.kind === kind)
-      return [head, found.length === 0 ? null : lines(found.map(chip), 'chips')]
-    }),
+    kinds.map(([kind, head]) => [head, words.filter((word) => word.kind === kind).map(chip)]),
   )
 }
 
-/** Kinds of parts, each with its list; those without one are left out. */
-function wordFacts(shown: readonly (readonly [head: string, list: Html | null])[]): Html {
+/** Kinds of parts, each with its chips; those without any are left out. */
+function wordFacts(shown: readonly (readonly [head: string, chips: readonly Html[]])[]): Html {
   return html`<dl class="facts words">
-    ${shown.map(([head, list]) =>
-      list === null
+    ${shown.map(([head, chips]) =>
+      chips.length === 0
         ? null
         : html`<dt>${head}</dt>
-            <dd>${list}</dd>`,
+            <dd>${lines(chips, 'chips')}</dd>`,
     )}
   </dl>`
 }
