@@ -307,14 +307,11 @@ export async function readKeywordDetails(
   const urlOf = new Map(pages.map((page) => [page.id, page.url_key]))
   const rankOf = new Map(ranks.map((rank) => [`${rank.finish_id} ${rank.query_id}`, rank.position]))
   return rows.map((row) => {
-    const fact = factOf.get(row.id)
+    const { q = '', device = null, gl = null, volume = null } = factOf.get(row.id) ?? {}
     return {
       ...row,
-      q: fact?.q ?? '',
-      device: fact?.device ?? null,
-      country: fact?.gl ?? null,
-      volume: fact?.volume ?? null,
-      url: row.page === null ? null : (urlOf.get(row.page) ?? null),
+      ...{ q, device, country: gl, volume },
+      url: urlOf.get(row.page ?? '') ?? null,
       // Its ranks, oldest day first; undefined: unknown that day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
       // A day and a week earlier, or on the last stored day before.
