@@ -106,19 +106,14 @@ async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage):
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const { type, name, pieces } = await file.send(address, reading)
   const reader = pieces[Symbol.asyncIterator]()
-  const first = await reader.next()
+  let next = await reader.next()
   const encoder = new TextEncoder()
-  const bytes = (piece: string | Uint8Array) =>
-    typeof piece === 'string' ? encoder.encode(piece) : piece
   const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (first.done === true) controller.close()
-      else controller.enqueue(bytes(first.value))
-    },
     async pull(controller) {
-      const next = await reader.next()
-      if (next.done === true) controller.close()
-      else controller.enqueue(bytes(next.value))
+      if (next.done === true) return controller.close()
+      const { value } = next
+      controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      next = await reader.next()
     },
     async cancel() {
       await reader.return?.()

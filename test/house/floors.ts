@@ -33,7 +33,6 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/analysis': [
     'src/desk/drawing/lines.ts',
-    'src/desk/drawing/parts.ts',
     'src/desk/pages/ask.ts',
     'src/desk/pages/choose.ts',
     'src/desk/pages/compare.ts',
@@ -44,7 +43,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/desk/pages/query-changes.ts',
     'src/desk/pages/query-night.ts',
     'src/desk/pages/query-read.ts',
-    'src/desk/pages/query.ts',
+    'src/desk/pages/ways.ts',
     'src/desk/place.ts',
     'src/desk/report/command.ts',
     'src/desk/report/page.ts',

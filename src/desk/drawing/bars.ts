@@ -1,8 +1,8 @@
 // Draws bar charts as SVG, with a table of the same figures.
 
 import { scaleLinear } from 'd3-scale'
-import { type Html, html } from './html.ts'
-import { figuresLink } from './lines.ts'
+import { element, type Html, html } from './html.ts'
+import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
 /** A group of bars with one bar per series; null if unknown. */
@@ -45,37 +45,25 @@ function barChart({ title, series, groups, format }: BarChart): Html {
   const drawn = groups.map(({ name, values }, nth) => {
     const middle = left + step * (nth + 0.5)
     const start = middle - (bar * series.length) / 2
-    return html`${values.map((value, index) =>
-        value === null
-          ? null
-          : html`<g class="bars c${index % 8}"
-              ><title>${name}, ${series[index] ?? ''}: ${format(value)}</title
-              ><rect
-                x="${round(start + bar * index)}"
-                y="${round(y(value))}"
-                width="${round(bar * 0.92)}"
-                height="${round(y(0) - y(value))}"
-            /></g>`,
-      )}<text class="tick" x="${round(middle)}" y="${height - 8}" text-anchor="middle"
-        >${name}</text
-      >`
+    const bars = values.map((value, index) => {
+      if (value === null) return null
+      const x = start + bar * index
+      const place = { x, y: y(value), width: bar * 0.92, height: y(0) - y(value) }
+      return element(
+        'g',
+        { class: `bars c${index % 8}` },
+        element('title', {}, `${name}, ${series[index] ?? ''}: ${format(value)}`),
+        element('rect', place),
+      )
+    })
+    const place = { x: middle, y: height - 8, 'text-anchor': 'middle' }
+    return [bars, element('text', { class: 'tick', ...place }, name)]
   })
+  const scale = { left, right: width - right }
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
-    ${y.ticks(5).map((tick) => gridLine(tick, round(y(tick)), format))} ${drawn} ${legend(series)}
+    ${y.ticks(5).map((tick) => gridLine(scale, y(tick), format(tick)))} ${drawn} ${legend(series)}
   </svg>`
-}
-
-function gridLine(tick: number, y: number, format: BarChart['format']): Html {
-  const { width, left, right } = size
-  return html`<line class="grid" x1="${left}" x2="${width - right}" y1="${y}" y2="${y}" /><text
-      class="tick"
-      x="${left - 6}"
-      y="${y}"
-      dy="0.32em"
-      text-anchor="end"
-      >${format(tick)}</text
-    >`
 }
 
 // Letter width at the font size of names, rounded up so that names do not overlap.
@@ -86,11 +74,8 @@ function legend(series: readonly string[]): Html[] {
   return series.map((name, index) => {
     const at = x
     x += 24 + name.length * letterWidth
-    return html`<g class="bars c${index % 8}"><rect x="${at}" y="4" width="10" height="10" /></g
-      ><text class="name c${index % 8}" x="${at + 14}" y="13">${name}</text>`
+    const square = element('rect', { x: at, y: 4, width: 10, height: 10 })
+    return html`${element('g', { class: `bars c${index % 8}` }, square)}
+    ${element('text', { class: `name c${index % 8}`, x: at + 14, y: 13 }, name)}`
   })
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }

@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-type Part = Html | string | number | null | undefined | readonly Part[]
+export type Part = Html | string | number | null | undefined | readonly Part[]
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -25,6 +25,25 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
     text += written(value) + (strings[index + 1] ?? '')
   }
   return new Html(text)
+}
+
+/** An element, such as a shape of a chart. Coordinates are rounded; attributes without a value are left out. */
+export function element(
+  name: string,
+  attributes: Readonly<Record<string, string | number | boolean | null | undefined>>,
+  ...content: readonly Part[]
+): Html {
+  const given = Object.entries(attributes).map(([key, value]) => {
+    if (value === null || value === undefined || value === false) return ''
+    if (value === true) return ` ${key}`
+    return ` ${key}="${written(typeof value === 'number' ? tenths(value) : value)}"`
+  })
+  const inside = content.length === 0 ? '/>' : `>${written(content)}</${name}>`
+  return new Html(`<${name}${given.join('')}${inside}`)
+}
+
+export function tenths(value: number): number {
+  return Math.round(value * 10) / 10
 }
 
 function written(value: Part): string {

@@ -5,13 +5,17 @@ import { line } from 'd3-shape'
 import { type Cell, csvLines } from '../../base/csv.ts'
 import { dayMs, dayOf } from '../../base/time/zone.ts'
 import type { Note } from '../../features/analysis/notes.ts'
-import { type Html, html } from './html.ts'
+import { element, type Html, html, tenths } from './html.ts'
 import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
   /** Null for a gap in the line. */
   readonly value: number | null
+  /** Description on hover, if it is more than the value. */
+  readonly words?: string
+  /** If true, the spot of the point is hollow. */
+  readonly hollow?: boolean
 }
 
 export interface Series {
@@ -34,63 +38,81 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   readonly notes?: readonly Note[]
   readonly events?: readonly Happening[]
-  readonly bands?: readonly Band[]
+  /** Days for which the chart omits something, and why. */
+  readonly bands?: readonly Happening[]
+  /** Days without a point, and why. */
+  readonly gaps?: readonly Happening[]
+  /** If true, each point is a spot that says what it is. */
+  readonly spots?: boolean
   /** If true, points carry data that a script shows on hover. */
   readonly hover?: boolean
   /** If true, names are shown at the ends of the lines. */
   readonly named?: boolean
 }
 
-const margin = { top: 12, bottom: 26, left: 48 }
+/** Something at a time, such as a top-up or a suspect night. */
+export interface Happening {
+  readonly at: Date
+  readonly name: string
+}
+
+/** Scales of a chart, and the edges of the part in which lines are drawn. */
+interface Frame extends Edges {
+  readonly x: ScaleTime<number, number>
+  readonly y: (value: number) => number
+  /** First and last time of the chart. */
+  readonly within: readonly [number, number]
+}
+
+interface Edges {
+  readonly left: number
+  readonly right: number
+  readonly top: number
+  readonly bottom: number
+}
 
 /** Draws lines over time as an inline chart: without scripts, colored by class, also for printing. */
 export function lineChart(chart: LineChart): Html {
-  const { width, height, series, range, title } = chart
-  const right = chart.named === true ? 170 : 12
+  const { width, height, series, range, title, format } = chart
+  const edges = {
+    left: 48,
+    right: width - (chart.named === true ? 170 : 12),
+    top: 12,
+    bottom: height - 26,
+  }
   const drawn = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
-  const bands = shownBands(chart.bands ?? [], drawn)
+  // Days before the first point would only make the chart smaller.
+  const bands = (chart.bands ?? []).filter(({ at }) => at.getTime() >= Math.min(...drawn))
   const times = [...drawn, ...bands.map(({ at }) => at.getTime())]
-  const span = { grain: chart.grain, times, range: [margin.left, width - right] } as const
-  const x = timeScale(span)
+  const within = [Math.min(...times), Math.max(...times)] as const
+  // A single point is centered.
+  const x = scaleUtc().domain(within).range([edges.left, edges.right])
   const y = scaleLinear()
     .domain([...range])
-    .range([height - margin.bottom, margin.top])
-  const within = [Math.min(...times), Math.max(...times)] as const
-  const ticks = chart.ticks ?? y.ticks(5)
-  const frame = {
-    x,
-    left: margin.left,
-    right: width - right,
-    top: margin.top,
-    bottom: height - margin.bottom,
-  }
+    .range([edges.bottom, edges.top])
+  const frame = { x, y, within, ...edges }
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
-    ${bands.map((band) => bandOf(band, x, frame))}
-    ${ticks.map(
-      (tick) =>
-        html`<line
-            class="grid"
-            x1="${margin.left}"
-            x2="${width - right}"
-            y1="${round(y(tick))}"
-            y2="${round(y(tick))}"
-          />
-          <text
-            class="tick"
-            x="${margin.left - 6}"
-            y="${round(y(tick))}"
-            dy="0.32em"
-            text-anchor="end"
-            >${chart.format(tick)}</text
-          >`,
-    )}
-    ${timeLabels(span, x).map((label) => timeLabel(label, chart))}
-    ${noteMarks(chart.notes ?? [], { ...frame, within })}
-    ${eventMarks(chart.events ?? [], { ...frame, within })} ${markLine(chart, y, width - right)}
-    ${series.map((one, index) => path(one, index, { x, y, chart }))}
-    ${chart.named === true ? names(chart, { x, y }) : null}
+    ${bands.map((band) => bandOf(band, frame))}
+    ${(chart.ticks ?? y.ticks(5)).map((tick) => gridLine(edges, y(tick), format(tick)))}
+    ${timeLabels(chart.grain, frame).map((label) => timeLabel(label, chart))}
+    ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), { ...frame, name }))}
+    ${noteMarks(chart.notes ?? [], frame)} ${eventMarks(chart.events ?? [], frame)}
+    ${markLine(chart, frame)}
+    ${series.map((one, index) => path(one, index, { ...frame, ...chart }))}
+    ${chart.named === true ? names(chart, frame) : null}
   </svg>`
+}
+
+/** A line at a value of the scale, with its text on the left. */
+export function gridLine(
+  { left, right }: Pick<Edges, 'left' | 'right'>,
+  y: number,
+  text: string,
+): Html {
+  const place = { x: left - 6, y, dy: '0.32em', 'text-anchor': 'end' }
+  return html`${element('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y })}
+  ${element('text', { class: 'tick', ...place }, text)}`
 }
 
 // Character width at the font size of labels, rounded up so that labels are not cut off.
@@ -100,61 +122,71 @@ const letterWidth = 6.5
 function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
   const half = (text.length * letterWidth) / 2
   const x = Math.max(half, Math.min(at, width - half))
-  return html`<text class="tick time" x="${round(x)}" y="${height - 8}" text-anchor="middle"
-    >${text}</text
-  >`
+  return element('text', { class: 'tick time', x, y: height - 8, 'text-anchor': 'middle' }, text)
 }
 
-interface Scales {
-  readonly chart?: LineChart
-  readonly x: (at: Date) => number
-  readonly y: (value: number) => number
-}
-
-function path({ name, points }: Series, index: number, { x, y, chart }: Scales): Html {
+function path(
+  { name, points }: Series,
+  index: number,
+  { x, y, grain, format, hover = false, spots = false }: Frame & LineChart,
+): Html {
   const draw = line<Point>()
     .defined(({ value }) => value !== null)
-    .x(({ at }) => round(x(at)))
-    .y(({ value }) => round(y(value ?? 0)))
-  const shape = draw([...points]) ?? ''
-  // A point between two gaps has no line, so draw it as a dot.
-  const lonely = points.filter(({ value }, place) => {
-    const around = [points[place - 1]?.value ?? null, points[place + 1]?.value ?? null]
-    return value !== null && around.every((other) => other === null)
+    .x(({ at }) => tenths(x(at)))
+    .y(({ value }) => tenths(y(value ?? 0)))
+  const valueAt = (nth: number) => points[nth]?.value ?? null
+  const shown = points.flatMap(({ at, value, words, hollow = false }, nth) => {
+    if (value === null) return []
+    const when = at.toISOString().slice(0, grain === 'day' ? 10 : 16)
+    const text = `${when.replace('T', ' ')}: ${words ?? format(value)}`
+    const lonely = valueAt(nth - 1) === null && valueAt(nth + 1) === null
+    return [{ cx: x(at), cy: y(value), text, lonely, hollow }]
   })
-  const told = chart?.hover === true ? hoverPoints({ name, points }, { x, y, ...chart }) : null
-  return html`<g class="series c${index % 8}" ${told}
-    ><title>${name}</title><path d="${shape}" />${lonely.map(
-      ({ at, value }) => html`<circle cx="${round(x(at))}" cy="${round(y(value ?? 0))}" r="2.5" />`,
-    )}</g
-  >`
+  const told = shown.map(({ cx, cy, text }) => [Math.round(cx), Math.round(cy), text])
+  // A point between two gaps has no line, so draw it as a dot.
+  const dots = shown
+    .filter(({ lonely }) => spots || lonely)
+    .map(({ cx, cy, text, hollow }) =>
+      spots
+        ? element(
+            'circle',
+            { class: hollow ? 'spot reused' : 'spot', cx, cy, r: 3.2 },
+            element('title', {}, `${name}, ${text}`),
+          )
+        : element('circle', { cx, cy, r: 2.5 }),
+    )
+  return element(
+    'g',
+    {
+      class: `series c${index % 8}`,
+      'data-name': hover ? name : null,
+      'data-points': hover ? JSON.stringify(told) : null,
+    },
+    element('title', {}, name),
+    element('path', { d: draw([...points]) ?? '' }),
+    dots,
+  )
 }
 
-function markLine({ mark }: LineChart, y: Scales['y'], end: number): Html | null {
+function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
   if (mark === undefined) return null
-  const at = round(y(mark.value))
-  return html`<line class="mark" x1="${margin.left}" x2="${end}" y1="${at}" y2="${at}" />
-    <text class="tick" x="${end}" y="${at - 5}" text-anchor="end">${mark.name}</text>`
+  const at = y(mark.value)
+  const place = { x: right, y: at - 5, 'text-anchor': 'end' }
+  return html`${element('line', { class: 'mark', x1: left, x2: right, y1: at, y2: at })}
+  ${element('text', { class: 'tick', ...place }, mark.name)}`
 }
 
 /** Names next to the ends of their lines, moved apart to avoid overlaps. */
-function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[] {
+function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
     if (end === undefined) return []
     return [{ name, index, x: x(end.at), y: y(end.value ?? 0) }]
   })
-  const placed = spread(ends, [margin.top, height - margin.bottom])
-  return placed.map(
-    (end) =>
-      html`<text
-        class="name c${end.index % 8}"
-        x="${round(end.x + 8)}"
-        y="${round(end.y)}"
-        dy="0.32em"
-        >${shorten(end.name)}</text
-      >`,
-  )
+  return spread(ends, [top, bottom]).map((end) => {
+    const place = { x: end.x + 8, y: end.y, dy: '0.32em' }
+    return element('text', { class: `name c${end.index % 8}`, ...place }, shorten(end.name))
+  })
 }
 
 /** Moves labels apart within the two bounds; if there are too many, they are closer together. */
@@ -183,16 +215,44 @@ function shorten(name: string, most = 24): string {
   return characters.length <= most ? name : `${characters.slice(0, most - 1).join('')}…`
 }
 
-function round(value: number): number {
-  return Math.round(value * 10) / 10
-}
-
 /** A wide, scrollable chart, with a link to its figures. */
 export function drawPicture(
   chart: LineChart,
   { name = chart.title, seen = 'end' }: { name?: string; seen?: 'end' | 'beginning' } = {},
 ): Html {
   return html`${scrolled(name, lineChart(chart), seen)} ${figuresOf(chart)}`
+}
+
+/** A chart over days, from zero to the greatest value or `least`, as wide as the page. */
+export function drawDays({
+  least = 1,
+  whole = false,
+  ...chart
+}: Pick<LineChart, 'title' | 'series' | 'format' | 'notes' | 'bands'> & {
+  readonly height?: number
+  readonly least?: number
+  /** True for numbers that are whole, so that no tick is between them. */
+  readonly whole?: boolean
+}): Html {
+  const values = chart.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0))
+  const greatest = Math.max(least, ...values)
+  const step = Math.max(1, Math.ceil(greatest / 4))
+  const ticks = [0, 1, 2, 3, 4].map((n) => n * step).filter((tick) => tick <= greatest * 1.05)
+  return drawPicture({
+    ...{ grain: 'day', width: 1040, height: 260, named: true, hover: true },
+    range: [0, greatest * 1.05],
+    ...(whole ? { ticks } : {}),
+    ...chart,
+  })
+}
+
+/** A line over days. */
+export function dayLine<Day extends { readonly runDate: string }>(
+  name: string,
+  days: readonly Day[],
+  valueOf: (day: Day) => number | null,
+): Series {
+  return { name, points: days.map((day) => ({ at: dayOf(day.runDate), value: valueOf(day) })) }
 }
 
 /** A chart that fits on any page, with a link to its figures. */
@@ -256,31 +316,15 @@ function fileName(title: string): string {
 
 type Grain = 'day' | 'instant'
 
-interface TimeAxis {
-  readonly grain: Grain
-  readonly times: readonly number[]
-  readonly range: readonly [number, number]
-}
-
 interface Label {
   readonly at: number
   readonly text: string
 }
 
-/** Time scale from left to right; a single point is centered. */
-export function timeScale({ times, range }: TimeAxis): ScaleTime<number, number> {
-  return scaleUtc()
-    .domain([new Date(Math.min(...times)), new Date(Math.max(...times))])
-    .range([...range])
-}
-
 /** Labels of the time axis: days if points are days; consecutive labels are never equal. */
-export function timeLabels(
-  { grain, times, range }: TimeAxis,
-  x: ScaleTime<number, number>,
-): readonly Label[] {
-  const ticks = x.ticks(Math.max(2, Math.floor((range[1] - range[0]) / 110)))
-  const days = grain === 'day' || Math.max(...times) - Math.min(...times) > 2 * dayMs
+function timeLabels(grain: Grain, { x, within, left, right }: Frame): readonly Label[] {
+  const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
+  const days = grain === 'day' || within[1] - within[0] > 2 * dayMs
   // Skips ticks that would need hours on a daily axis, or fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
@@ -307,95 +351,47 @@ function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   return ticks.map((tick) => (tick.getTime() % dayMs === 0 ? day(tick) : time(tick)))
 }
 
-/** A day for which the chart omits something, and why. */
-export interface Band {
-  readonly at: Date
-  readonly name: string
-}
-
-/** Days within the chart's period; those before its first point would only make it smaller. */
-function shownBands(bands: readonly Band[], times: readonly number[]): readonly Band[] {
-  const first = Math.min(...times)
-  return bands.filter(({ at }) => at.getTime() >= first)
-}
-
 // Minimum width in pixels, so that a day is visible in a long period.
 const narrowest = 3
 
 /** A light band over the full height behind the lines, for one day. */
-function bandOf(
-  { at, name }: Band,
-  x: (at: Date) => number,
-  { left, right, top, bottom }: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>,
+function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame): Html {
+  const edge = (halves: number) => x(new Date(at.getTime() + (halves * dayMs) / 2))
+  const start = Math.max(left, Math.min(edge(-1), x(at) - narrowest / 2))
+  const end = Math.min(right, Math.max(edge(1), x(at) + narrowest / 2))
+  return element(
+    'rect',
+    { class: 'band', x: start, y: top, width: end - start, height: bottom - top },
+    element('title', {}, name),
+  )
+}
+
+/** A vertical line over the full height. */
+function upright(
+  kind: 'mark' | 'unanswered',
+  x: number,
+  { top, bottom, name }: Pick<Edges, 'top' | 'bottom'> & { readonly name?: string },
 ): Html {
-  const [from, to] = [-dayMs / 2, dayMs / 2].map((half) => x(new Date(at.getTime() + half)))
-  const middle = x(at)
-  const start = Math.max(left, Math.min(from ?? middle, middle - narrowest / 2))
-  const end = Math.min(right, Math.max(to ?? middle, middle + narrowest / 2))
-  const box = { x: start.toFixed(1), y: top, width: (end - start).toFixed(1), height: bottom - top }
-  return html`<rect
-    class="band"
-    x="${box.x}"
-    y="${box.y}"
-    width="${box.width}"
-    height="${box.height}"
-    ><title>${name}</title></rect
-  >`
-}
-
-/** An event at some time, such as a top-up or a renewal. */
-interface Happening {
-  readonly at: Date
-  readonly name: string
-}
-
-interface Frame {
-  readonly x: (at: Date) => number
-  readonly top: number
-  readonly bottom: number
-  /** First and last time of the chart. */
-  readonly within: readonly [number, number]
+  const title = name === undefined ? null : element('title', {}, name)
+  return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
 /** A vertical line with an arrow at its top for each event. */
 function eventMarks(events: readonly Happening[], frame: Frame): readonly Html[] {
-  const { x, top, bottom, within } = frame
+  const { top, within } = frame
   return events
     .filter(({ at }) => at.getTime() >= within[0] && at.getTime() <= within[1])
     .map(({ at, name }) => {
-      const place = Math.round(x(at) * 10) / 10
-      const arrow = `M${place - 5},${top + 7}L${place},${top - 1}L${place + 5},${top + 7}Z`
-      return html`<g class="event"
-        ><title>${name}</title
-        ><line class="mark" x1="${place}" x2="${place}" y1="${top}" y2="${bottom}" /><path
-          d="${arrow}"
-      /></g>`
+      const x = tenths(frame.x(at))
+      const arrow = `M${x - 5},${top + 7}L${x},${top - 1}L${x + 5},${top + 7}Z`
+      return element(
+        'g',
+        { class: 'event' },
+        element('title', {}, name),
+        upright('mark', x, frame),
+        element('path', { d: arrow }),
+      )
     })
-}
-
-interface HoverPoints {
-  readonly name: string
-  readonly points: readonly { readonly at: Date; readonly value: number | null }[]
-}
-
-interface Drawing {
-  readonly x: (at: Date) => number
-  readonly y: (value: number) => number
-  readonly grain: 'day' | 'instant'
-  readonly format: (value: number) => string
-}
-
-/** Position and text of each point, as an escaped attribute of the line. */
-function hoverPoints({ name, points }: HoverPoints, { x, y, grain, format }: Drawing): Html {
-  const told = points.flatMap(({ at, value }) => {
-    if (value === null) return []
-    const when = at
-      .toISOString()
-      .slice(0, grain === 'day' ? 10 : 16)
-      .replace('T', ' ')
-    return [[Math.round(x(at)), Math.round(y(value)), `${when}: ${format(value)}`]]
-  })
-  return html` data-name="${name}" data-points="${JSON.stringify(told)}"`
 }
 
 /** Analysts' notes, numbered as in the charts. */
@@ -415,30 +411,19 @@ export function noteList(notes: readonly Note[]): Html | null {
   </section>`
 }
 
-interface NoteFrame {
-  readonly x: (at: Date) => number
-  /** First and last time of the chart. */
-  readonly within: readonly [number, number]
-  readonly top: number
-  readonly bottom: number
-}
-
 /** A vertical line for each note within the chart's period. */
-export function noteMarks(notes: readonly Note[], { x, within, top, bottom }: NoteFrame): Html[] {
+function noteMarks(notes: readonly Note[], frame: Frame): readonly Html[] {
+  const { top, within } = frame
   return notes.flatMap(({ date, text }, index) => {
     const at = dayOf(date)
     if (at.getTime() < within[0] || at.getTime() > within[1]) return []
-    const place = Math.round(x(at) * 10) / 10
-    return [
-      html`<g class="note"
-        ><title>${date}: ${text}</title
-        ><line class="mark" x1="${place}" x2="${place}" y1="${top}" y2="${bottom}" /><text
-          class="tick"
-          x="${place + 3}"
-          y="${top + 8}"
-          >${index + 1}</text
-        ></g
-      >`,
-    ]
+    const x = frame.x(at)
+    return element(
+      'g',
+      { class: 'note' },
+      element('title', {}, `${date}: ${text}`),
+      upright('mark', x, frame),
+      element('text', { class: 'tick', x: x + 3, y: top + 8 }, index + 1),
+    )
   })
 }

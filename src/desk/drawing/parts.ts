@@ -1,10 +1,9 @@
-// Page components: sections, tables, lists, numbers, badges.
+// Page components: sections, lists, numbers, badges.
 
 import { formatMinute } from '../../base/time/zone.ts'
-import type { Variant } from '../../features/analysis/query-facts.ts'
-import { Html, html, numberText } from './html.ts'
+import { element, type Html, html, numberText, type Part } from './html.ts'
 
-type Content = Html | string | number | null | readonly (Html | string)[]
+export type Content = Exclude<Part, undefined>
 
 const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
@@ -55,102 +54,35 @@ export function to(href: string | null, text: Html | string | number): Html {
   return html`<a href="${href}">${text}</a>`
 }
 
-/** A section with its heading; the id makes it linkable. */
-export function section(
-  { id, title, about }: { id: string; title: Html | string; about?: Html | string },
-  body: Content,
-): Html {
+/** Heading of a section; its id makes it linkable. */
+export interface Titles {
+  readonly id: string
+  readonly title: Html | string
+  readonly about?: Html | string | null
+}
+
+export function section({ id, title, about = null }: Titles, body: Content): Html {
   return html`<section id="${id}">
     <h2>${title}</h2>
-    ${about === undefined ? null : html`<p class="soft">${about}</p>`} ${body}
+    ${about === null ? null : html`<p class="soft">${about}</p>`} ${body}
   </section>`
 }
 
-export interface Column<Row> {
-  readonly head: string
-  /** If set, the heading is a link that sorts. */
-  readonly sorting?: {
-    readonly href: string | null
-    readonly order: 'ascending' | 'descending' | null
-  }
-  readonly cell: (row: Row) => Content
-  /** If true, values are aligned right. */
-  readonly number?: true
-  readonly word?: true
+export function lines(shown: readonly Content[], kind: 'lines' | 'news' | 'chips' = 'lines'): Html {
+  return html`<ul class="${kind}">
+    ${shown.map((one) => html`<li>${one}</li>`)}
+  </ul>`
 }
 
-// With one column more than these, a phone shows all: a way to unfold them would take as much space.
-const phoneColumns = 4
-
-/**
- * A table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and the
- * others unfold.
- */
-export function table<Row>(
-  name: string,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-): Html {
-  const folds = columns.length > phoneColumns + 1
-  const kind = ({ number, word }: Column<Row>, index: number) => {
-    const names = [
-      ...(number === true ? ['n'] : word === true ? ['word'] : []),
-      ...(folds && index >= phoneColumns ? ['rest'] : []),
-    ]
-    return names.length === 0 ? null : new Html(` class="${names.join(' ')}"`)
-  }
-  const unfold = html`<details class="unfold"><summary>All columns of ${name}</summary></details>`
-  return html`${folds ? unfold : null}
-    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            ${columns.map((column, index) => html`<th scope="col" ${kind(column, index)}${orderOf(column)}>${headOf(column)}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (row) =>
-              html`<tr>
-                ${columns.map((column, index) => html`<td${kind(column, index)} data-head="${column.head}">${column.cell(row)}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`
-}
-
-function orderOf<Row>({ sorting }: Column<Row>): Html | null {
-  if (sorting === undefined || sorting.order === null) return null
-  return html` aria-sort="${sorting.order}"`
-}
-
-function headOf<Row>({ head, sorting }: Column<Row>): Html {
-  if (sorting === undefined) return html`${head}`
-  const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
-  return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
-}
-
-/** A section with a table; without rows, it explains what would be there and which command to type. */
-export function tableSection<Row>(
-  {
-    empty,
-    name,
-    ...heading
-  }: {
-    readonly id: string
-    readonly title: Html | string
-    readonly about?: Html | string
-    /** Name of the table; by default, the title. */
-    readonly name?: string
-    readonly empty: string | readonly [text: string, line: string]
-  },
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-): Html {
-  const [text, line] = typeof empty === 'string' ? [empty, null] : empty
-  const called = name ?? (typeof heading.title === 'string' ? heading.title : heading.id)
-  return section(heading, rows.length === 0 ? nothing(text, line) : table(called, columns, rows))
+/** Terms, each with its value. */
+export function facts(shown: readonly (readonly [term: string, value: Content])[]): Html {
+  return html`<dl class="facts">
+    ${shown.map(
+      ([term, value]) =>
+        html`<dt>${term}</dt>
+          <dd>${shownAs(value)}</dd>`,
+    )}
+  </dl>`
 }
 
 /** Sparkline of ranks by day, with the first position at the top; undefined: a day without an answer. */
@@ -186,23 +118,28 @@ export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 
 }
 
 /** Placeholder for an empty section, with the command that fills it. */
-export function nothing(text: string, line: string | null): Html {
+export function nothing(text: string, line: string | null = null): Html {
   return html`<div class="nothing">
     <p>${text}</p>
     ${line === null ? null : html`<p>${command(line)}</p>`}
   </div>`
 }
 
-export function tiles(shown: readonly { readonly value: Content; readonly text: Content }[]): Html {
+export function tiles(shown: readonly (readonly [text: string, value: Content])[]): Html {
   return html`<dl class="tiles">
     ${shown.map(
-      ({ value, text }) =>
+      ([text, value]) =>
         html`<div class="tile">
           <dt>${text}</dt>
-          <dd>${value}</dd>
+          <dd>${shownAs(value)}</dd>
         </div>`,
     )}
   </dl>`
+}
+
+/** Formats a value if it is a number or unknown. */
+function shownAs(value: Content): Content {
+  return value === null || typeof value === 'number' ? amount(value) : value
 }
 
 /** A colored word; the color never is the only information. */
@@ -210,13 +147,18 @@ export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Htm
   return html`<span class="badge ${tone}">${word}</span>`
 }
 
+/** A share as a bar. */
+export function shareBar(share: number): Html {
+  const all = { height: 8, rx: 2 }
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+    ${element('rect', { class: 'all', width: 100, ...all })}
+    ${element('rect', { class: 'part', width: Math.round(share * 100), ...all })}
+  </svg>`
+}
+
 /** Progress as a bar and in numbers. */
 export function progress(done: number, all: number): Html {
-  const width = all === 0 ? 0 : Math.round((done / all) * 100)
-  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="all" width="100" height="8" rx="2" />
-      <rect class="part" width="${width}" height="8" rx="2" />
-    </svg>
+  return html`${shareBar(all === 0 ? 0 : done / all)}
     <span class="soft">${numberText(done)} of ${numberText(all)}</span>`
 }
 
@@ -228,36 +170,4 @@ const runTones: Readonly<Record<string, 'good' | 'warn' | 'soft'>> = {
 
 export function runBadge(state: string): Html {
   return badge(state, runTones[state] ?? 'soft')
-}
-
-/** Names for queries by id: the text, and what distinguishes it from others with the same text. */
-export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
-  const byText = new Map<string, Variant[]>()
-  for (const variant of variants) {
-    const same = byText.get(variant.q)
-    if (same === undefined) byText.set(variant.q, [variant])
-    else same.push(variant)
-  }
-  return new Map(
-    [...byText.values()].flatMap((same) =>
-      same.map((variant) => [variant.queryId, nameOf(variant, same)] as const),
-    ),
-  )
-}
-
-const words: readonly ((variant: Variant) => string | null)[] = [
-  ({ device }) => device,
-  ({ location }) => location,
-  ({ hl }) => (hl === null ? null : `language ${hl}`),
-  ({ gl }) => (gl === null ? null : `country ${gl}`),
-  ({ num }) => `${num} results`,
-]
-
-/** Leaves out parameters that all variants share. */
-function nameOf(variant: Variant, same: readonly Variant[]): string {
-  const told = words
-    .filter((word) => new Set(same.map(word)).size > 1)
-    .map((word) => word(variant))
-    .filter((word) => word !== null)
-  return told.length === 0 ? variant.q : `${variant.q} (${told.join(', ')})`
 }

@@ -15,61 +15,51 @@ import {
 } from '../../features/analysis/library.ts'
 import { writeRows } from '../../features/analysis/rows.ts'
 import { BadAddress, NotThere, type PageAddress } from '../address.ts'
-import { type Html, html } from '../drawing/html.ts'
-import { drawPicture, type Point } from '../drawing/lines.ts'
-import { given, nothing, section, table, to, unknown } from '../drawing/parts.ts'
+import { element, type Html, html } from '../drawing/html.ts'
+import { drawPicture } from '../drawing/lines.ts'
+import { command, given, lines, nothing, section, to, unknown } from '../drawing/parts.ts'
+import { column, table } from '../drawing/tables.ts'
 import { definePage, type DeskReading, type FilePage, type PagePlace } from '../page.ts'
-import { chooser, keptFilters, textField } from './choose.ts'
+import { chooser, hiddenField, moreFields, textField } from './choose.ts'
 import { toDomain } from './ways.ts'
 
-/** A result: as a chart if possible, as a table, and with a link to a file. */
-function drawAnswer(
-  asked: AskedRows,
-  { place, title, file }: { place: PagePlace; title: string; file: string | null },
+/** A result or the reason why there is none: as a chart if possible, as a table, and with a link to a file. */
+function drawResult(
+  { asked, refusal }: Pick<AskFound, 'asked' | 'refusal'>,
+  {
+    place,
+    title,
+    file,
+    before,
+  }: { place: PagePlace; title: string; file: string | null; before: Html },
 ): Html {
-  const { rows, more, ms, warnings } = asked
+  if (refusal !== null) {
+    return html`<section class="problem" role="alert"><p>${refusal}</p></section>`
+  }
+  if (asked === null) return before
+  const { rows, columns, more, ms, warnings } = asked
   const seconds = (ms / 1000).toFixed(ms < 10_000 ? 2 : 0)
-  const size = html`${more ? 'the first ' : null}${count(rows.length, 'row')}`
+  const cells = columns.map(({ name, kind }, index) =>
+    column[kind === 'number' ? 'right' : 'plain'](name, (row: AskedRows['rows'][number]) =>
+      cellOf(name, row[index] ?? null, place),
+    ),
+  )
   return section(
     {
       id: 'answer',
       title: 'Answer',
-      about: html`${size} in ${seconds} s · ${to(file, 'all of it as CSV')}`,
+      about: html`${more ? 'the first ' : null}${count(rows.length, 'row')} in ${seconds} s ·
+      ${to(file, 'all of it as CSV')}`,
     },
     html`${warnings.map((line) => html`<p class="soft">${line}</p>`)} ${picture(asked, title)}
-    ${rows.length === 0 ? nothing('No rows match.', null) : answerTable(asked, place)}`,
+    ${rows.length === 0 ? nothing('No rows match.') : table('Rows of the answer', rows, cells)}`,
   )
-}
-
-function answerTable({ columns, rows }: AskedRows, place: PagePlace): Html {
-  const all = columns.map((column, index) => ({
-    head: column.name,
-    ...(column.kind === 'number' ? { number: true as const } : {}),
-    cell: (row: readonly (string | null)[]) => cellOf(column.name, row[index] ?? null, place),
-  }))
-  return table('Rows of the answer', all, rows)
 }
 
 /** Domains link to their pages; other cells are text. */
 function cellOf(name: string, text: string | null, place: PagePlace): Html {
   if (text === null) return unknown
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
-}
-
-function drawSql(text: string, line: string | null): Html {
-  return section(
-    {
-      id: 'sql',
-      title: 'The SQL behind it',
-      about: 'As in the library; $1, $2 … are the values above, in their order.',
-    },
-    html`${line === null ? null : html`<p><code class="command" data-copy>${line}</code></p>`}
-      <pre tabindex="0" aria-label="SQL"><code data-copy>${text.trim()}</code></pre>`,
-  )
-}
-
-function drawRefusal(reason: string): Html {
-  return html`<section class="problem" role="alert"><p>${reason}</p></section>`
 }
 
 /** The page with the query library and a form for SQL. */
@@ -84,13 +74,9 @@ export const askPage = definePage({
   show: (questions, place, { word }) => ({
     title: 'Ask',
     lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
-    body: html`${chooser(
-      { place, name: 'Find a question' },
-      textField({ name: 'word', label: 'A word of the question', value: word }),
-      'Find',
-    )}
+    body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word of the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
-    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : drawLibrary(questions, word, place)}
+    ${questions.length === 0 ? nothing('No question of the library has this word.') : drawLibrary(questions, word, place)}
     ${elsewhere}`,
   }),
 })
@@ -115,15 +101,13 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
   })
   return section(
     { id: 'usual', title: 'Asked most mornings' },
-    html`<ul class="lines">
-      ${shown.map(
+    lines(
+      shown.map(
         ({ name, flags, asks }) =>
-          html`<li>
-            ${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
-            <code class="soft">${lineOf(name, new Map(Object.entries(flags)))}</code>
-          </li>`,
-      )}
-    </ul>`,
+          html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
+            <code class="soft">${lineOf(name, new Map(Object.entries(flags)))}</code>`,
+      ),
+    ),
   )
 }
 
@@ -153,37 +137,40 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const names = columns.flatMap(({ kind, type }, index) =>
     kind === 'text' && type !== dateType ? [index] : [],
   )
-  const lines = linesOf(rows, { day, value, names: names.slice(0, 2) })
-  if (lines === null) return null
-  const values = [...lines.values()].flat().map((point) => point.value ?? 0)
-  const column = columns[value]?.name ?? ''
+  const drawn = linesOf(rows, { day, value, names: names.slice(0, 2) })
+  if (drawn === null) return null
+  const values = [...drawn.values()].flatMap((line) =>
+    [...line.values()].map((number) => number ?? 0),
+  )
+  const head = columns[value]?.name ?? ''
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
-  // Rank 1 is at the top.
-  const range = /position|rank$/.test(column)
-    ? ([Math.max(10, most) + 0.5, 0.5] as const)
-    : ([least, most === least ? least + 1 : most * 1.05] as const)
-  const chart = {
-    title: `${title} (${column})`,
-    series: [...lines].map(([name, points]) => ({ name: name === '' ? column : name, points })),
-    grain: 'day' as const,
-    width: 1040,
-    height: 280,
-    range,
-    format: (number: number) =>
-      new Intl.NumberFormat('en', { maximumFractionDigits: 4 }).format(number),
-    named: true,
-    hover: true,
-  }
-  return drawPicture(chart, { name: `${title}, as a picture` })
+  const days = [...new Set([...drawn.values()].flatMap((line) => [...line.keys()]))].toSorted()
+  return drawPicture(
+    {
+      title: `${title} (${head})`,
+      series: [...drawn].map(([name, line]) => ({
+        name: name === '' ? head : name,
+        points: days.map((date) => ({ at: dayOf(date), value: line.get(date) ?? null })),
+      })),
+      ...{ grain: 'day', width: 1040, height: 280, named: true, hover: true },
+      // Rank 1 is at the top.
+      range: /position|rank$/.test(head)
+        ? [Math.max(10, most) + 0.5, 0.5]
+        : [least, most === least ? least + 1 : most * 1.05],
+      format: (number) => figures.format(number),
+    },
+    { name: `${title}, as a picture` },
+  )
 }
+
+const figures = new Intl.NumberFormat('en', { maximumFractionDigits: 4 })
 
 /** One line per name; null if a day has two values, there are too many lines, or there is only one day. */
 function linesOf(
   rows: AskedRows['rows'],
   { day, value, names }: { day: number; value: number; names: readonly number[] },
-): ReadonlyMap<string, Point[]> | null {
-  const lines = new Map<string, Map<string, number | null>>()
-  const days = new Set<string>()
+): ReadonlyMap<string, ReadonlyMap<string, number | null>> | null {
+  const found = new Map<string, Map<string, number | null>>()
   for (const row of rows) {
     const date = row[day] ?? null
     if (date === null || !/^\d{4}-\d\d-\d\d$/.test(date)) return null
@@ -191,22 +178,15 @@ function linesOf(
       .map((index) => row[index] ?? '')
       .filter((text) => text !== '')
       .join(', ')
-    const line = lines.get(name) ?? new Map<string, number | null>()
+    const line = found.get(name) ?? new Map<string, number | null>()
     if (line.has(date)) return null
     const number = row[value] ?? null
     line.set(date, number === null || !Number.isFinite(Number(number)) ? null : Number(number))
-    lines.set(name, line)
-    if (lines.size > mostLines) return null
-    days.add(date)
+    found.set(name, line)
+    if (found.size > mostLines) return null
   }
-  if (days.size < 2) return null
-  const inOrder = [...days].toSorted()
-  return new Map(
-    [...lines].map(([name, line]) => [
-      name,
-      inOrder.map((date) => ({ at: dayOf(date), value: line.get(date) ?? null })),
-    ]),
-  )
+  const days = new Set([...found.values()].flatMap((line) => [...line.keys()]))
+  return days.size < 2 ? null : found
 }
 
 type FormValues = ReadonlyMap<string, string>
@@ -249,80 +229,45 @@ function isWhole({ parameters }: Question, typed: FormValues): boolean {
 
 /** Fields for the parameters, and for flags that restrict the data. */
 function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
-  return html`<form
-    class="filters"
-    method="get"
-    action="/ask/${question.name}"
-    aria-label="What to ask"
-  >
-    ${keptFilters(place)} <input type="hidden" name="go" value="1" />
-    ${question.parameters.map((parameter) => field(parameter, typed))} ${narrowing(question, typed)}
-    <button class="main">Ask</button>
-  </form>`
-}
-
-function field(
-  { name, meaning, fallback }: Question['parameters'][number],
-  typed: FormValues,
-): Html {
-  const must = fallback === undefined ? html`required` : null
-  return html`<label
-    >${name} <span class="meaning">${meaning}</span>
-    <input
-      name="${name}"
-      value="${typed.get(name) ?? ''}"
-      placeholder="${fallback ?? ''}"
-      dir="auto"
-      autocomplete="off"
-      ${must}
-  /></label>`
-}
-
-function narrowing(question: Question, typed: FormValues): Html | null {
+  const parameters = question.parameters.map(({ name, meaning, fallback }) =>
+    textField(name, html`${name} <span class="meaning">${meaning}</span>`, {
+      placeholder: fallback ?? '',
+      required: fallback === undefined,
+    }),
+  )
   const narrows = offered(question)
-  if (narrows.length === 0) return null
-  const open = narrows.some((name) => typed.has(name)) ? html`open` : null
-  return html`<details class="narrow" ${open}>
-    <summary>Only some queries${narrows.includes('since') ? ' or days' : ''}</summary>
-    <div class="filters">
-      ${narrows.map(
-        (name) =>
-          html`<label
-            >${name}
-            <input
-              name="${name}"
-              value="${typed.get(name) ?? ''}"
-              type="${dayNames.includes(name) ? 'date' : 'text'}"
-              dir="auto"
-              autocomplete="off"
-          /></label>`,
-      )}
-    </div>
-  </details>`
+  const title = `Only some queries${narrows.includes('since') ? ' or days' : ''}`
+  const more = moreFields(
+    title,
+    narrows.some((name) => typed.has(name)),
+    narrows.map((name) =>
+      textField(name, name, { type: dayNames.includes(name) ? 'date' : 'text' }),
+    ),
+  )
+  return chooser(
+    { place, name: 'What to ask' },
+    [hiddenField('go', '1'), ...parameters, ...(narrows.length === 0 ? [] : [more])],
+    askButton,
+  )
 }
 
-/** Limits concurrent queries, because the desk's few connections are needed by other pages, too. */
-class Turns {
-  readonly #most: number
-  #taken = 0
+const askButton = html`<button class="main">Ask</button>`
 
-  constructor(most: number) {
-    this.#most = most
+const mostRunning = 2
+let running = 0
+
+/** Reads a result in batches. Limits concurrent queries, because other pages need the desk's few connections, too. */
+async function* readInTurn(reading: DeskReading, inquiry: Inquiry): AsyncGenerator<CellBatch> {
+  if (running >= mostRunning) {
+    throw new Misuse(
+      `${mostRunning} questions are running, which is the maximum; ask again when one has ended`,
+    )
   }
-
-  /** Runs work in a slot; rejects it if all slots are in use. */
-  async *during<T>(work: () => AsyncIterable<T>): AsyncGenerator<T> {
-    if (this.#taken >= this.#most) {
-      throw new Misuse(
-        `${this.#most} questions are running, which is the maximum; ask again when one has ended`,
-      )
-    }
-    this.#taken++
-    try {
-      yield* work()
-    } finally {
-      this.#taken--
-    }
+  running++
+  try {
+    yield* readBatches(reading.pool, inquiry)
+  } finally {
+    running--
   }
 }
 
@@ -342,7 +287,6 @@ interface AskedRows {
   readonly warnings: readonly string[]
 }
 
-const turns = new Turns(2)
 const longestCell = 2_000
 const longestFileCell = 32_000
 const mostCharacters = 3_000_000
@@ -374,18 +318,19 @@ async function askFor(
   const rows: (readonly (string | null)[])[] = []
   let columns: readonly CellColumn[] = []
   let characters = 0
+  const isFull = () => rows.length > most || characters > mostCharacters
   const begun = performance.now()
-  for await (const batch of turns.during(() => readBatches(reading.pool, inquiry))) {
+  for await (const batch of readInTurn(reading, inquiry)) {
     columns = batch.columns
     for (const row of batch.rows) {
-      if (rows.length > most || characters > mostCharacters) break
+      if (isFull()) break
       rows.push(row)
       for (const cell of row) characters += cell?.length ?? 0
     }
-    if (rows.length > most || characters > mostCharacters) break
+    if (isFull()) break
   }
-  const more = rows.length > most || characters > mostCharacters
-  return { columns, rows: rows.slice(0, most), more, ms: performance.now() - begun, warnings }
+  const ms = performance.now() - begun
+  return { columns, rows: rows.slice(0, most), more: isFull(), ms, warnings }
 }
 
 /** Maximum rows in a file; a download with more rows is aborted. */
@@ -399,7 +344,7 @@ async function* askForAll(
 ): AsyncGenerator<CellBatch> {
   const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestFileCell }
   let rows = 0
-  for await (const batch of turns.during(() => readBatches(reading.pool, inquiry))) {
+  for await (const batch of readInTurn(reading, inquiry)) {
     rows += batch.rows.length
     if (rows > mostFileRows) {
       throw new Misuse(
@@ -413,10 +358,20 @@ async function* askForAll(
 const askLimits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
-interface QuestionFound {
+interface AskFound {
   readonly asked: AskedRows | null
   /** Why there is no result; null if there is one, or no query was run. */
   readonly refusal: string | null
+}
+
+/** Reads a result, or explains why the query was refused. */
+async function readFound(read: () => Promise<AskedRows | null>): Promise<AskFound> {
+  try {
+    return { asked: await read(), refusal: null }
+  } catch (error) {
+    if (error instanceof Misuse) return { asked: null, refusal: error.message }
+    throw error
+  }
 }
 
 function expectQuestion(address: PageAddress): Question {
@@ -436,42 +391,35 @@ export const questionPage = definePage({
   path: '/ask/:question',
   area: 'Ask',
   ask: askTyped,
-  read: async (reading, { question, typed, go }): Promise<QuestionFound> => {
-    if (!go || !isWhole(question, typed)) return { asked: null, refusal: null }
-    return answered(reading, question, typed)
-  },
-  show: ({ asked, refusal }, place, { question, typed }) => {
-    const file = place.href(`/ask/${question.name}/rows.csv`, Object.fromEntries(typed))
-    const title = question.asks
+  read: (reading, { question, typed, go }) =>
+    readFound(async () => {
+      if (!go || !isWhole(question, typed)) return null
+      return askFor(reading, bindQuestion(question, flagsOf(typed)), askLimits)
+    }),
+  show: (found, place, { question, typed }) => {
+    const { name, asks: title, sql } = question
+    const file = place.href(`/ask/${name}/rows.csv`, Object.fromEntries(typed))
     return {
       title,
-      lead: html`${to(place.href('/ask'), 'The library')} · ${question.name}`,
+      lead: html`${to(place.href('/ask'), 'The library')} · ${name}`,
       body: html`${drawForm(question, typed, place)}
-      ${refusal === null ? null : drawRefusal(refusal)}
-      ${asked === null ? (refusal === null ? notYet : null) : drawAnswer(asked, { place, title, file })}
-      ${drawSql(question.sql, lineOf(question.name, typed))}`,
+      ${drawResult(found, { place, title, file, before: notYet })}
+      ${section(
+        {
+          id: 'sql',
+          title: 'The SQL behind it',
+          about: 'As in the library; $1, $2 … are the values above, in their order.',
+        },
+        html`<p>${command(lineOf(name, typed))}</p>
+          <pre tabindex="0" aria-label="SQL"><code data-copy>${sql.trim()}</code></pre>`,
+      )}`,
     }
   },
 })
 
 const notYet = nothing(
   'Press Ask: the answer is shown here as a table, and as a chart if possible.',
-  null,
 )
-
-async function answered(
-  reading: DeskReading,
-  question: Question,
-  typed: FormValues,
-): Promise<QuestionFound> {
-  try {
-    const asked = await askFor(reading, bindQuestion(question, flagsOf(typed)), askLimits)
-    return { asked, refusal: null }
-  } catch (error) {
-    if (error instanceof Misuse) return { asked: null, refusal: error.message }
-    throw error
-  }
-}
 
 /** Result of a library query as a file. */
 export const questionFile: FilePage = {
@@ -488,15 +436,13 @@ const example = `select run_date, answered, planned
 from analysis.days
 order by run_date`
 
-interface SqlAsked extends Limits {
-  readonly text: string | null
-}
+const mostOf = { seconds: 60, rows: 2000 }
 
-function askTypedSql(address: PageAddress): SqlAsked {
+function askTypedSql(address: PageAddress) {
   return {
     text: address.text('text'),
-    seconds: address.whole('seconds', { fallback: 15, most: 60 }),
-    rows: address.whole('rows', { fallback: 200, most: 2000 }),
+    seconds: address.whole('seconds', { fallback: 15, most: mostOf.seconds }),
+    rows: address.whole('rows', { fallback: 200, most: mostOf.rows }),
   }
 }
 
@@ -506,26 +452,34 @@ export const sqlPage = definePage({
   nav: 'SQL',
   area: 'Operations',
   ask: askTypedSql,
-  read: async (reading, { text, ...limits }) => {
-    const { walled } = reading
-    if (text === null) return { asked: null, refusal: null, walled }
-    try {
+  read: async (reading, { text, ...limits }) => ({
+    walled: reading.walled,
+    ...(await readFound(async () => {
+      if (text === null) return null
       await expectStrangers(reading, text)
-      return { asked: await askFor(reading, { text }, limits), refusal: null, walled }
-    } catch (error) {
-      if (error instanceof Misuse) return { asked: null, refusal: error.message, walled }
-      throw error
+      return askFor(reading, { text }, limits)
+    })),
+  }),
+  show: ({ walled, ...found }, place, { text, seconds, rows }) => {
+    const file = place.href('/sql/rows.csv', { text, seconds })
+    return {
+      title: 'SQL',
+      lead: html`${to(place.href('/ask'), 'The library')} · one read-only statement, run as
+      ${walled ? 'a read-only login' : 'the read-only role'}. Leaving the page or pressing stop in
+      the browser cancels it.`,
+      body: html`${chooser(
+        { place, name: 'SQL' },
+        [
+          () => typedSql(text ?? example),
+          () => numberField('seconds', 'Maximum seconds', seconds),
+          () => numberField('rows', 'Maximum rows', rows),
+        ],
+        askButton,
+      )}
+      ${walled ? null : unwalled}
+      ${drawResult(found, { place, title: 'Answer', file, before: noSqlYet })}`,
     }
   },
-  show: ({ asked, refusal, walled }, place, typed) => ({
-    title: 'SQL',
-    lead: html`${to(place.href('/ask'), 'The library')} · one read-only statement, run as
-    ${walled ? 'a read-only login' : 'the read-only role'}. Leaving the page or pressing stop in the
-    browser cancels it.`,
-    body: html`${form(typed, place)} ${walled ? null : unwalled}
-    ${refusal === null ? null : drawRefusal(refusal)}
-    ${asked === null ? (refusal === null ? noSqlYet : null) : answer(asked, typed, place)}`,
-  }),
 })
 
 const unwalled = html`<p class="soft">
@@ -539,27 +493,16 @@ const noSqlYet = nothing(
   npmRun('sql'),
 )
 
-function answer(asked: AskedRows, { text, seconds }: SqlAsked, place: PagePlace): Html {
-  const file = place.href('/sql/rows.csv', { text, seconds })
-  return drawAnswer(asked, { place, title: 'Answer', file })
+function typedSql(text: string): Html {
+  return html`<label class="wide whole"
+    >SQL
+    <textarea name="text" rows="8" maxlength="8000" spellcheck="false" required>${text}</textarea>
+  </label>`
 }
 
-function form({ text, seconds, rows }: SqlAsked, place: PagePlace): Html {
-  return html`<form class="filters" method="get" action="/sql" aria-label="SQL">
-    ${keptFilters(place)}
-    <label class="wide whole"
-      >SQL
-      <textarea name="text" rows="8" maxlength="8000" spellcheck="false" required>
-${text ?? example}</textarea>
-    </label>
-    <label
-      >Maximum seconds <input type="number" name="seconds" min="1" max="60" value="${seconds}"
-    /></label>
-    <label
-      >Maximum rows <input type="number" name="rows" min="1" max="2000" value="${rows}"
-    /></label>
-    <button class="main">Ask</button>
-  </form>`
+function numberField(name: keyof typeof mostOf, label: string, value: number): Html {
+  const attributes = { type: 'number', name, min: 1, max: mostOf[name], value }
+  return html`<label>${label} ${element('input', attributes)}</label>`
 }
 
 export const sqlFile: FilePage = {

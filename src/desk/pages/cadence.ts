@@ -2,6 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
+import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import {
   readCadenceReceipts,
@@ -12,20 +13,11 @@ import {
 import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
 import { drawBars } from '../drawing/bars.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
-import { drawPicture, type Series } from '../drawing/lines.ts'
-import {
-  amount,
-  given,
-  nothing,
-  percent,
-  progress,
-  section,
-  table,
-  tiles,
-} from '../drawing/parts.ts'
+import { drawDays, type Series } from '../drawing/lines.ts'
+import { amount, given, nothing, percent, progress, section, tiles } from '../drawing/parts.ts'
+import { column, table } from '../drawing/tables.ts'
 import { definePage } from '../page.ts'
-import { chooser, dayFields } from './choose.ts'
-import { dayPicture } from './domain.ts'
+import { dayChooser } from './choose.ts'
 
 const usualDays = 92
 
@@ -50,7 +42,7 @@ export const cadencePage = definePage({
     plain: true,
     lead: html`Lists with an adaptive cadence: what it saved from ${span.since} to ${span.until},
     and what it may have missed.`,
-    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    body: html`${dayChooser(place, span)}
     ${
       lists.length === 0
         ? nothing(
@@ -84,28 +76,23 @@ function drawReceipts(
       about: `Figures of its last ${list.nights} nights. The random sample represents all queries that could be skipped; the bounds are at 95 % confidence (Wilson, with continuity correction).`,
     },
     html`${tiles([
-      { value: amount(list.credits), text: 'credits spent' },
-      { value: amount(Math.round(list.credits_saved)), text: 'credits saved' },
-      {
-        value: percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
-        text: 'of all requests skipped',
-      },
-      {
-        value: html`${amount(list.moved)} of ${amount(list.compared)}`,
-        text: 'sampled queries hid a move',
-      },
+      ['credits spent', list.credits],
+      ['credits saved', Math.round(list.credits_saved)],
+      [
+        'of all requests skipped',
+        percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
+      ],
+      ['sampled queries hid a move', html`${amount(list.moved)} of ${amount(list.compared)}`],
     ])}
     ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
   )
 }
 
 function pictures(name: string, days: readonly CadenceNightCost[]): Html {
-  const line = (title: string, of: (night: CadenceNightCost) => number | null): Series => {
-    return {
-      name: title,
-      points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
-    }
-  }
+  const line = (title: string, of: (night: CadenceNightCost) => number | null): Series => ({
+    name: title,
+    points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
+  })
   return html`
     ${picture(`Credits that each night of ${name} spent, and those it saved`, [
       line('spent', ({ credits }) => credits),
@@ -126,17 +113,9 @@ function pictures(name: string, days: readonly CadenceNightCost[]): Html {
 }
 
 function picture(title: string, series: readonly Series[]): Html | null {
-  const values = series.flatMap(({ points }) => points.flatMap(({ value }) => value ?? []))
-  if (values.length === 0) return null
+  if (series.every(({ points }) => points.every(({ value }) => value === null))) return null
   return html`<h3>${title}</h3>
-    ${drawPicture({
-      title,
-      series,
-      ...dayPicture,
-      height: 180,
-      range: [0, Math.max(1, ...values) * 1.05],
-      format: numberText,
-    })}`
+    ${drawDays({ title, series, height: 180, format: numberText })}`
 }
 
 function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Html {
@@ -145,43 +124,24 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     .map((queries, index) => ({ days: index + 1, queries }))
     .filter(({ queries }) => queries > 0)
   return html`<h3>How often the queries of ${given(list)} are asked, as decided for ${date}</h3>
-    ${table(
-      'Intervals',
-      [
-        {
-          head: 'asked',
-          word: true,
-          cell: ({ days }) => (days === 1 ? 'every day' : `every ${days} days`),
-        },
-        { head: 'queries', number: true, cell: ({ queries }) => amount(queries) },
-        { head: 'of all', cell: ({ queries }) => progress(queries, all) },
-      ],
-      rows,
-    )}`
+    ${table('Intervals', rows, [
+      column.word('asked', ({ days }) => (days === 1 ? 'every day' : `every ${days} days`)),
+      column.number('queries', 'queries'),
+      column.plain('of all', ({ queries }) => progress(queries, all)),
+    ])}`
 }
 
 /** Share of new results per list and round of related searches, which shows when to stop expanding. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
-  const lists = grouped(rounds)
   return section(
     {
       id: 'frontier',
       title: 'New results from related searches',
       about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. While a round brings as much as the previous one, the next is worth its credits.`,
     },
-    html`${[...lists].map(([list, held]) => picturesOf(list, held))}`,
+    html`${[...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held))}`,
   )
-}
-
-function grouped(rounds: readonly FrontierRound[]): ReadonlyMap<string, readonly FrontierRound[]> {
-  const lists = new Map<string, FrontierRound[]>()
-  for (const round of rounds) {
-    const there = lists.get(round.list)
-    if (there === undefined) lists.set(round.list, [round])
-    else there.push(round)
-  }
-  return lists
 }
 
 function picturesOf(list: string, rounds: readonly FrontierRound[]): Html {

@@ -1,8 +1,9 @@
 // Forms for selecting days, lists, labels and the like.
 
+import { siteName } from '../../base/address.ts'
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
 import { BadAddress, type PageAddress } from '../address.ts'
-import { type Html, html } from '../drawing/html.ts'
+import { element, type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
 
 /** Days from the address; defaults are determined when the data is read. */
@@ -17,81 +18,124 @@ export function askedSpan(
   return { since, until, days, most }
 }
 
+/** Domains typed into one field, or into several. */
+export function askedDomains(address: PageAddress): readonly string[] {
+  return address
+    .texts('domain')
+    .flatMap((typed) => typed.split(/[\s,]+/))
+    .map(siteName)
+    .filter((name) => name !== '')
+}
+
 /** Describes the period, and says if it was cut short. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
   const bound = cut ? ' (more days are not read at once)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
 }
 
+/** A field of a form, drawn with the filters of the page. */
+type Field = (place: PagePlace) => Html
+
 /** A form that reloads the page with other filters; works without script, and every selection has an address. */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
-  fields: Html | readonly Html[],
-  button = 'Show',
+  fields: readonly Field[],
+  button: string | Html = 'Show',
 ): Html {
   if (place.still) return html``
+  const kept = ['origins', 'suspects', ...keep].flatMap((filter) => {
+    const value = filterOf(place, filter)
+    return value === '' ? [] : [hiddenField(filter, value)(place)]
+  })
   return html`<form class="filters" method="get" action="${place.path}" aria-label="${name}">
-    ${keptFilters(place, keep)} ${fields}
-    <button>${button}</button>
+    ${kept} ${fields.map((field) => field(place))}
+    ${typeof button === 'string' ? html`<button>${button}</button>` : button}
   </form>`
 }
 
-/** Hidden fields for the filters that every page keeps, and for further ones of this page. */
-export function keptFilters(place: PagePlace, more: readonly string[] = []): readonly Html[] {
-  return ['origins', 'suspects', ...more].flatMap((name) => {
-    const value = place.filters.get(name)
-    return value === null || value === ''
-      ? []
-      : [html`<input type="hidden" name="${name}" value="${value}" />`]
-  })
+/** The form with which most pages choose their days. */
+export function dayChooser(
+  place: PagePlace,
+  span: Pick<ReadSpan, 'since' | 'until'>,
+  keep: readonly string[] = [],
+): Html {
+  return chooser({ place, name: 'Which days', keep }, dayFields(span))
 }
 
-export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): Html {
-  return html`${dayField({ name: 'since', label: 'From', value: since })}
-  ${dayField({ name: 'until', label: 'To', value: until })}`
+export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): readonly Field[] {
+  return [dayField('since', 'From', since), dayField('until', 'To', until)]
 }
 
-/** Field for a day. */
-export function dayField(field: { name: string; label: string; value: string }): Html {
-  return html`<label
-    >${field.label} <input type="date" name="${field.name}" value="${field.value}"
-  /></label>`
+export function dayField(name: string, label: string, value: string): Field {
+  return () => html`<label>${label} ${element('input', { type: 'date', name, value })}</label>`
 }
 
-/** Field for text. */
-export function textField(field: {
-  name: string
-  label: string
-  value: string | null
-  hint?: string
-}): Html {
-  return html`<label
-    >${field.label}
-    <input
-      name="${field.name}"
-      value="${field.value ?? ''}"
-      placeholder="${field.hint ?? ''}"
-      dir="auto"
-      autocomplete="off"
-  /></label>`
+export function hiddenField(name: string, value: string): Field {
+  return () => element('input', { type: 'hidden', name, value })
+}
+
+/** Attributes of a text field; its value is the filter of this name unless another one is given. */
+interface TextOptions {
+  readonly value?: string
+  readonly placeholder?: string
+  readonly type?: 'text' | 'date'
+  readonly required?: boolean
+}
+
+export function textField(name: string, label: Html | string, options: TextOptions = {}): Field {
+  return (place) => {
+    const value = filterOf(place, name)
+    const attributes = { name, value, dir: 'auto', autocomplete: 'off', ...options }
+    return html`<label>${label} ${element('input', attributes)}</label>`
+  }
+}
+
+interface SelectOptions {
+  readonly words: readonly (string | readonly [value: string, text: string])[]
+  /** Chosen word; by default, the filter of this name. */
+  readonly value?: string
 }
 
 /** Field for one of several words; the empty one means any. */
-export function selectField(field: {
-  readonly name: string
-  readonly label: string
-  readonly value: string | null
-  readonly words: readonly (string | readonly [value: string, text: string])[]
-}): Html {
-  return html`<label
-    >${field.label}
-    <select name="${field.name}">
-      <option value="">any</option>
-      ${field.words.map((word) => {
-        const [value, text] = typeof word === 'string' ? [word, word] : word
-        const chosen = value === field.value ? html` selected` : null
-        return html`<option value="${value}" ${chosen}>${text}</option>`
-      })}
-    </select></label
-  >`
+export function selectField(
+  name: string,
+  label: string,
+  { words, value: chosen }: SelectOptions,
+): Field {
+  return (place) => {
+    const now = chosen ?? filterOf(place, name)
+    const options = words.map((word) => {
+      const [value, text] = typeof word === 'string' ? [word, word] : word
+      return element('option', { value, selected: value === now }, text)
+    })
+    return html`<label
+      >${label}
+      <select name="${name}">
+        <option value="">any</option>
+        ${options}
+      </select></label
+    >`
+  }
+}
+
+export function checkbox(
+  attributes: { readonly name: string; readonly value: string; readonly checked: boolean },
+  label: string,
+): Html {
+  return html`<label>${element('input', { type: 'checkbox', ...attributes })} ${label}</label>`
+}
+
+/** Fields that unfold. */
+export function moreFields(title: string, open: boolean, fields: readonly Field[]): Field {
+  return (place) =>
+    element(
+      'details',
+      { class: 'narrow', open },
+      html`<summary>${title}</summary>
+        <div class="filters">${fields.map((field) => field(place))}</div>`,
+    )
+}
+
+function filterOf({ filters }: PagePlace, name: string): string {
+  return filters.get(name)?.trim() ?? ''
 }

@@ -1,25 +1,18 @@
 // Compares two days, lists, devices or tags: us and up to five competitors side by side.
 
 import { npmRun } from '../../base/cli/commands.ts'
-import { siteName } from '../../base/address.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dayMs, dayOf } from '../../base/time/zone.ts'
-import { type HeldDay, readHeldDays } from '../../features/analysis/domains.ts'
-import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
-import { readSuspects, type SuspectRun } from '../../features/analysis/query-facts.ts'
+import { devices } from '../../base/query.ts'
+import { readHeldDays } from '../../features/analysis/domains.ts'
+import { readNotesBetween } from '../../features/analysis/notes.ts'
+import { readSuspects } from '../../features/analysis/query-facts.ts'
 import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
 import { change, type Html, html } from '../drawing/html.ts'
-import {
-  amount,
-  type Column,
-  nothing,
-  percent,
-  tableSection,
-  to,
-  unknown,
-} from '../drawing/parts.ts'
+import { nothing, to, unknown } from '../drawing/parts.ts'
+import { type Column, column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { chooser, dayField, selectField, textField } from './choose.ts'
+import { askedDomains, chooser, dayField, selectField, textField } from './choose.ts'
 import { drawShares } from './domain.ts'
 import { chooseDays, readKeywordNames } from './keywords-read.ts'
 import { readNamed } from './overview-read.ts'
@@ -27,7 +20,6 @@ import { toDomain } from './ways.ts'
 
 const mostDomains = 6
 const mostDays = 120
-const devices = ['desktop', 'mobile', 'tablet']
 
 /** One side of the comparison: the queries with a label on a day. */
 interface Side {
@@ -35,58 +27,43 @@ interface Side {
   readonly day: string
 }
 
-interface CompareAsked {
-  readonly sides: readonly { readonly label: string; readonly day: string | null }[]
-  readonly domains: readonly string[]
-}
-
-function askCompare(address: PageAddress): CompareAsked {
+function askCompare(address: PageAddress) {
   const side = (name: 'a' | 'b') => ({
     label: address.text(`label_${name}`) ?? '*',
     day: address.day(`day_${name}`),
   })
-  const domains = address
-    .texts('domain')
-    .flatMap((typed) => typed.split(/[\s,]+/))
-    .map(siteName)
-    .filter((name) => name !== '')
+  const domains = askedDomains(address)
   if (domains.length > mostDomains) {
     throw new BadAddress(`domain: expected ${mostDomains} at most, got ${domains.length}.`)
   }
-  return { sides: [side('a'), side('b')], domains }
+  return { sides: [side('a'), side('b')] as const, domains }
 }
 
-interface CompareFound {
-  readonly sides: readonly (Side & { readonly held: readonly HeldDay[] })[]
-  readonly domains: readonly string[]
-  readonly names: Awaited<ReturnType<typeof readKeywordNames>>
-  readonly notes: readonly Note[]
-  readonly suspect: readonly SuspectRun[]
-}
+type CompareFound = NonNullable<Awaited<ReturnType<typeof readCompare>>>
 
 async function readCompare(
   db: Database,
-  { sides, domains: asked }: CompareAsked,
-): Promise<CompareFound | null> {
+  { sides: [first, second], domains: asked }: ReturnType<typeof askCompare>,
+) {
   const days = await chooseDays(db, { day: null, since: null })
   if (days === null) return null
   const newest = days.now.day
-  const [first, second] = sides
-  const same = first?.label === second?.label
   // Two dates are compared, unless the labels differ: then both sides have the same date.
-  const chosen = [first?.day ?? (same ? daysBefore(newest, 7) : newest), second?.day ?? newest]
+  const usual = first.label === second.label ? daysBefore(newest, 7) : newest
+  const a = { ...first, day: first.day ?? usual }
+  const b = { ...second, day: second.day ?? newest }
   const ours = await readNamed(db, 'own_domains', newest)
   const named = [...ours, ...(await readNamed(db, 'rival_domains', newest))]
   const domains = (asked.length > 0 ? asked : [...new Set(named)]).slice(0, mostDomains)
-  const [since = newest, until = newest] = chosen.toSorted()
+  const [since = newest, until = newest] = [a.day, b.day].toSorted()
   const span = { since: spanSince(since, until), until, cut: false }
-  const read = async ({ label }: { label: string }, index: number) => ({
-    label,
-    day: chosen[index] ?? newest,
-    held: await readHeldDays(db, { domains, tag: label, ...span }),
+  const held = async (side: Side) => ({
+    ...side,
+    held: await readHeldDays(db, { domains, tag: side.label, ...span }),
   })
   return {
-    sides: [await read(first ?? { label: '*' }, 0), await read(second ?? { label: '*' }, 1)],
+    a: await held(a),
+    b: await held(b),
     domains,
     names: await readKeywordNames(db),
     notes: await readNotesBetween(db, span),
@@ -123,50 +100,36 @@ export const comparePage = definePage({
   }),
 })
 
-function form({ sides, domains, names }: CompareFound, place: PagePlace): Html {
+function form({ a, b, domains, names }: CompareFound, place: PagePlace): Html {
   const labels = [
     ...names.lists.map((name) => [`list=${name}`, `list ${name}`] as const),
     ...devices.map((name) => [`device=${name}`, name] as const),
   ]
-  const side = ({ label, day }: Side, name: 'a' | 'b') => {
+  const fields = ({ label, day }: Side, name: 'a' | 'b') => {
     const known = labels.some(([value]) => value === label) || label === '*'
     const words = known ? labels : [[label, label] as const, ...labels]
     return [
-      selectField({
-        name: `label_${name}`,
-        label: `${name.toUpperCase()}: keywords`,
-        value: label,
-        words,
-      }),
-      dayField({ name: `day_${name}`, label: 'on', value: day }),
+      selectField(`label_${name}`, `${name.toUpperCase()}: keywords`, { words, value: label }),
+      dayField(`day_${name}`, 'on', day),
     ]
   }
-  const [a, b] = sides
-  return chooser(
-    { place, name: 'What to compare' },
-    [
-      ...(a === undefined ? [] : side(a, 'a')),
-      ...(b === undefined ? [] : side(b, 'b')),
-      textField({ name: 'domain', label: 'Domains', value: domains.join(' ') }),
-    ],
-    'Compare',
-  )
+  const typed = textField('domain', 'Domains', { value: domains.join(' ') })
+  const all = [...fields(a, 'a'), ...fields(b, 'b'), typed]
+  return chooser({ place, name: 'What to compare' }, all, 'Compare')
 }
 
 const labelWords = ({ label }: Side) => (label === '*' ? 'all keywords' : label.replace('=', ' '))
 const nameOf = (side: Side) => `${labelWords(side)}, ${side.day}`
 
 function drawSides(found: CompareFound, place: PagePlace): Html {
-  const { sides, domains, notes, suspect } = found
-  const [a, b] = sides
-  if (a === undefined || b === undefined) return html``
+  const { a, b, domains, notes, suspect } = found
   const filters = { day: b.day, since: a.day, ...listOf(b.label), change: 'any', sort: 'change' }
   const about = html`A: ${nameOf(a)}. B: ${nameOf(b)}.
   ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between the days')}`
   return html`${tableSection(
-    { id: 'sides', title: 'Side by side', about, empty: 'Each domain will be a line here.' },
-    sideColumns(found, place),
+    { id: 'sides', title: 'Side by side', about },
     domains,
+    sideColumns(found, place),
   )}
   ${(a.label === b.label ? [b] : [a, b]).map((side) => {
     const name = a.label === b.label ? 'A and B' : side === a ? 'A' : 'B'
@@ -177,36 +140,29 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
   })}`
 }
 
-function sideColumns({ sides }: CompareFound, place: PagePlace): readonly Column<string>[] {
-  const at = (side: number, domain: string) => {
-    const { held = [], day = '' } = sides[side] ?? {}
-    return held.findLast((one) => one.domain === domain && one.runDate <= day) ?? null
-  }
+function sideColumns({ a, b }: CompareFound, place: PagePlace): readonly Column<string>[] {
+  const at = ({ held, day }: CompareFound['a'], domain: string) =>
+    held.findLast((one) => one.domain === domain && one.runDate <= day)
   const pair = (
     head: string,
-    value: (day: HeldDay) => number | null,
-    draw: (value: number | null) => Html = amount,
-  ): Column<string>[] =>
-    ['A', 'B'].map((name, side) => ({
-      head: `${head} ${name}`,
-      number: true,
-      cell: (domain) => {
-        const day = at(side, domain)
-        return draw(day === null ? null : value(day))
-      },
-    }))
+    name: 'share' | 'top3' | 'top10' | 'ranked' | 'queries',
+    kind: 'number' | 'share' = 'number',
+  ) => [
+    column[kind](`${head} A`, (domain: string) => at(a, domain)?.[name] ?? null),
+    column[kind](`${head} B`, (domain: string) => at(b, domain)?.[name] ?? null),
+  ]
   const difference = (domain: string) => {
-    const [a, b] = [at(0, domain)?.share ?? null, at(1, domain)?.share ?? null]
-    return a === null || b === null ? unknown : change(b - a)
+    const [first, second] = [at(a, domain)?.share ?? null, at(b, domain)?.share ?? null]
+    return first === null || second === null ? unknown : change(second - first)
   }
   return [
-    { head: 'Domain', cell: (domain) => toDomain(place, domain) },
-    ...pair('Share', ({ share }) => share, percent),
-    { head: 'B − A', number: true, cell: difference },
-    ...pair('Top 3', ({ top3 }) => top3),
-    ...pair('Top 10', ({ top10 }) => top10),
-    ...pair('Ranked', ({ ranked }) => ranked),
-    ...pair('Keywords', ({ queries }) => queries),
+    column.plain('Domain', (domain) => toDomain(place, domain)),
+    ...pair('Share', 'share', 'share'),
+    column.right('B − A', difference),
+    ...pair('Top 3', 'top3'),
+    ...pair('Top 10', 'top10'),
+    ...pair('Ranked', 'ranked'),
+    ...pair('Keywords', 'queries'),
   ]
 }
 

@@ -13,7 +13,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
 /** A day with keywords, stored or computed from its answers. */
-export interface KeywordDay {
+interface KeywordDay {
   readonly day: string
   /** Row of `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
@@ -100,34 +100,12 @@ export const changes = ['up', 'down', 'entered', 'left', 'same', 'any'] as const
 export const sorts = ['volume', 'rank', 'change', 'keyword'] as const
 
 /** A keyword in a view, before its details are read. */
-export interface KeywordRow {
-  readonly id: string
-  readonly rank: number | null
-  readonly previous: number | null
-  readonly change: string | null
-  readonly depth: number | null
-  readonly weight: number
-  readonly labels: readonly string[]
-  readonly features: readonly string[]
-  readonly page: string | null
-  readonly runDate: string | null
-  /** Number of keywords in the view if it is known at no extra cost; null: must be counted. */
-  readonly count: number | null
-}
+type KeywordRow = Awaited<ReturnType<typeof readKeywords>>[number]
 
-interface StoredKeyword {
-  readonly query_id: string
-  readonly run_date: string | null
-  readonly search_id: number | null
-  readonly depth: number | null
-  readonly weight: number
-  readonly labels: string[]
-  readonly features: string[]
-  readonly domain: string | null
-  readonly position: number | null
-  readonly page_id: string | null
-  readonly rivals: string[]
-}
+/** A keyword as shown in a row of the table. */
+export type Keyword = Awaited<ReturnType<typeof readKeywordDetails>>[number]
+
+type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id'>
 
 /** Days whose keywords are stored with the current settings, newest first. */
 async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
@@ -203,25 +181,26 @@ const bounds = { '1-3': [1, 3], '4-10': [4, 10], '11-20': [11, 20], '21+': [21, 
 
 function holds(eb: SidesBuilder, query: KeywordQuery): Expression<SqlBool> {
   const { word, labels, ranks, change, feature, rival } = query
-  const all: Expression<SqlBool>[] = []
-  if (word !== null) {
-    // Not "ilike", because a percent sign is an ordinary character in a keyword.
-    const text = eb.fn<number>('strpos', [
-      eb.fn('lower', ['queries.q']),
-      eb.fn('lower', [eb.cast<string>(eb.val(word), 'text')]),
-    ])
-    all.push(eb(text, '>', 0))
-  }
-  if (labels.length > 0) all.push(eb('now.labels', '@>', eb.val([...labels])))
-  if (feature !== null) all.push(eb('now.features', '@>', eb.val([feature])))
-  if (rival !== null) all.push(eb('now.rivals', '@>', eb.val([rival])))
-  if (ranks === 'none') all.push(eb('now.position', 'is', null))
-  else if (ranks !== null) {
-    all.push(eb.between('now.position', bounds[ranks][0], bounds[ranks][1]))
-  }
-  if (change === 'any') all.push(eb(changeOf(eb), '<>', 'same'))
-  else if (change !== null) all.push(eb(changeOf(eb), '=', change))
-  return eb.and(all)
+  // Not "ilike", because a percent sign is an ordinary character in a keyword.
+  const found = eb.fn<number>('strpos', [
+    eb.fn('lower', ['queries.q']),
+    eb.fn('lower', [eb.cast<string>(eb.val(word), 'text')]),
+  ])
+  return eb.and([
+    ...(word === null ? [] : [eb(found, '>', 0)]),
+    ...(labels.length === 0 ? [] : [eb('now.labels', '@>', eb.val([...labels]))]),
+    ...(feature === null ? [] : [eb('now.features', '@>', eb.val([feature]))]),
+    ...(rival === null ? [] : [eb('now.rivals', '@>', eb.val([rival]))]),
+    ...(ranks === null ? [] : [ranksIn(eb, ranks)]),
+    ...(change === null
+      ? []
+      : [eb(changeOf(eb), change === 'any' ? '<>' : '=', change === 'any' ? 'same' : change)]),
+  ])
+}
+
+function ranksIn(eb: SidesBuilder, range: (typeof rankRanges)[number]): Expression<SqlBool> {
+  if (range === 'none') return eb('now.position', 'is', null)
+  return eb.between('now.position', bounds[range][0], bounds[range][1])
 }
 
 /** Gain in positions; an unknown position counts as the one below the last known. */
@@ -248,7 +227,7 @@ export async function readKeywords(
   db: Database,
   days: KeywordDays,
   { limit, offset, ...query }: KeywordQuery & { readonly limit?: number; readonly offset?: number },
-): Promise<readonly KeywordRow[]> {
+) {
   const direction = query.descending ? 'desc' : 'asc'
   return compareKeywords(db, days)
     .select((eb) => [
@@ -262,7 +241,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // If filters use more than the day itself, rows are few and a second pass is expensive.
+      // If filters use more than the day itself, rows are few and a second pass is expensive. Null: must be counted.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -286,20 +265,6 @@ export async function readKeywords(
     .execute()
 }
 
-/** A keyword as shown in a row of the table. */
-export interface Keyword extends KeywordRow {
-  readonly q: string
-  readonly device: string | null
-  readonly country: string | null
-  readonly url: string | null
-  readonly volume: number | null
-  /** Its ranks on the stored days of the last month, oldest first; undefined: unknown that day. */
-  readonly history: readonly (number | null | undefined)[]
-  /** Its rank a day and a week earlier, or on the last stored day before; undefined: unknown. */
-  readonly dayBefore: number | null | undefined
-  readonly weekBefore: number | null | undefined
-}
-
 function anyOf<T extends number | string>(values: readonly T[]) {
   const eb = expressionBuilder<DB>()
   return eb.fn.any(eb.val(values))
@@ -310,7 +275,7 @@ export async function readKeywordDetails(
   db: Database,
   rows: readonly KeywordRow[],
   history: readonly KeywordDay[],
-): Promise<readonly Keyword[]> {
+) {
   const ids = anyOf(rows.map(({ id }) => id))
   const facts = await db
     .selectFrom('queries')
@@ -342,15 +307,14 @@ export async function readKeywordDetails(
   const urlOf = new Map(pages.map((page) => [page.id, page.url_key]))
   const rankOf = new Map(ranks.map((rank) => [`${rank.finish_id} ${rank.query_id}`, rank.position]))
   return rows.map((row) => {
-    const fact = factOf.get(row.id)
+    const { q = '', device = null, gl = null, volume = null } = factOf.get(row.id) ?? {}
     return {
       ...row,
-      q: fact?.q ?? '',
-      device: fact?.device ?? null,
-      country: fact?.gl ?? null,
-      volume: fact?.volume ?? null,
-      url: row.page === null ? null : (urlOf.get(row.page) ?? null),
+      ...{ q, device, country: gl, volume },
+      url: urlOf.get(row.page ?? '') ?? null,
+      // Its ranks, oldest day first; undefined: unknown that day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
+      // A day and a week earlier, or on the last stored day before.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }
@@ -367,31 +331,21 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
         eb.fn.countAll<number>().filterWhere(changeOf(eb), '=', name).as(name),
       ),
       ...(['1-3', '4-10', '11-20', '21+'] as const).map((range) =>
-        eb.fn
-          .countAll<number>()
-          .filterWhere(eb.between('now.position', bounds[range][0], bounds[range][1]))
-          .as(range),
+        eb.fn.countAll<number>().filterWhere(ranksIn(eb, range)).as(range),
       ),
     ])
     .executeTakeFirstOrThrow()
 }
 
 /** A keyword or page that won or lost clicks between two days. */
-export interface Gain {
-  readonly id: string | null
-  readonly name: string | null
-  readonly previous: number | null
-  readonly rank: number | null
-  readonly clicks: number
-  readonly keywords: number
-}
+export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
 /** Keywords or pages with the most clicks won or lost between two days, according to weights and the click curve. */
 export async function readGains(
   db: Database,
   days: KeywordDays,
   { what, won, limit }: { what: 'keyword' | 'page'; won: boolean; limit: number },
-): Promise<readonly Gain[]> {
+) {
   const curve = sql<{ position: number; ctr: number }>`analysis.ctr`
   const moves = compareKeywords(db, days)
     .leftJoin(curve.as('curve'), 'curve.position', 'now.position')

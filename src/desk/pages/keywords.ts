@@ -3,27 +3,18 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Cell, csvLines } from '../../base/csv.ts'
 import type { Database } from '../../base/database/database.ts'
+import { devices } from '../../base/query.ts'
 import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
-import {
-  amount,
-  type Column,
-  command,
-  given,
-  nothing,
-  spark,
-  table,
-  to,
-  unknown,
-} from '../drawing/parts.ts'
+import { amount, command, given, nothing, spark, to, unknown } from '../drawing/parts.ts'
+import { table } from '../drawing/tables.ts'
 import { definePage, type FilePage, type PagePlace, type DeskReading } from '../page.ts'
-import { chooser, dayField, selectField, textField } from './choose.ts'
+import { checkbox, chooser, dayField, moreFields, selectField, textField } from './choose.ts'
 import {
   changes,
   chooseDays,
   countKeywords,
   type Keyword,
-  type KeywordDays,
   type KeywordQuery,
   rankRanges,
   readKeywordDetails,
@@ -40,7 +31,7 @@ const sparkDays = 30
 interface KeywordColumn {
   readonly head: string
   readonly sort?: KeywordQuery['sort']
-  readonly number?: true
+  readonly look?: 'n'
   readonly cell: (row: Keyword, place: PagePlace) => Html
   readonly csv: (row: Keyword) => Cell
 }
@@ -51,8 +42,12 @@ const labelsOf = ({ labels }: Keyword, isKind: boolean) =>
       label.startsWith('list=') === isKind && !/^(device|country|language|place)=/.test(label),
   )
 
-function textColumn(head: string, text: (row: Keyword) => string | null): KeywordColumn {
-  return { head, cell: (row) => given(text(row)), csv: text }
+const textColumn = (head: string, csv: (row: Keyword) => string | null) => {
+  return { head, cell: (row: Keyword) => given(csv(row)), csv }
+}
+
+const numberColumn = (head: string, csv: (row: Keyword) => number | null) => {
+  return { head, look: 'n', cell: (row: Keyword) => amount(csv(row)), csv } as const
 }
 
 const columns = {
@@ -65,7 +60,7 @@ const columns = {
   rank: {
     head: 'Rank',
     sort: 'rank',
-    number: true,
+    look: 'n',
     cell: ({ rank, depth }) =>
       rank === null && depth !== null ? html`not in ${depth}` : amount(rank),
     csv: ({ rank }) => rank,
@@ -73,32 +68,19 @@ const columns = {
   change: {
     head: 'Change',
     sort: 'change',
-    number: true,
+    look: 'n',
     cell: ({ previous, rank, change }) => (change === null ? unknown : moved(previous, rank)),
     csv: ({ previous, rank, change }) =>
       change === null || previous === null || rank === null ? change : previous - rank,
   },
-  previous: {
-    head: 'Before',
-    number: true,
-    cell: ({ previous }) => amount(previous),
-    csv: ({ previous }) => previous,
-  },
+  previous: numberColumn('Before', ({ previous }) => previous),
   day: movedSince('1 day', 'dayBefore'),
   week: movedSince('7 days', 'weekBefore'),
-  best: {
-    head: 'Best in 30 days',
-    number: true,
-    cell: (row) => amount(bestOf(row)),
-    csv: bestOf,
-  },
-  volume: {
-    head: 'Volume',
-    sort: 'volume',
-    number: true,
-    cell: ({ volume }) => amount(volume),
-    csv: ({ volume }) => volume,
-  },
+  best: numberColumn('Best in 30 days', ({ history, rank }) => {
+    const ranks = [...history, rank].flatMap((one) => one ?? [])
+    return ranks.length === 0 ? null : Math.min(...ranks)
+  }),
+  volume: { ...numberColumn('Volume', ({ volume }) => volume), sort: 'volume' },
   page: textColumn('Ranking page', ({ url }) => url),
   features: textColumn('SERP features', ({ features }) => features.join(', ') || null),
   trend: {
@@ -107,20 +89,13 @@ const columns = {
     csv: ({ history }) => history.map((rank) => rank ?? '').join(' '),
   },
   tags: textColumn('Tags', (row) => labelsOf(row, false).join(', ') || null),
-  list: textColumn(
-    'List',
-    (row) =>
-      labelsOf(row, true)
-        .map((label) => label.slice(5))
-        .join(', ') || null,
-  ),
+  list: textColumn('List', (row) => {
+    const lists = labelsOf(row, true).map((label) => label.slice(5))
+    return lists.join(', ') || null
+  }),
   device: textColumn('Device', ({ device }) => device),
   country: textColumn('Country', ({ country }) => country),
-  answered: {
-    head: 'Answered',
-    cell: ({ runDate }) => given(runDate),
-    csv: ({ runDate }) => runDate,
-  },
+  answered: textColumn('Answered', ({ runDate }) => runDate),
 } satisfies Record<string, KeywordColumn>
 
 type ColumnName = keyof typeof columns
@@ -139,27 +114,16 @@ const usualColumns: readonly ColumnName[] = [
 function movedSince(head: string, before: 'dayBefore' | 'weekBefore'): KeywordColumn {
   return {
     head,
-    number: true,
+    look: 'n',
     cell: (row) => (row[before] === undefined ? unknown : moved(row[before], row.rank)),
     csv: ({ [before]: then, rank }) =>
       then === null || then === undefined || rank === null ? null : then - rank,
   }
 }
 
-function bestOf({ history, rank }: Keyword): number | null {
-  const ranks = [...history, rank].flatMap((one) => one ?? [])
-  return ranks.length === 0 ? null : Math.min(...ranks)
-}
+type KeywordsAsked = ReturnType<typeof askKeywords>
 
-interface KeywordsAsked {
-  readonly query: KeywordQuery
-  readonly day: string | null
-  readonly since: string | null
-  readonly sheet: number
-  readonly shown: readonly ColumnName[]
-}
-
-function askKeywords(address: PageAddress): KeywordsAsked {
+function askKeywords(address: PageAddress) {
   const sort = address.word('sort', sorts)
   const order = address.word('order', [
     sort === 'rank' || sort === 'keyword' ? 'up' : 'down',
@@ -190,7 +154,7 @@ function askKeywords(address: PageAddress): KeywordsAsked {
       rival: address.text('rival'),
       sort,
       descending: order === 'down',
-    },
+    } satisfies KeywordQuery,
     day: address.day('day'),
     since: address.day('since'),
     sheet: address.whole('sheet', { fallback: 1, most: 100_000 }),
@@ -200,17 +164,9 @@ function askKeywords(address: PageAddress): KeywordsAsked {
   }
 }
 
-interface KeywordsFound {
-  readonly days: KeywordDays
-  readonly rows: readonly Keyword[]
-  readonly count: number
-  readonly names: Awaited<ReturnType<typeof readKeywordNames>>
-}
+type KeywordsFound = NonNullable<Awaited<ReturnType<typeof readPage>>>
 
-async function readPage(
-  db: Database,
-  { query, sheet, ...asked }: KeywordsAsked,
-): Promise<KeywordsFound | null> {
+async function readPage(db: Database, { query, sheet, ...asked }: KeywordsAsked) {
   const days = await chooseDays(db, asked)
   if (days === null) return null
   const page = { ...query, limit: rowsAtOnce, offset: (sheet - 1) * rowsAtOnce }
@@ -277,50 +233,36 @@ const changeWords = [
   ['any', 'any change'],
 ] as const
 
-function form(
-  { days, names }: KeywordsFound,
-  { query, shown }: KeywordsAsked,
-  place: PagePlace,
-): Html {
-  const filter = (name: string) => place.filters.get(name)
+function form({ days, names }: KeywordsFound, { shown }: KeywordsAsked, place: PagePlace): Html {
   const folded = ['tag', 'device', 'rival', 'feature', 'country']
+  const boxes = columnNames
+    .slice(1)
+    .map((value) =>
+      checkbox({ name: 'column', value, checked: shown.includes(value) }, columns[value].head),
+    )
   return chooser({ place, name: 'Which keywords', keep: ['sort', 'order'] }, [
-    textField({ name: 'word', label: 'Text', value: query.word }),
-    selectField({ name: 'list', label: 'List', value: filter('list'), words: names.lists }),
-    selectField({ name: 'rank', label: 'Rank', value: query.ranks, words: rankRanges }),
-    selectField({ name: 'change', label: 'Change', value: query.change, words: changeWords }),
-    dayField({ name: 'day', label: 'On', value: days.now.day }),
-    dayField({ name: 'since', label: 'Since', value: days.before.day }),
-    html`<details
-      class="narrow"
-      ${folded.some((name) => place.filters.has(name)) ? html`open` : null}
-    >
-      <summary>More filters</summary>
-      <div class="filters">
-        ${textField({ name: 'tag', label: 'Tag', value: filter('tag') })}
-        ${selectField({ name: 'device', label: 'Device', value: filter('device'), words: ['desktop', 'mobile', 'tablet'] })}
-        ${selectField({ name: 'rival', label: 'Competitor ranks', value: query.rival, words: names.rivals })}
-        ${textField({ name: 'feature', label: 'SERP feature', value: query.feature })}
-        ${textField({ name: 'country', label: 'Country', value: filter('country') })}
-      </div>
-    </details>`,
-    html`<details class="narrow">
-      <summary>Columns</summary>
-      ${columnNames
-        .slice(1)
-        .map(
-          (name) =>
-            html`<label
-              ><input
-                type="checkbox"
-                name="column"
-                value="${name}"
-                ${shown.includes(name) ? html`checked` : null}
-              />
-              ${columns[name].head}</label
-            >`,
-        )}
-    </details>`,
+    textField('word', 'Text'),
+    selectField('list', 'List', { words: names.lists }),
+    selectField('rank', 'Rank', { words: rankRanges }),
+    selectField('change', 'Change', { words: changeWords }),
+    dayField('day', 'On', days.now.day),
+    dayField('since', 'Since', days.before.day),
+    moreFields(
+      'More filters',
+      folded.some((name) => place.filters.has(name)),
+      [
+        textField('tag', 'Tag'),
+        selectField('device', 'Device', { words: devices }),
+        selectField('rival', 'Competitor ranks', { words: names.rivals }),
+        textField('feature', 'SERP feature'),
+        textField('country', 'Country'),
+      ],
+    ),
+    () =>
+      html`<details class="narrow">
+        <summary>Columns</summary>
+        ${boxes}
+      </details>`,
   ])
 }
 
@@ -332,24 +274,20 @@ function drawRows(
   if (rows.length === 0) return nothing('No keyword matches: remove one of the filters.', null)
   const here = again(place)
   const sorting = (sort: KeywordQuery['sort']) => {
-    const first = sort === 'volume' || sort === 'change'
-    const down = sort === query.sort ? !query.descending : first
+    const sorted = sort === query.sort
+    const down = sorted ? !query.descending : sort === 'volume' || sort === 'change'
+    const order = query.descending ? ('descending' as const) : ('ascending' as const)
     return {
       href: place.href('/keywords', { ...here, sort, order: down ? 'down' : 'up', sheet: null }),
-      order:
-        sort !== query.sort
-          ? null
-          : query.descending
-            ? ('descending' as const)
-            : ('ascending' as const),
+      order: sorted ? order : null,
     }
   }
-  const drawn = shown.map((name): Column<Keyword> => {
-    const { sort, cell, number, head }: KeywordColumn = columns[name]
+  const drawn = shown.map((name) => {
+    const { sort, cell, look, head }: KeywordColumn = columns[name]
     return {
       head,
-      cell: (row) => cell(row, place),
-      ...(number === true ? { number } : {}),
+      look,
+      cell: (row: Keyword) => cell(row, place),
       ...(sort === undefined ? {} : { sorting: sorting(sort) }),
     }
   })
@@ -359,7 +297,7 @@ function drawRows(
       ? null
       : html`<li>${to(place.href('/keywords', { ...here, sheet: nth }), text)}</li>`
   return html`<section id="keywords" aria-label="Keywords">
-    ${table('Keywords, one a line', drawn, rows)}
+    ${table('Keywords, one a line', rows, drawn)}
     <nav class="steps" aria-label="Pages of keywords">
       <ul>
         ${way('← Previous', sheet - 1)}

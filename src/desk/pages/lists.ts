@@ -2,21 +2,18 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
-import { dayOf } from '../../base/time/zone.ts'
 import {
   type ListDay,
   type ListFacts,
-  type ListMember,
   readListDays,
   readListFacts,
   readListMembers,
   readRejectedLines,
-  type RejectedLine,
 } from '../../features/analysis/list-facts.ts'
 import { type ReadSpan, readSpan } from '../../features/analysis/span.ts'
 import { NotThere, type PageAddress } from '../address.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
-import { drawPicture } from '../drawing/lines.ts'
+import { dayLine, drawDays } from '../drawing/lines.ts'
 import {
   amount,
   given,
@@ -24,15 +21,14 @@ import {
   percent,
   runBadge,
   section,
-  table,
   tiles,
   to,
   unknown,
 } from '../drawing/parts.ts'
+import { column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
-import { dayPicture } from './domain.ts'
-import { toList, toQuery } from './ways.ts'
+import { askedSpan, checkbox, chooser, dayChooser, daysText, textField } from './choose.ts'
+import { toList, toQuery, toRun } from './ways.ts'
 
 /** All lists, with the results of their newest runs. */
 export const listsPage = definePage({
@@ -51,179 +47,129 @@ export const listsPage = definePage({
             'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
             npmRun('enqueue inputs/keywords.csv'),
           )
-        : section(
-            { id: 'lists', title: html`Lists (${amount(lists.length)})` },
-            listTable(lists, place),
+        : tableSection(
+            { id: 'lists', title: html`Lists (${amount(lists.length)})`, name: 'Every list' },
+            lists,
+            [
+              column.plain('List', ({ id, name }) => toList(place, id, name)),
+              column.number('Queries', 'members'),
+              column.word('Newest run', ({ runDate, state }) =>
+                runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
+              ),
+              column.right('Rejected lines', ({ id, rejected }) =>
+                rejected === null || rejected === 0
+                  ? amount(rejected)
+                  : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
+              ),
+              column.number('Credits in 30 days', 'credits'),
+              column.text('Read from', 'source'),
+            ],
           ),
   }),
 })
 
-function listTable(lists: readonly ListFacts[], place: PagePlace): Html {
-  return table(
-    'Every list',
-    [
-      { head: 'List', cell: ({ id, name }) => toList(place, id, name) },
-      { head: 'Queries', number: true, cell: ({ members }) => amount(members) },
-      {
-        head: 'Newest run',
-        word: true,
-        cell: ({ runDate, state }) =>
-          runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
-      },
-      {
-        head: 'Rejected lines',
-        number: true,
-        cell: ({ id, rejected }) =>
-          rejected === null || rejected === 0
-            ? amount(rejected)
-            : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
-      },
-      { head: 'Credits in 30 days', number: true, cell: ({ credits }) => amount(credits) },
-      { head: 'Read from', cell: ({ source }) => given(source) },
-    ],
-    lists,
-  )
+/** A list with its results on some days. */
+export interface CoverageFound {
+  readonly list: Pick<ListFacts, 'id' | 'name'>
+  readonly span: ReadSpan
+  readonly days: readonly ListDay[]
 }
 
-/** A list with its results on some days. */
-export type CoverageFound = Pick<ListFound, 'span' | 'days'> & {
-  readonly list: Pick<ListFound['list'], 'id' | 'name'>
-}
+const counts = [
+  'planned',
+  'bought',
+  'reused',
+  'notAsked',
+  'failed',
+  'unknown',
+  'open',
+  'others',
+] as const
 
 /** Answered queries of a list by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
-  const form = chooser({ place, name: 'Which days' }, dayFields(span))
+  const chart = {
+    title: `Queries of ${list.name} to be asked, and those answered, day by day`,
+    series: (['answered', 'planned'] as const).map((name) =>
+      dayLine(name, days.toReversed(), (day) => day[name]),
+    ),
+    height: 200,
+    format: numberText,
+  }
   const body =
     days.length === 0
       ? nothing('The list has no run in this period.', npmRun('enqueue inputs/keywords.csv'))
-      : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
-        ${dayTable(days, place)}`
-  const about =
-    'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits are those of calls whose cost is known.'
+      : html`${days.length < 2 ? null : drawDays(chart)}
+        ${table('Coverage day by day', days, [
+          column.word('Night', ({ run, runDate }) =>
+            run === null ? runDate : toRun(place, run, runDate),
+          ),
+          column.share('Answered', ({ answered, planned }) =>
+            planned === 0 ? null : answered / planned,
+          ),
+          ...counts.map((name) =>
+            column.number(name === 'notAsked' ? 'not asked' : name, (day: ListDay) => day[name]),
+          ),
+          column.number('Credits', 'credits'),
+        ])}`
   return section(
     {
       id: place.id('coverage'),
       title: place.still ? html`Coverage and costs of ${given(list.name)}` : 'Coverage and costs',
-      about,
+      about:
+        'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits are those of calls whose cost is known.',
     },
-    html`${form} ${body}`,
-  )
-}
-
-function picture(name: string, days: readonly ListDay[]): Html {
-  const title = `Queries of ${name} to be asked, and those answered, day by day`
-  const at = ({ runDate }: ListDay) => dayOf(runDate)
-  const most = Math.max(1, ...days.map(({ planned }) => planned))
-  return drawPicture({
-    title,
-    series: [
-      { name: 'answered', points: days.map((day) => ({ at: at(day), value: day.answered })) },
-      { name: 'planned', points: days.map((day) => ({ at: at(day), value: day.planned })) },
-    ],
-    ...dayPicture,
-    height: 200,
-    range: [0, most * 1.05],
-    format: numberText,
-  })
-}
-
-function dayTable(days: readonly ListDay[], place: PagePlace): Html {
-  const counts = [
-    'planned',
-    'bought',
-    'reused',
-    'notAsked',
-    'failed',
-    'unknown',
-    'open',
-    'others',
-  ] as const
-  return table(
-    'Coverage day by day',
-    [
-      {
-        head: 'Night',
-        word: true,
-        cell: ({ run, runDate }) =>
-          run === null ? runDate : to(place.href(`/runs/${run}`), runDate),
-      },
-      {
-        head: 'Answered',
-        number: true,
-        cell: ({ answered, planned }) => percent(planned === 0 ? null : answered / planned),
-      },
-      ...counts.map((name) => ({
-        head: name === 'notAsked' ? 'not asked' : name,
-        number: true as const,
-        cell: (day: ListDay) => amount(day[name]),
-      })),
-      { head: 'Credits', number: true, cell: ({ credits }) => amount(credits) },
-    ],
-    days,
+    html`${dayChooser(place, span)} ${body}`,
   )
 }
 
 /** Queries of a list: weights, labels, and the lines they were read from. */
-function drawMembers(
-  { members, more, list }: ListFound,
-  { word, tag, respelled, sheet }: ListAsked,
-  place: PagePlace,
-): Html {
+function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
+  const { word, tag, respelled, sheet } = asked
+  const differing = { name: 'respelled', value: '1', checked: respelled }
   const form = chooser(
     { place, name: 'Which queries' },
     [
-      textField({ name: 'word', label: 'A part of the text', value: word }),
-      textField({ name: 'tag', label: 'Label', value: tag }),
-      html`<label
-        ><input type="checkbox" name="respelled" value="1" ${respelled ? html`checked` : null} />
-        only lines that differ from their query</label
-      >`,
+      textField('word', 'A part of the text'),
+      textField('tag', 'Label'),
+      () => checkbox(differing, 'only lines that differ from their query'),
     ],
     'Find',
   )
-  const way = (text: string, to_: number) =>
-    to(
-      place.href(`/lists/${list.id}`, { word, tag, respelled: respelled ? 1 : null, sheet: to_ }),
-      text,
-    )
-  const sheets = html`<nav class="steps" aria-label="Sheets of queries">
-    <ul>
-      ${sheet > 1 ? html`<li>${way('← previous hundred', sheet - 1)}</li>` : null}
-      ${more ? html`<li>${way('next hundred →', sheet + 1)}</li>` : null}
-    </ul>
-  </nav>`
+  const step = (text: string, nth: number) => {
+    const filters = { word, tag, respelled: respelled ? 1 : null, sheet: nth }
+    return html`<li>${to(place.href(`/lists/${list.id}`, filters), text)}</li>`
+  }
+  const body = html`${table('Queries of the list', members, [
+      column.plain(
+        'Query',
+        ({ id, q, current }) =>
+          html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
+      ),
+      column.text('Asked as', ({ variant }) => variant || null),
+      column.text('Line in the file', 'given'),
+      column.number('Weight', 'weight'),
+      column.number('Priority', 'priority'),
+      column.text('Labels', ({ tags }) => tags.join(', ') || null),
+      column.text('Target page', 'target'),
+    ])}
+    <nav class="steps" aria-label="Sheets of queries">
+      <ul>
+        ${sheet > 1 ? step('← previous hundred', sheet - 1) : null}
+        ${more ? step('next hundred →', sheet + 1) : null}
+      </ul>
+    </nav>`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
-    html`${form}
-    ${members.length === 0 ? nothing('No query of the list matches.', null) : html`${memberTable(members, place)} ${sheets}`}`,
+    html`${form} ${members.length === 0 ? nothing('No query of the list matches.') : body}`,
   )
 }
 
 /** Reading options specified for the list; if there are none, they are detected. */
-function readingOf(reading: ListFound['list']['reading']): Html {
+function readingOf(reading: ListFacts['reading']): Html {
   if (reading === null) return html`Highest weight first. The format of the list was detected.`
   return html`Highest weight first. The list is read with these options:
     <code>${JSON.stringify(reading)}</code>`
-}
-
-function memberTable(members: ListFound['members'], place: PagePlace): Html {
-  return table(
-    'Queries of the list',
-    [
-      {
-        head: 'Query',
-        cell: ({ id, q, current }) =>
-          html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
-      },
-      { head: 'Asked as', cell: ({ variant }) => given(variant === '' ? null : variant) },
-      { head: 'Line in the file', cell: ({ given: line }) => given(line) },
-      { head: 'Weight', number: true, cell: ({ weight }) => amount(weight) },
-      { head: 'Priority', number: true, cell: ({ priority }) => amount(priority) },
-      { head: 'Labels', cell: ({ tags }) => given(tags.length === 0 ? null : tags.join(', ')) },
-      { head: 'Target page', cell: ({ target }) => given(target) },
-    ],
-    members,
-  )
 }
 
 function drawRejected({ rejected, list }: ListFound): Html {
@@ -237,21 +183,16 @@ function drawRejected({ rejected, list }: ListFound): Html {
     (list.rejected ?? 0) > rejected.length
       ? html`<p class="soft">The first ${amount(rejected.length)} are shown.</p>`
       : null
-  return section(
-    { id: 'rejected', title: 'Rejected lines', about },
+  const body =
     rejected.length === 0
-      ? nothing('Rejected lines will be shown here, each with its reason.', null)
-      : html`${table(
-          'Lines with their reasons',
-          [
-            { head: 'Line', number: true, cell: ({ line }) => amount(line) },
-            { head: 'Reason', cell: ({ reason }) => given(reason) },
-            { head: 'Text', cell: ({ content }) => given(content) },
-          ],
-          rejected,
-        )}
-        ${cut}`,
-  )
+      ? nothing('Rejected lines will be shown here, each with its reason.')
+      : html`${table('Lines with their reasons', rejected, [
+          column.number('Line', 'line'),
+          column.text('Reason', 'reason'),
+          column.text('Text', 'content'),
+        ])}
+        ${cut}`
+  return section({ id: 'rejected', title: 'Rejected lines', about }, body)
 }
 
 const atOnce = 100
@@ -268,18 +209,9 @@ function askList(address: PageAddress) {
 }
 
 type ListAsked = ReturnType<typeof askList>
+type ListFound = Awaited<ReturnType<typeof readListPage>>
 
-interface ListFound {
-  readonly list: ListFacts
-  readonly span: ReadSpan
-  readonly days: readonly ListDay[]
-  readonly members: readonly ListMember[]
-  /** True if there are more members. */
-  readonly more: boolean
-  readonly rejected: readonly RejectedLine[]
-}
-
-async function readListPage(db: Database, asked: ListAsked): Promise<ListFound> {
+async function readListPage(db: Database, asked: ListAsked) {
   const [list] = await readListFacts(db, asked.list)
   if (list === undefined) throw new NotThere(`There is no list ${asked.list}.`)
   const span = await readSpan(db, asked.span)
@@ -309,13 +241,13 @@ export const listPage = definePage({
       title: list.name,
       lead: html`A list read from ${given(list.source)}. ${daysText(span, place)}.`,
       body: html`${tiles([
-        { value: amount(list.members), text: 'queries now' },
-        {
-          value: percent(last === undefined ? null : last.answered / last.planned),
-          text: last === undefined ? 'answered' : `answered on ${last.runDate}`,
-        },
-        { value: amount(credits), text: 'credits in this period' },
-        { value: amount(list.rejected), text: 'lines rejected by the newest run' },
+        ['queries now', list.members],
+        [
+          last === undefined ? 'answered' : `answered on ${last.runDate}`,
+          percent(last === undefined ? null : last.answered / last.planned),
+        ],
+        ['credits in this period', credits],
+        ['lines rejected by the newest run', list.rejected],
       ])}
       ${drawCoverage(found, place)} ${drawMembers(found, asked, place)} ${drawRejected(found)}`,
     }

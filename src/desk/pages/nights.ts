@@ -11,25 +11,14 @@ import {
   given,
   nothing,
   section,
-  table,
   to,
   uncertainNote,
+  unknown,
 } from '../drawing/parts.ts'
+import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { chooser, dayFields } from './choose.ts'
-
-/** A calendar per list: months below each other, one square per day. */
-function drawCalendars(entries: readonly CalendarEntry[], place: PagePlace): Html {
-  const lists = groupBy(entries, ({ list }) => list)
-  return html`${[...lists].map(([list, found], index) =>
-    section(
-      { id: `list-${index}`, title: given(list) },
-      html`${[...groupBy(found, ({ run_date: day }) => day.slice(0, 7))].map(([month, days]) =>
-        drawMonth(month, days, place),
-      )}`,
-    ),
-  )}`
-}
+import { dayChooser } from './choose.ts'
+import { toRun } from './ways.ts'
 
 function legend(entries: readonly CalendarEntry[]): Html {
   const counted = groupBy(entries, (entry) => healthOf(entry).verdict)
@@ -128,8 +117,7 @@ export const nightsPage = definePage({
     plain: true,
     lead: html`Every run, and every night without one, from ${span.since} to ${span.until}. Savings
     of lists with an adaptive cadence: ${to(place.href('/cadence'), 'asking less')}.`,
-    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
-    ${drawCalendar(entries, place)}
+    body: html`${dayChooser(place, span)} ${drawCalendar(entries, place)}
     ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} are shown: choose a shorter span.</p>`}`,
   }),
 })
@@ -142,39 +130,37 @@ export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace
       `${npmRun('nightly --')} --show`,
     )
   }
-  return html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`
+  // A calendar per list: months below each other, one square per day.
+  const calendars = [...groupBy(entries, ({ list }) => list)].map(([list, found], index) => {
+    const months = [...groupBy(found, ({ run_date: day }) => day.slice(0, 7))]
+    return section(
+      { id: `list-${index}`, title: given(list) },
+      months.map(([month, days]) => drawMonth(month, days, place)),
+    )
+  })
+  return html`${legend(entries)} ${calendars} ${newest(entries, place)}`
 }
 
-function newest(entries: readonly CalendarEntry[], { href }: PagePlace): Html {
-  const number = true as const
-  const word = true as const
-  const columns = [
-    { head: 'date', word, cell: (row: CalendarEntry) => row.run_date },
-    { head: 'list', cell: (row: CalendarEntry) => given(row.list) },
+function newest(entries: readonly CalendarEntry[], place: PagePlace): Html {
+  return tableSection(
     {
-      head: 'run',
-      number,
-      cell: (row: CalendarEntry) =>
-        row.run === null ? amount(null) : to(href(`/runs/${row.run}`), row.run),
+      id: 'newest',
+      title: 'The newest nights',
+      about: entries.length > listed ? `The newest ${listed} of ${entries.length}.` : null,
+      name: 'Nights',
     },
-    { head: 'outcome', word, cell: (row: CalendarEntry) => outcomeBadge(row) },
-    { head: 'answered', number, cell: (row: CalendarEntry) => answeredOf(row) },
-    {
-      head: 'credits',
-      number,
-      cell: (row: CalendarEntry) => html`${amount(row.spent)}${uncertainNote(row)}`,
-    },
-    {
-      head: 'remarks',
-      cell: (row: CalendarEntry) =>
-        given(row.reasons.length > 0 ? row.reasons.join('; ') : (row.note ?? '')),
-    },
-  ]
-  const about =
-    entries.length > listed ? { about: `The newest ${listed} of ${entries.length}.` } : {}
-  return section(
-    { id: 'newest', title: 'The newest nights', ...about },
-    table('Nights', columns, entries.slice(0, listed)),
+    entries.slice(0, listed),
+    [
+      column.word('date', 'run_date'),
+      column.text('list', 'list'),
+      column.right('run', ({ run }) => (run === null ? unknown : toRun(place, run))),
+      column.word('outcome', outcomeBadge),
+      column.right('answered', ({ asked, answered }) =>
+        asked === null ? unknown : html`${amount(answered)} of ${amount(asked)}`,
+      ),
+      column.right('credits', (row) => html`${amount(row.spent)}${uncertainNote(row)}`),
+      column.text('remarks', ({ reasons, note }) => reasons.join('; ') || (note ?? '')),
+    ],
   )
 }
 
@@ -185,8 +171,4 @@ function outcomeBadge(entry: CalendarEntry): Html {
     `${sign} ${entry.run === null ? (entry.outcome ?? '') : verdict === 'suspect' || verdict === 'odd' ? verdict : entry.state}`,
     tone,
   )
-}
-
-function answeredOf({ asked, answered }: CalendarEntry): Html {
-  return asked === null ? amount(null) : html`${amount(answered)} of ${amount(asked)}`
 }

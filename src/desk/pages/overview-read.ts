@@ -2,54 +2,21 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
-import type { CreditForecast } from '../../core/forecast/foresee.ts'
-import { type MillState, readTables } from '../../core/runs/status-command.ts'
-import { type LiveWorker, readLiveWorkers } from '../../core/runs/waits.ts'
-import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
-import { type HeldDay, readHeldDays } from '../../features/analysis/domains.ts'
-import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
-import { readSuspects, type SuspectRun } from '../../features/analysis/query-facts.ts'
+import { readCalendar } from '../../core/nights/nights.ts'
+import { readTables } from '../../core/runs/status-command.ts'
+import { readLiveWorkers } from '../../core/runs/waits.ts'
+import { listAlerts } from '../../features/alerts/statements.ts'
+import { readHeldDays } from '../../features/analysis/domains.ts'
+import { readNotesBetween } from '../../features/analysis/notes.ts'
+import { readSuspects } from '../../features/analysis/query-facts.ts'
 import { daysBefore } from '../address.ts'
 import type { DeskReading } from '../page.ts'
-import {
-  chooseDays,
-  type Gain,
-  type KeywordDays,
-  readGains,
-  readKeywordCounts,
-} from './keywords-read.ts'
+import { chooseDays, type KeywordDays, readGains, readKeywordCounts } from './keywords-read.ts'
 
-type Counts = Awaited<ReturnType<typeof readKeywordCounts>>
-
-export interface ShareChange {
-  readonly domain: string
-  readonly share: number
-  readonly previous: number
-}
+export type OverviewFound = Awaited<ReturnType<typeof readOverview>>
 
 /** Current state, according to the newest stored day. */
-export interface ShareStanding {
-  readonly days: KeywordDays
-  readonly week: KeywordDays
-  readonly counts: { readonly day: Counts; readonly week: Counts }
-  readonly won: { readonly keywords: readonly Gain[]; readonly pages: readonly Gain[] }
-  readonly lost: { readonly keywords: readonly Gain[]; readonly pages: readonly Gain[] }
-  readonly rivals: readonly ShareChange[]
-  readonly ours: readonly string[]
-  readonly shares: readonly HeldDay[]
-  readonly notes: readonly Note[]
-  readonly suspect: readonly SuspectRun[]
-}
-
-export interface OverviewFound {
-  readonly standing: ShareStanding | null
-  readonly state: Omit<MillState, 'queue' | 'forecast'>
-  readonly workers: readonly LiveWorker[]
-  readonly forecast: CreditForecast | null
-  readonly nights: readonly CalendarEntry[]
-  readonly alerts: readonly AlertRow[]
-}
+export type ShareStanding = NonNullable<OverviewFound['standing']>
 
 const trendDays = 30
 const shownNights = 14
@@ -60,10 +27,7 @@ const mostLines = 7
 type Parts = Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>
 
 /** Reads the overview of `day`, by default the newest. */
-export async function readOverview(
-  reading: Parts,
-  day: string | null = null,
-): Promise<OverviewFound> {
+export async function readOverview(reading: Parts, day: string | null = null) {
   const forecast = await reading.forecast()
   const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
   return reading.books(async (db) => ({
@@ -80,11 +44,7 @@ export async function readOverview(
   }))
 }
 
-async function readStanding(
-  db: Database,
-  memory: object,
-  day: string | null,
-): Promise<ShareStanding | null> {
+async function readStanding(db: Database, memory: object, day: string | null) {
   const days = await chooseDays(db, { day, since: null })
   if (days === null) return null
   const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days
@@ -158,7 +118,7 @@ async function readShareChanges(
   db: Database,
   { now, before }: KeywordDays,
   ours: readonly string[],
-): Promise<readonly ShareChange[]> {
+) {
   const view = sql<{
     domain: string
     run_date: string
@@ -168,21 +128,14 @@ async function readShareChanges(
   const sides = db
     .selectFrom(view.as('held'))
     .select('domain')
-    .select((eb) =>
-      (
-        [
-          ['share', now.day],
-          ['previous', before.day],
-        ] as const
-      ).map(([name, day]) =>
-        eb.fn
-          .coalesce(
-            eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
-            eb.lit(0),
-          )
-          .as(name),
-      ),
-    )
+    .select((eb) => {
+      const shareOn = (day: string) =>
+        eb.fn.coalesce(
+          eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
+          eb.lit(0),
+        )
+      return [shareOn(now.day).as('share'), shareOn(before.day).as('previous')]
+    })
     .where('tag', '=', '*')
     .where((eb) => eb('run_date', '=', eb.fn.any(eb.val([now.day, before.day]))))
     .where((eb) => eb.not(eb('domain', '=', eb.fn.any(eb.val([...ours])))))

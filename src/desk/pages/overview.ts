@@ -6,34 +6,30 @@ import { groupBy } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
 import { nextStep } from '../../core/runs/screen.ts'
 import type { AlertRow } from '../../features/alerts/statements.ts'
-import { change, clicks, type Html, html, numberText } from '../drawing/html.ts'
+import { change, type Html, html, numberText } from '../drawing/html.ts'
 import {
   amount,
   badge,
-  type Column,
   command,
   figure,
   given,
+  lines,
   nothing,
   percent,
   section,
-  tableSection,
+  shareBar,
   tiles,
   to,
   unknown,
 } from '../drawing/parts.ts'
+import { column, tableSection } from '../drawing/tables.ts'
 import { daysBefore } from '../address.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { drawShares } from './domain.ts'
 import { drawDay } from './nights.ts'
 import type { Gain } from './keywords-read.ts'
-import {
-  type OverviewFound,
-  readOverview,
-  type ShareChange,
-  type ShareStanding,
-} from './overview-read.ts'
-import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
+import { type OverviewFound, readOverview, type ShareStanding } from './overview-read.ts'
+import { toDomain, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 /** The page with the current state, changes, and anything that needs attention. */
 export const overviewPage = definePage({
@@ -170,18 +166,15 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   const tasks = tasksOf(found, place)
   if (tasks.length === 0) return html`<p class="calm" role="status">✓ No action needed.</p>`
   const more = tasks.length - shownTasks
+  const shown = tasks
+    .slice(0, shownTasks)
+    .map(
+      ({ text, line, path }) =>
+        html`${path === null ? text : to(place.href(path), text)}${line === null ? null : html` ${command(line)}`}`,
+    )
   return html`<section class="state ${tasks[0]?.tone ?? 'warn'}">
     <h2>${count(tasks.length, 'thing')} to look at</h2>
-    <ul class="news">
-      ${tasks
-        .slice(0, shownTasks)
-        .map(
-          ({ text, line, path }) =>
-            html`<li>
-              ${path === null ? text : to(place.href(path), text)}${line === null ? null : html` ${command(line)}`}
-            </li>`,
-        )}
-    </ul>
+    ${lines(shown, 'news')}
     ${more <= 0 ? null : html`<p>${to(place.href('/operations'), `and ${numberText(more)} more`)}</p>`}
   </section>`
 }
@@ -218,54 +211,26 @@ function drawTiles(found: ShareStanding, place: PagePlace): Html {
     const filters = { day: days.now.day, since: days.before.day, change: name, sort: 'change' }
     return to(place.href('/keywords', filters), figure(name, counts.day[name]))
   }
-  return html`${tiles([
-    { value: percent(now), text: 'share of voice of our domains' },
-    { value: since(days.before.day), text: `points since ${days.before.day}` },
-    { value: since(week.before.day), text: `points since ${week.before.day}` },
-    { value: way('up'), text: 'keywords up' },
-    { value: way('down'), text: 'keywords down' },
-    { value: way('entered'), text: 'entered the results' },
-    { value: way('left'), text: 'left the results' },
-  ])}`
+  return tiles([
+    ['share of voice of our domains', percent(now)],
+    [`points since ${days.before.day}`, since(days.before.day)],
+    [`points since ${week.before.day}`, since(week.before.day)],
+    ['keywords up', way('up')],
+    ['keywords down', way('down')],
+    ['entered the results', way('entered')],
+    ['left the results', way('left')],
+  ])
 }
 
 const ranges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
 
 function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
-  const inRange = (of: ShareStanding['counts']['day'], range: (typeof ranges)[number]) =>
-    range === 'none' ? of.keywords - of['1-3'] - of['4-10'] - of['11-20'] - of['21+'] : of[range]
-  const all = Math.max(1, counts.day.keywords)
-  type Range = (typeof ranges)[number]
-  const columns: readonly Column<Range>[] = [
-    {
-      head: 'Rank',
-      word: true,
-      cell: (range) =>
-        to(
-          place.href('/keywords', { day: days.now.day, rank: range, sort: 'rank' }),
-          range === 'none' ? 'not ranked' : range.replace('-', ' to '),
-        ),
-    },
-    {
-      head: 'Keywords',
-      number: true,
-      cell: (range) => figure(`rank ${range}`, inRange(counts.day, range)),
-    },
-    { head: 'Share', number: true, cell: (range) => percent(inRange(counts.day, range) / all) },
-    {
-      head: 'Of all',
-      cell: (range) =>
-        html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-          <rect class="all" width="100" height="8" rx="2" />
-          <rect
-            class="part"
-            width="${Math.round((inRange(counts.day, range) / all) * 100)}"
-            height="8"
-            rx="2"
-          />
-        </svg>`,
-    },
-  ]
+  const { day } = counts
+  const ranked = day['1-3'] + day['4-10'] + day['11-20'] + day['21+']
+  const rows = ranges.map((range) => {
+    const keywords = range === 'none' ? day.keywords - ranked : day[range]
+    return { range, keywords, share: keywords / Math.max(1, day.keywords) }
+  })
   const { up, down, entered, left } = counts.week
   return tableSection(
     {
@@ -274,19 +239,22 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
       about: html`Since ${week.before.day}: ${numberText(up)} up, ${numberText(down)} down,
       ${numberText(entered)} entered, ${numberText(left)} left.
       ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See them')}`,
-      empty: 'Ranks will be counted here.',
     },
-    columns,
-    ranges,
+    rows,
+    [
+      column.word('Rank', ({ range }) => {
+        const filters = { day: days.now.day, rank: range, sort: 'rank' }
+        const words = range === 'none' ? 'not ranked' : range.replace('-', ' to ')
+        return to(place.href('/keywords', filters), words)
+      }),
+      column.right('Keywords', ({ range, keywords }) => figure(`rank ${range}`, keywords)),
+      column.share('Share', 'share'),
+      column.plain('Of all', ({ share }) => shareBar(share)),
+    ],
   )
 }
 
 function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
-  const columns: readonly Column<ShareChange>[] = [
-    { head: 'Domain', cell: ({ domain }) => toDomain(place, domain) },
-    { head: 'Share', number: true, cell: ({ share }) => percent(share) },
-    { head: 'Points', number: true, cell: ({ share, previous }) => change(share - previous) },
-  ]
   return tableSection(
     {
       id: 'competitors',
@@ -294,8 +262,12 @@ function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
       about: `Between ${days.before.day} and ${days.now.day}.`,
       empty: 'Competitors that won or lost share will be shown here.',
     },
-    columns,
     rivals.slice(0, 8),
+    [
+      column.plain('Domain', ({ domain }) => toDomain(place, domain)),
+      column.share('Share', 'share'),
+      column.change('Points', ({ share, previous }) => share - previous),
+    ],
   )
 }
 
@@ -305,37 +277,34 @@ function drawGains(
   place: PagePlace,
 ): Html {
   const { keywords, pages } = title === 'Won most' ? won : lost
-  const rank = (value: number | null) => (value === null ? html`–` : html`${value}`)
-  const columns = (kind: string, way: (gain: Gain) => Html): readonly Column<Gain>[] => [
-    { head: kind, cell: way },
-    { head: 'Rank', word: true, cell: (gain) => html`${rank(gain.previous)} → ${rank(gain.rank)}` },
-    { head: 'Clicks', number: true, cell: (gain) => clicks(gain.clicks) },
-  ]
-  const empty = 'No changes between these days.'
   const id = title === 'Won most' ? 'won' : 'lost'
+  const rank = (value: number | null) => value ?? '–'
+  const draw = (kind: 'keywords' | 'pages', gains: readonly Gain[], about: string | null) =>
+    tableSection(
+      {
+        id: kind === 'pages' ? `${id}-pages` : id,
+        title: `${title}: ${kind}`,
+        about,
+        empty: 'No changes between these days.',
+      },
+      gains,
+      [
+        kind === 'pages'
+          ? column.plain('Page', ({ id: page, name }) => toPage(place, page, name))
+          : column.plain('Keyword', ({ id: query, name }) =>
+              toQuery(place, query ?? '', name ?? ''),
+            ),
+        column.word('Rank', (gain) => `${rank(gain.previous)} → ${rank(gain.rank)}`),
+        column.clicks('Clicks', 'clicks'),
+      ],
+    )
   const about = `By clicks, between ${days.before.day} and ${days.now.day}.`
-  return html`<div>
-    ${tableSection(
-      { id, title: `${title}: keywords`, about, empty },
-      columns('Keyword', ({ id: query, name }) => toQuery(place, query ?? '', name ?? '')),
-      keywords,
-    )}
-    ${tableSection(
-      { id: `${id}-pages`, title: `${title}: pages`, empty },
-      columns('Page', ({ id: page, name }) => toPage(place, page, name)),
-      pages,
-    )}
-  </div>`
+  return html`<div>${draw('keywords', keywords, about)} ${draw('pages', pages, null)}</div>`
 }
 
-export interface AlertGroup {
-  readonly date: string
-  readonly severity: 'bad' | 'warn' | 'good'
-  readonly text: string
-  readonly alerts: readonly AlertRow[]
-}
+type Severity = (typeof severities)[number]
 
-const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity']]>> = {
+const alertWords: Readonly<Record<string, readonly [string, Severity]>> = {
   entered: ['entered the results', 'good'],
   left: ['left the results', 'bad'],
   'moved up': ['moved up', 'good'],
@@ -350,7 +319,7 @@ const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity
 const severities = ['bad', 'warn', 'good'] as const
 
 /** Active alerts by night and kind, newest night and worst kind first. */
-export function groupAlerts(alerts: readonly AlertRow[]): readonly AlertGroup[] {
+export function groupAlerts(alerts: readonly AlertRow[]) {
   const kind = ({ what, position, previous_position: before }: AlertRow) => {
     if (what !== 'moved' && what !== 'crossed') return what
     return `${what} ${(position ?? Infinity) < (before ?? Infinity) ? 'up' : 'down'}`
@@ -360,14 +329,8 @@ export function groupAlerts(alerts: readonly AlertRow[]): readonly AlertGroup[] 
       const [first] = own
       if (first === undefined) return []
       const [words, severity] = alertWords[kind(first)] ?? [first.what, 'warn' as const]
-      return [
-        {
-          date: first.run_date,
-          severity,
-          text: `${numberText(own.length)} × ${words}`,
-          alerts: own,
-        },
-      ]
+      const text = `${numberText(own.length)} × ${words}`
+      return [{ date: first.run_date, severity, text, alerts: own }]
     })
     .toSorted(
       (a, b) =>
@@ -401,9 +364,12 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
       ({ date, severity, text, alerts: own }, index) =>
         html`<details id="alerts-${index}">
           <summary>${badge(names[severity], severity)} ${date}: ${text}</summary>
-          <ul class="news">
-            ${own.slice(0, shownAlerts).map((alert) => html`<li>${given(alert.text)} ${bothNights(alert, place)}</li>`)}
-          </ul>
+          ${lines(
+            own
+              .slice(0, shownAlerts)
+              .map((alert) => html`${given(alert.text)} ${bothNights(alert, place)}`),
+            'news',
+          )}
           ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command(npmRun('alerts'))}</p>`}
         </details>`,
     )}`,
@@ -411,9 +377,9 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
 }
 
 /** Link to both nights of an alert about one keyword. */
-function bothNights(alert: AlertRow, { href }: PagePlace): Html | null {
-  const { query_id: query, run_date: date, base_run_date: beside } = alert
-  return query === null ? null : to(href(nightPath(query, date), { beside }), 'both nights')
+function bothNights(alert: AlertRow, place: PagePlace): Html | null {
+  const { query_id: query, run_date: day, base_run_date: beside } = alert
+  return query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
 }
 
 function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
@@ -471,31 +437,23 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
   return section(
     { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
     html`${tiles([
-        {
-          value: figure('account.remaining', state.account?.remaining ?? null),
-          text: 'credits left',
-        },
-        {
-          value: nights === null ? unknown : figure('nights', nights),
-          text: 'nights until the floor, at recent prices',
-        },
-        {
-          value: lastsUntil === null ? unknown : localDate(place.zone, lastsUntil),
-          text: 'top up by this day',
-        },
+        ['credits left', figure('account.remaining', state.account?.remaining ?? null)],
+        [
+          'nights until the floor, at recent prices',
+          nights === null ? unknown : figure('nights', nights),
+        ],
+        ['top up by this day', lastsUntil === null ? unknown : localDate(place.zone, lastsUntil)],
       ])}
       ${
         open.length === 0
           ? html`<p>No run is open.</p>`
-          : html`<ul class="lines">
-              ${open.map(
+          : lines(
+              open.map(
                 ({ run, list, tasks }) =>
-                  html`<li>
-                    ${to(place.href(`/runs/${run}`), `Run ${run} of ${list}`)}:
-                    ${count(tasks.open, 'open task')}
-                  </li>`,
-              )}
-            </ul>`
+                  html`${toRun(place, run, `Run ${run} of ${list}`)}:
+                  ${count(tasks.open, 'open task')}`,
+              ),
+            )
       }
       <p>${to(place.href('/operations'), 'Runs, workers and schedules')}</p>`,
   )

@@ -4,10 +4,11 @@ import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
 import type { ShownResult } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
-import { amount, type Column, given, tableSection, to } from '../drawing/parts.ts'
+import { amount } from '../drawing/parts.ts'
+import { type Column, column, tableSection } from '../drawing/tables.ts'
 import type { PagePlace } from '../page.ts'
 import type { QueryFound } from './query-read.ts'
-import { nightPath, toDomain, toPage } from './ways.ts'
+import { toDomain, toNight, toPage } from './ways.ts'
 
 /** Answers of one day. */
 interface Day {
@@ -61,41 +62,19 @@ export function lostRanks(
   })
 }
 
-/** Something that answers show on some days, such as a page, a title or a feature. */
-interface Seen {
-  readonly days: number
-  readonly first: string
-  readonly last: string
-}
-
 /** The days of entries that are sorted from new to old. */
-function seen(own: readonly { readonly runDate: string }[]): Seen {
+function seen(own: readonly { readonly runDate: string }[]) {
   const days = [...new Set(own.map(({ runDate }) => runDate))]
   return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
 }
 
 const seenColumns = [
-  { head: 'First seen', word: true, cell: ({ first }: Seen) => first },
-  { head: 'Last seen', word: true, cell: ({ last }: Seen) => last },
-  { head: 'Days', number: true, cell: ({ days }: Seen) => amount(days) },
+  column.word('First seen', 'first'),
+  column.word('Last seen', 'last'),
+  column.number('Days', 'days'),
 ] as const
 
 const mostRows = 20
-
-function lostColumns(query: string, place: PagePlace): readonly Column<LostRank>[] {
-  return [
-    {
-      head: 'Night',
-      word: true,
-      cell: ({ runDate, previousDate }) =>
-        to(place.href(nightPath(query, runDate), { beside: previousDate }), runDate),
-    },
-    { head: 'Taken by', cell: ({ taker }) => toDomain(place, taker) },
-    { head: 'Before', number: true, cell: ({ previous }) => amount(previous) },
-    { head: 'Now', number: true, cell: ({ rank }) => (rank === null ? 'not in' : amount(rank)) },
-    { head: 'Lost by', cell: ({ domain }) => toDomain(place, domain) },
-  ]
-}
 
 /** Draws what changed from answer to answer; sections without a row are left out. */
 export function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
@@ -108,39 +87,37 @@ export function drawChanges({ query, first, shown }: QueryFound, place: PagePlac
   const about = `In the first results of the newest ${count(days.length, 'answer')}.`
   const draw = <Row>(
     heading: { readonly id: string; readonly title: string },
-    columns: readonly Column<Row>[],
     rows: readonly Row[],
+    columns: readonly Column<Row>[],
   ) =>
-    rows.length === 0
-      ? null
-      : tableSection({ ...heading, about, empty: '' }, columns, rows.slice(0, mostRows))
-  return html`${draw(
-    { id: 'lost', title: 'Who took the rank' },
-    lostColumns(query.id, place),
-    lostRanks(first, ours),
-  )}
-  ${draw(
-    { id: 'seen', title: 'Pages, first and last seen' },
-    [
-      { head: 'Page', cell: ({ page, pageKey }) => toPage(place, page, pageKey) },
-      { head: 'Best', number: true, cell: ({ best }) => amount(best) },
-      ...seenColumns,
-    ],
-    pages,
-  )}
+    rows.length === 0 ? null : tableSection({ ...heading, about }, rows.slice(0, mostRows), columns)
+  return html`${draw({ id: 'lost', title: 'Who took the rank' }, lostRanks(first, ours), [
+    column.word('Night', ({ runDate: day, previousDate: beside }) =>
+      toNight(place, query.id, { day, beside }),
+    ),
+    column.plain('Taken by', ({ taker }) => toDomain(place, taker)),
+    column.number('Before', 'previous'),
+    column.right('Now', ({ rank }) => (rank === null ? 'not in' : amount(rank))),
+    column.plain('Lost by', ({ domain }) => toDomain(place, domain)),
+  ])}
+  ${draw({ id: 'seen', title: 'Pages, first and last seen' }, pages, [
+    column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
+    column.number('Best', 'best'),
+    ...seenColumns,
+  ])}
   ${draw(
     { id: 'retitled', title: 'Changed titles' },
+    pages.flatMap(({ titles }) => (titles.length > 1 ? titles : [])),
     [
-      { head: 'Title', cell: ({ title }) => given(title) },
-      { head: 'Page', cell: ({ page, pageKey }) => toPage(place, page, pageKey) },
+      column.text('Title', 'title'),
+      column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
       ...seenColumns,
     ],
-    pages.flatMap(({ titles }) => (titles.length > 1 ? titles : [])),
   )}
   ${draw(
     { id: 'features', title: 'SERP features over time' },
-    [{ head: 'Feature', cell: ({ name }) => name.replaceAll('_', ' ') }, ...seenColumns],
     [...groupBy(features, ({ name }) => name)].map(([name, own]) => ({ name, ...seen(own) })),
+    [column.plain('Feature', ({ name }) => name.replaceAll('_', ' ')), ...seenColumns],
   )}`
 }
 
@@ -152,10 +129,9 @@ function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
       const [newest] = own
       if (pageKey === null || newest === undefined) return []
       const { page, domain } = newest
-      const titles = [...groupBy(own, ({ title }) => title)].map(([title, named]) => ({
-        ...{ page, pageKey, title },
-        ...seen(named),
-      }))
+      const titles = [...groupBy(own, ({ title }) => title)].map(([title, named]) => {
+        return { page, pageKey, title, ...seen(named) }
+      })
       const best = Math.min(...own.flatMap(({ position }) => position ?? []))
       return [{ page, pageKey, domain, best, titles, ...seen(own) }]
     })

@@ -1,7 +1,8 @@
 // The page of one night of a query, or of two nights side by side.
 
+import type { Database } from '../../base/database/database.ts'
+import { groupBy } from '../../base/query.ts'
 import {
-  type QueryFacts,
   readKeptBody,
   readNeighbours,
   type SerpResult,
@@ -14,27 +15,17 @@ import {
   badge,
   given,
   instant,
+  lines,
   nothing,
   section,
-  table,
   tiles,
   to,
 } from '../drawing/parts.ts'
+import { column, table } from '../drawing/tables.ts'
 import { definePage, type FilePage, inOnePiece, type PagePlace } from '../page.ts'
 import { chooser, dayField } from './choose.ts'
 import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
-import { askedAs, moved, nightPath, toDomain, toPage, toQuery } from './ways.ts'
-
-interface NightFound {
-  readonly query: QueryFacts
-  readonly day: string
-  readonly answer: NightAnswer | null
-  /** The day it is compared with; null: none. */
-  readonly beside: string | null
-  readonly other: NightAnswer | null
-  readonly before: string | null
-  readonly after: string | null
-}
+import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
 
 /** The page of one answer, alone or next to that of another day. */
 export const queryNightPage = definePage({
@@ -45,13 +36,7 @@ export const queryNightPage = definePage({
     day: address.dayPart('day'),
     beside: address.day('beside'),
   }),
-  read: (reading, { id, day, beside }) =>
-    reading.answers(async (db): Promise<NightFound> => {
-      const query = await expectQuery(db, id)
-      const answer = await readNightAnswer(db, id, day)
-      const other = beside === null ? null : await readNightAnswer(db, id, beside)
-      return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
-    }),
+  read: (reading, asked) => reading.answers((db) => readNight(db, asked)),
   show: (found, place) => ({
     title: `${found.query.q}, ${found.day}`,
     lead: html`${toQuery(place, found.query.id, found.query.q)}, asked as ${askedAs(found.query)};
@@ -60,57 +45,56 @@ export const queryNightPage = definePage({
   }),
 })
 
+type NightFound = Awaited<ReturnType<typeof readNight>>
+
+async function readNight(
+  db: Database,
+  { id, day, beside }: { id: string; day: string; beside: string | null },
+) {
+  const query = await expectQuery(db, id)
+  const answer = await readNightAnswer(db, id, day)
+  const other = beside === null ? null : await readNightAnswer(db, id, beside)
+  return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
+}
+
 function content(found: NightFound, place: PagePlace): Html {
   const { answer, other, beside, day } = found
   if (answer === null) return nothingOn(found, day)
   if (beside === null) {
+    const words =
+      drawWords(answer.words, place) ??
+      nothing('The answer names no entities, groups, related searches or blocks.')
     return html`${facts(found.query.id, answer, place)}
     ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
-    ${besides(answer, place)}`
+    ${section(otherParts, words)}`
   }
   if (other === null) return nothingOn(found, beside)
   const [early, late] = beside < day ? [other, answer] : [answer, other]
   return drawBeside(early, late, place)
 }
 
-function besides(answer: NightAnswer, place: PagePlace): Html {
-  const words = drawWords(answer.words, place)
-  return section(
-    { id: 'words', title: 'Other parts of the answer' },
-    words ?? nothing('The answer names no entities, groups, related searches or blocks.', null),
-  )
-}
+const otherParts = { id: 'words', title: 'Other parts of the answer' }
 
 function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
   return nothing(
     `No readable answer of ${day} is shown. ${near === '' ? 'The query has none yet, or none of the kinds that are shown.' : `The nearest ones are of ${near}.`}`,
-    null,
   )
 }
 
 /** Links to the previous and next nights, and a form to compare with any other. */
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
-  const step = (text: string, date: string | null) =>
-    date === null
-      ? null
-      : html`<li>${to(place.href(nightPath(query.id, date)), `${text} ${date}`)}</li>`
-  const alone =
-    beside === null || other === null
-      ? null
-      : html`<li>${to(place.href(nightPath(query.id, day)), `${day} alone`)}</li>`
+  const step = (date: string | null, text: string) =>
+    date === null ? null : html`<li>${toNight(place, query.id, { day: date, text })}</li>`
   return html`<nav class="steps" aria-label="Nights">
       <ul>
-        ${step('← before:', before)} ${step('after:', after)} ${alone}
+        ${step(before, `← before: ${before}`)} ${step(after, `after: ${after}`)}
+        ${beside === null || other === null ? null : step(day, `${day} alone`)}
       </ul>
     </nav>
     ${chooser(
       { place, name: 'Two nights side by side' },
-      dayField({
-        name: 'beside',
-        label: 'Compare with the night of',
-        value: beside ?? before ?? after ?? '',
-      }),
+      [dayField('beside', 'Compare with the night of', beside ?? before ?? after ?? '')],
       'Side by side',
     )}`
 }
@@ -128,11 +112,11 @@ function facts(query: string, { serp, results }: NightAnswer, place: PagePlace):
       ? html`<span class="none">not stored</span>`
       : to(place.href(`/queries/${query}/bodies/${call}`), `${amount(bytes).text} bytes`)
   return html`${tiles([
-      { value: amount(results.length), text: `results, down to position ${serp.depth}` },
-      { value: amount(serp.credits), text: 'credits' },
-      { value: given(serp.intent), text: 'intent' },
-      { value: given(serp.sentiment), text: 'sentiment' },
-      { value: body, text: 'the response body, as a file' },
+      [`results, down to position ${serp.depth}`, results.length],
+      ['credits', serp.credits],
+      ['intent', given(serp.intent)],
+      ['sentiment', given(serp.sentiment)],
+      ['the response body, as a file', body],
     ])}
     <p class="soft">
       Answered ${instant(serp.fetchedAt, place.zone)}, ${serp.origin};
@@ -164,14 +148,14 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
     changes.filter((change) => change.kind === kind).length
   const same =
     early.serp.search === late.serp.search
-      ? nothing('Both days use the same answer, so nothing changed between them.', null)
+      ? nothing('Both days use the same answer, so nothing changed between them.')
       : null
   return html`${same}
   ${tiles([
-    { value: amount(count('came')), text: 'entered' },
-    { value: amount(count('went')), text: 'left' },
-    { value: amount(count('moved')), text: 'moved' },
-    { value: amount(changes.filter(({ retitled }) => retitled).length), text: 'were retitled' },
+    ['entered', count('came')],
+    ['left', count('went')],
+    ['moved', count('moved')],
+    ['were retitled', changes.filter(({ retitled }) => retitled).length],
   ])}
   ${section(
     {
@@ -182,17 +166,19 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
     },
     besideTable({ early, late, changes }, place),
   )}
-  ${section({ id: 'words', title: 'Other parts of the answer' }, wordChanges(early, late))}`
+  ${section(otherParts, wordChanges(early, late))}`
 }
 
-interface Sides {
-  readonly early: NightAnswer
-  readonly late: NightAnswer
-  readonly changes: readonly SerpChange[]
-}
-
-function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
-  const rows = placesOf(early, late)
+function besideTable(
+  {
+    early,
+    late,
+    changes,
+  }: Record<'early' | 'late', NightAnswer> & {
+    readonly changes: readonly SerpChange[]
+  },
+  place: PagePlace,
+): Html {
   const head = (answer: NightAnswer) =>
     html`<th scope="col">
       ${answer.serp.runDate} <span class="soft">to position ${answer.serp.depth}</span>
@@ -206,10 +192,10 @@ function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
         </tr>
       </thead>
       <tbody>
-        ${rows.map(
+        ${placesOf(early, late).map(
           ({ position, left, right }) =>
             html`<tr>
-              <th scope="row" class="n">${position === null ? '–' : position}</th>
+              <th scope="row" class="n">${position ?? '–'}</th>
               <td class="${left === null ? 'blank' : ''}">
                 ${side(left, changes, { place, now: false })}
               </td>
@@ -223,32 +209,23 @@ function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
   </div>`
 }
 
-interface PlaceRow {
-  readonly position: number | null
-  readonly left: SerpResult | null
-  readonly right: SerpResult | null
-}
-
 /** One row per position; duplicate results, or those without a position, get separate rows. */
-function placesOf(early: NightAnswer, late: NightAnswer): readonly PlaceRow[] {
-  const rows = new Map<
-    string,
-    { left: SerpResult | null; right: SerpResult | null; position: number | null }
-  >()
-  for (const [key, answer] of [
-    ['left', early],
-    ['right', late],
-  ] as const) {
-    const seen = new Map<number | null, number>()
-    for (const result of answer.results) {
-      const nth = (seen.get(result.position) ?? 0) + 1
-      seen.set(result.position, nth)
-      const name = `${result.position} ${nth}`
-      const row = rows.get(name) ?? { left: null, right: null, position: result.position }
-      rows.set(name, { ...row, [key]: result })
-    }
+function placesOf(early: NightAnswer, late: NightAnswer) {
+  const named = ({ results }: NightAnswer) => {
+    const groups = [...groupBy(results, ({ position }) => position)]
+    return new Map(
+      groups.flatMap(([position, own]) =>
+        own.map((result, nth) => [`${position} ${nth}`, result] as const),
+      ),
+    )
   }
-  return [...rows.values()].toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
+  const [before, now] = [named(early), named(late)]
+  return [...new Set([...before.keys(), ...now.keys()])]
+    .map((name) => {
+      const [left, right] = [before.get(name) ?? null, now.get(name) ?? null]
+      return { left, right, position: (left ?? right)?.position ?? null }
+    })
+    .toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
 }
 
 /**
@@ -302,25 +279,11 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const came = [...fresh].filter((name) => !old.has(name))
   const went = [...old].filter((name) => !fresh.has(name))
   if (came.length + went.length === 0)
-    return nothing('Entities, groups, related searches and blocks are the same in both.', null)
-  const list = (found: readonly string[]) =>
-    html`<ul class="chips">
-      ${found.map((name) => html`<li>${given(name)}</li>`)}
-    </ul>`
-  return html`<dl class="facts words">
-    ${
-      came.length === 0
-        ? null
-        : html`<dt>Entered</dt>
-            <dd>${list(came)}</dd>`
-    }
-    ${
-      went.length === 0
-        ? null
-        : html`<dt>Left</dt>
-            <dd>${list(went)}</dd>`
-    }
-  </dl>`
+    return nothing('Entities, groups, related searches and blocks are the same in both.')
+  return wordFacts([
+    ['Entered', came.map(given)],
+    ['Left', went.map(given)],
+  ])
 }
 
 /** A page in one or both of the answers. */
@@ -374,23 +337,19 @@ function judge(
 }
 
 export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
-  if (results.length === 0) return nothing('The answer has no results.', null)
-  return table(
-    'Results by position',
-    [
-      { head: 'Position', number: true, cell: ({ position }) => amount(position) },
-      {
-        head: 'Result',
-        cell: (result) =>
-          html`${titleOf(result)}
-            <p class="snippet">
-              ${toDomain(place, result.domain)} · ${toPage(place, result.page, result.pageKey)}
-            </p>
-            <p class="snippet soft" dir="auto">${result.snippet}</p>`,
-      },
-    ],
-    results,
-  )
+  if (results.length === 0) return nothing('The answer has no results.')
+  return table('Results by position', results, [
+    column.number('Position', 'position'),
+    column.plain(
+      'Result',
+      (result) =>
+        html`${titleOf(result)}
+          <p class="snippet">
+            ${toDomain(place, result.domain)} · ${toPage(place, result.page, result.pageKey)}
+          </p>
+          <p class="snippet soft" dir="auto">${result.snippet}</p>`,
+    ),
+  ])
 }
 
 /** A title linking to its address if that is a web address; otherwise the address is shown as text. */
@@ -408,25 +367,23 @@ export function drawWords(words: readonly SerpWords[], place: PagePlace): Html |
     ['group', 'Groups'],
     ['related', 'Related searches'],
   ] as const
-  const shown = kinds.flatMap(([kind, head]) => {
-    const found = words.filter((word) => word.kind === kind)
-    return found.length === 0
-      ? []
-      : [
-          html`<dt>${head}</dt>
-            <dd>${wordList(found, place)}</dd>`,
-        ]
-  })
-  return html`<dl class="facts words">${shown}</dl>`
+  const chip = ({ text, type, query }: SerpWords) => {
+    const shown = query === null ? given(text) : toQuery(place, query, text)
+    return html`${type === null ? null : html`${badge(type, 'soft')} `}${text === '' ? null : shown}`
+  }
+  return wordFacts(
+    kinds.map(([kind, head]) => [head, words.filter((word) => word.kind === kind).map(chip)]),
+  )
 }
 
-function wordList(words: readonly SerpWords[], place: PagePlace): Html {
-  return html`<ul class="chips">
-    ${words.map(({ text, type, query }) => {
-      const shown = query === null ? given(text) : toQuery(place, query, text)
-      return html`<li>
-        ${type === null ? null : html`${badge(type, 'soft')} `}${text === '' ? null : shown}
-      </li>`
-    })}
-  </ul>`
+/** Kinds of parts, each with its chips; those without any are left out. */
+function wordFacts(shown: readonly (readonly [head: string, chips: readonly Html[]])[]): Html {
+  return html`<dl class="facts words">
+    ${shown.map(([head, chips]) =>
+      chips.length === 0
+        ? null
+        : html`<dt>${head}</dt>
+            <dd>${lines(chips, 'chips')}</dd>`,
+    )}
+  </dl>`
 }

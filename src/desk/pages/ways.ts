@@ -1,5 +1,7 @@
-// Links to queries, days, domains, pages and lists, with their names.
+// Names of queries, domains, pages and lists, with links to their pages.
 
+import { groupBy } from '../../base/query.ts'
+import type { Variant } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
@@ -14,9 +16,29 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
 
-/** Address of a query's answer on a day, next to that of another day if one is given. */
-export function nightPath(query: string, day: string): string {
+/** Link to a query, with what distinguishes it from others with the same text. */
+export function toVariant(
+  place: PagePlace,
+  {
+    queryId,
+    q,
+    variant,
+  }: { readonly queryId: string; readonly q: string; readonly variant: string },
+): Html {
+  return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
+}
+
+function nightPath(query: string, day: string): string {
   return `/queries/${query}/nights/${day}`
+}
+
+/** Link to a query's answer on a day, next to that of another day if one is given. */
+export function toNight(
+  { href }: PagePlace,
+  query: string,
+  { day, beside = null, text = day }: { day: string; beside?: string | null; text?: string },
+): Html {
+  return to(href(nightPath(query, day), { beside }), text)
 }
 
 export function toDomain(
@@ -38,22 +60,36 @@ export function toList(place: PagePlace, id: number, name: string): Html {
   return to(place.href(`/lists/${id}`), given(name))
 }
 
-/** Describes the parameters of a query; null if it only has a text. */
-export function askedAs(query: {
-  readonly device: string | null
-  readonly location: string | null
-  readonly hl: string | null
-  readonly gl: string | null
-  readonly num: number
-}): string {
-  const told = [
-    query.device,
-    query.location,
-    query.hl === null ? null : `language ${query.hl}`,
-    query.gl === null ? null : `country ${query.gl}`,
-    `${query.num} results`,
-  ]
-  return told.filter((word) => word !== null).join(', ')
+export function toRun({ href }: PagePlace, run: number, text: Html | string | number = run): Html {
+  return to(href(`/runs/${run}`), text)
+}
+
+type Asked = Pick<Variant, 'device' | 'location' | 'hl' | 'gl' | 'num'>
+
+const parameters: readonly ((asked: Asked) => string | null)[] = [
+  ({ device }) => device,
+  ({ location }) => location,
+  ({ hl }) => (hl === null ? null : `language ${hl}`),
+  ({ gl }) => (gl === null ? null : `country ${gl}`),
+  ({ num }) => `${num} results`,
+]
+
+/** Describes the parameters of a query. */
+export function askedAs(query: Asked): string {
+  return parameters.flatMap((word) => word(query) ?? []).join(', ')
+}
+
+/** Names for queries by id: the text, and the parameters in which it differs from others with the same text. */
+export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
+  const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {
+    const differing = parameters.filter((word) => new Set(same.map(word)).size > 1)
+    return same.map((variant) => {
+      const words = differing.flatMap((word) => word(variant) ?? [])
+      const { queryId, q } = variant
+      return [queryId, words.length === 0 ? q : `${q} (${words.join(', ')})`] as const
+    })
+  })
+  return new Map(named)
 }
 
 /** Position change as colored text: up is green, and the text says so. */

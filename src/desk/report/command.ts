@@ -25,37 +25,28 @@ import { readReport } from './read.ts'
 import { readOverview } from '../pages/overview-read.ts'
 import { renderSummary, sendSummary, summarise } from './summary.ts'
 
-export interface ReportOptions {
-  readonly to?: string
-  readonly domains?: string
-  readonly list?: readonly string[]
-  readonly tag?: readonly string[]
-  readonly country?: readonly string[]
-  readonly place?: readonly string[]
-  readonly language?: readonly string[]
-  readonly device?: readonly string[]
-  readonly since?: string
-  readonly until?: string
-  readonly between?: string
-  readonly origins?: string
-  readonly summary?: true
-  readonly send?: true
-  readonly desk?: string
-  readonly json?: true
-}
+type SliceFlag = (typeof sliceFlags)[number]
+type SpanFlag = (typeof spanFlags)[number]
+
+/** Flags of `npm run report`. */
+export type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
+  Readonly<Partial<Record<SpanFlag, string>>> & {
+    readonly to?: string
+    readonly domains?: string
+    readonly origins?: string
+    readonly summary?: true
+    readonly send?: true
+    readonly desk?: string
+    readonly json?: true
+  }
 
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
-  const { options, env, closers } = call
+  const { options, env } = call
   if (options.summary === true) return writeSummary(call)
   const { path, target } = await htmlTarget(options.to, env)
   const domains = readNames(options.domains ?? '', mostDomains)
   const slice = sliceOf(options)
-  const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
-  const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
-  const first = { databaseUrl: config.databaseUrl, report: say }
-  const origins = typed ?? (await firstOrigins(mill.db, first))
-  const today = localDate(config.zone, new Date())
+  const { config, mill, origins, today } = await openReport(call)
   const order = { slice, domains, today, config }
   const found = await readSnapshot(mill.db, { origins, role: null, slice }, (trx) =>
     readReport(trx, order),
@@ -71,6 +62,17 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   return exits.done
 }
 
+/** Opens the database, with the origins of answers to show. */
+async function openReport({ options, env, closers }: Call<ReportOptions>) {
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
+  const origins =
+    options.origins === undefined
+      ? await firstOrigins(mill.db, { databaseUrl: config.databaseUrl, report: say })
+      : readOrigins(options.origins)
+  return { config, mill, origins, today: localDate(config.zone, new Date()) }
+}
+
 async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env']) {
   if (to === undefined) throw new Misuse('expected --to with a file, got nothing')
   const path = callerPath(env, to)
@@ -83,17 +85,13 @@ async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env'
 }
 
 /** Writes the overview as a message to a file, or sends it to the webhook. */
-async function writeSummary({ options, env, closers }: Call<ReportOptions>): Promise<Exit> {
+async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
+  const { options, env } = call
   const { to, send, desk = 'http://127.0.0.1:8750' } = options
   if (to === undefined && send !== true) {
     throw new Misuse('expected --to with a file or --send together with --summary, got neither')
   }
-  const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
-  const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
-  const origins =
-    typed ?? (await firstOrigins(mill.db, { databaseUrl: config.databaseUrl, report: say }))
-  const today = localDate(config.zone, new Date())
+  const { config, mill, origins, today } = await openReport(call)
   const read = <T>(from: (db: Database) => Promise<T>) =>
     readSnapshot(mill.db, { origins, role: null }, from)
   const forecast = () => withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))

@@ -2,26 +2,18 @@
 
 import { hash } from 'node:crypto'
 import { groupBy } from '../../base/query.ts'
-import { dayOf } from '../../base/time/zone.ts'
 import type { Figures } from '../../features/analysis/figures.ts'
 import { readAssets } from '../assets.ts'
 import { Html, html } from '../drawing/html.ts'
-import { drawSmall, noteList, type Point } from '../drawing/lines.ts'
-import { amount, given, nameVariants, nothing, section, tiles } from '../drawing/parts.ts'
+import { dayLine, drawSmall, noteList } from '../drawing/lines.ts'
+import { given, nothing, section, tiles } from '../drawing/parts.ts'
 import { drawView, notLive } from '../layout.ts'
 import type { PagePlace, View } from '../page.ts'
-import {
-  type DomainFound,
-  drawHoldings,
-  drawMoves,
-  drawPages,
-  drawRivals,
-  drawShares,
-  suspectBands,
-} from '../pages/domain.ts'
+import { type DomainFound, drawDomain, drawShares, suspectBands } from '../pages/domain.ts'
 import { drawCoverage } from '../pages/lists.ts'
 import { drawBalances, drawCosts } from '../pages/money.ts'
 import { drawCalendar } from '../pages/nights.ts'
+import { nameVariants } from '../pages/ways.ts'
 import type { ReportFound } from './read.ts'
 
 /** Renders the page as one file without scripts or external resources, enforced by a policy in its head. */
@@ -58,15 +50,18 @@ export function renderPage(found: ReportFound, made: Date): string {
 
 function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   const { figures, held, lists, books } = found
-  const { span } = figures
+  const { span, day, narrowed } = figures
+  const newest =
+    day === null
+      ? `No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
+      : `Newest day of a run: ${day}.`
   return {
     title: 'What the answers say',
-    lead: html`${dayWords(figures)} Created ${made.toISOString().slice(0, 16).replace('T', ' ')}
-    UTC; days from ${span.since} to
-    ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
+    lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; days from
+    ${span.since} to ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawTrend(figures, place)}
-    ${held.map((one, index) => drawDomain({ found, held: one }, index, place))}
+    ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
     ${
       books === null
         ? null
@@ -83,11 +78,6 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   }
 }
 
-function dayWords({ day, narrowed }: Figures): Html {
-  if (day !== null) return html`Newest day of a run: ${day}.`
-  return html`No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
-}
-
 /** Warns that the figures cover only some queries. */
 function narrowedTo({ narrowed }: Figures): Html | null {
   if (narrowed.length === 0) return null
@@ -101,13 +91,13 @@ function narrowedTo({ narrowed }: Figures): Html | null {
 function summary({ figures, lists }: ReportFound): Html {
   const days = lists.flatMap((list) => list.days)
   return tiles([
-    { value: amount(figures.queries), text: 'queries answered' },
-    { value: amount(figures.answers), text: 'answers stored in total' },
-    { value: amount(figures.credits), text: 'credits used for them' },
-    {
-      value: amount(days.reduce((sum, day) => sum + day.failed + day.unknown, 0)),
-      text: 'failed or unknown in this period',
-    },
+    ['queries answered', figures.queries],
+    ['answers stored in total', figures.answers],
+    ['credits used for them', figures.credits],
+    [
+      'failed or unknown in this period',
+      days.reduce((sum, day) => sum + day.failed + day.unknown, 0),
+    ],
   ])
 }
 
@@ -124,24 +114,21 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
 }
 
 /** A domain's page of the desk, with positions for its highest-weighted queries. */
-function drawDomain(
-  { found: { figures }, held }: { found: ReportFound; held: DomainFound },
-  index: number,
+function domainPart(
+  { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
+  id: string,
   around: PagePlace,
 ): Html {
   const { domain, label } = held.known
-  const place = insidePlace(around, `domain-${index + 1}`)
-  return html`<h2 class="part" id="domain-${index + 1}" dir="auto">
+  const place = insidePlace(around, id)
+  return html`<h2 class="part" id="${id}" dir="auto">
       ${label ?? domain}
       ${label === null || label === domain ? null : html`<small>${domain}</small>`}
     </h2>
     ${
       figures.day === null
-        ? nothing('Its share, positions and moves will be shown here.', null)
-        : html`${drawHoldings({ ...held, name: domain }, place)}
-            ${drawRanks(figures, { domain, label: label ?? domain }, place)}
-            ${drawMoves(held, place)}
-            <div class="pair">${drawPages(held, place)} ${drawRivals(held, place)}</div>`
+        ? nothing('Its share, positions and moves will be shown here.')
+        : drawDomain(held, place, drawRanks(figures, { domain, label: label ?? domain }, place))
     }`
 }
 
@@ -172,16 +159,12 @@ function insidePlace(place: PagePlace, name: string): PagePlace {
 }
 
 /** One line per query in order of first occurrence; by id, because two may have the same text. */
-function linesOf(
-  { ranks, variants }: Figures,
-  domain: string,
-): { name: string; points: Point[] }[] {
+function linesOf({ ranks, variants }: Figures, domain: string) {
   const names = nameVariants(variants)
   const own = ranks.filter((row) => row.domain === domain)
-  return [...groupBy(own, ({ queryId }) => queryId)].map(([id, rows]) => ({
-    name: names.get(id) ?? id,
-    points: rows.map(({ runDate, position }) => ({ at: dayOf(runDate), value: position })),
-  }))
+  return [...groupBy(own, ({ queryId }) => queryId)].map(([id, rows]) =>
+    dayLine(names.get(id) ?? id, rows, ({ position }) => position),
+  )
 }
 
 /** Positions of one domain, in a small chart per query. */
@@ -195,9 +178,12 @@ function drawRanks(
     10,
     ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0)),
   )
-  const scale = {
+  const chart = {
+    ...({ grain: 'day', width: 330, height: 130, format: String } as const),
     range: [deepest + 0.5, 0.5] as const,
     ticks: [1, ...[3, 10, 20, 50, 100].filter((tick) => tick <= deepest)],
+    notes: figures.notes,
+    bands: suspectBands(figures.suspect, place),
   }
   const about =
     lines.length === 0
@@ -217,15 +203,9 @@ function drawRanks(
             ${name} <span class="soft">${now === null ? 'not ranked now' : html`now ${now}`}</span>
           </figcaption>
           ${drawSmall({
-            ...scale,
+            ...chart,
             title: `Position of ${domain} for ${name}, day by day`,
             series: [{ name, points }],
-            notes: figures.notes,
-            bands: suspectBands(figures.suspect, place),
-            grain: 'day',
-            width: 330,
-            height: 130,
-            format: String,
           })}
         </figure>`
       })}

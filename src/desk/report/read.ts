@@ -3,7 +3,7 @@
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { listFilter } from '../../base/database/views.ts'
-import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
+import { readCalendar } from '../../core/nights/nights.ts'
 import {
   type FigureOptions,
   type Figures,
@@ -11,26 +11,12 @@ import {
   readFigures,
 } from '../../features/analysis/figures.ts'
 import { readListDays, readListFacts } from '../../features/analysis/list-facts.ts'
-import type { ReadSpan } from '../../features/analysis/span.ts'
 import { type DomainFound, readDomain } from '../pages/domain.ts'
 import type { CoverageFound } from '../pages/lists.ts'
-import { type AccountsFound, readAccountsFound, readRises } from '../pages/money.ts'
+import { readAccountsFound, readRises } from '../pages/money.ts'
 import { mostEntries } from '../pages/nights.ts'
 
-export interface ReportFound {
-  readonly figures: Figures
-  /** Data for the page of each selected domain. */
-  readonly held: readonly DomainFound[]
-  readonly lists: readonly CoverageFound[]
-  /** Credits and operations; null if the login may not read them. */
-  readonly books: Books | null
-  readonly zone: string
-}
-
-interface Books {
-  readonly nights: readonly CalendarEntry[]
-  readonly money: AccountsFound
-}
+export type ReportFound = Awaited<ReturnType<typeof readReport>>
 
 export interface ReportOrder extends FigureOptions {
   readonly config: Pick<Config, 'renewal' | 'zone'>
@@ -39,18 +25,16 @@ export interface ReportOrder extends FigureOptions {
 const mostLists = 5
 
 /** Reads the report in one snapshot, with the statements of the desk's pages. */
-export async function readReport(
-  trx: Database,
-  { config, ...options }: ReportOrder,
-): Promise<ReportFound> {
+export async function readReport(trx: Database, { config, ...options }: ReportOrder) {
   const figures = await readFigures(trx, options)
-  const { span } = figures
   const isChosen = listFilter(options.slice)
   return {
     figures,
+    // The pages of the chosen domains.
     held: await readHeld(trx, figures),
-    lists: await readLists(trx, span, isChosen),
-    books: (await mayReadBooks(trx)) ? await readBooksOf(trx, figures, { config, isChosen }) : null,
+    lists: await readLists(trx, figures, isChosen),
+    // Credits and operations; null if the login may not read them.
+    books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, { config, isChosen }) : null,
     zone: config.zone,
   }
 }
@@ -71,7 +55,7 @@ async function readHeld(
 
 async function readLists(
   trx: Database,
-  span: ReadSpan,
+  { span }: Figures,
   isChosen: (list: string) => boolean,
 ): Promise<readonly CoverageFound[]> {
   const all = await readListFacts(trx, null)
@@ -86,23 +70,22 @@ async function readLists(
   return lists
 }
 
-async function readBooksOf(
+async function readBooks(
   trx: Database,
   { span, origins }: Figures,
   {
     config,
     isChosen,
   }: Pick<ReportOrder, 'config'> & { readonly isChosen: (list: string) => boolean },
-): Promise<Books> {
+) {
   const zoned = { ...span, zone: config.zone }
-  const { accounts: purses, points, costs } = await readAccountsFound(trx, zoned)
+  const money = await readAccountsFound(trx, zoned)
   const nights = await readCalendar(trx, { ...span, limit: mostEntries })
   return {
     nights: nights.filter(({ list }) => list === null || isChosen(list)),
     money: {
-      accounts: purses.filter(({ origin }) => origins.includes(origin)),
-      points,
-      costs,
+      ...money,
+      accounts: money.accounts.filter(({ origin }) => origins.includes(origin)),
       events: await readRises(trx, zoned, config),
     },
   }

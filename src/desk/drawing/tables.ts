@@ -1,0 +1,114 @@
+// Draws tables; each column is declared by its heading and its values.
+
+import { change, clicks, Html, html } from './html.ts'
+import { amount, type Content, given, nothing, percent, section, type Titles, to } from './parts.ts'
+
+export interface Column<Row> {
+  readonly head: string
+  /** If set, the heading is a link that sorts. */
+  readonly sorting?: {
+    readonly href: string | null
+    readonly order: 'ascending' | 'descending' | null
+  }
+  readonly cell: (row: Row) => Content
+  /** Numbers are aligned right, words are not wrapped. */
+  readonly look?: 'n' | 'word' | undefined
+}
+
+/** Declares a column: its heading, and a field of the rows or a function of a row. */
+interface ColumnKind<Value> {
+  <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
+  <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>
+}
+
+/** Kinds of columns, by how they show a value. */
+export const column = {
+  plain: kindOf<Content>((value) => value),
+  word: kindOf<Content>((value) => value, 'word'),
+  text: kindOf<string | null>(given),
+  number: kindOf<number | null>(amount, 'n'),
+  /** Content that is aligned like a number. */
+  right: kindOf<Content>((value) => value, 'n'),
+  share: kindOf<number | null>(percent, 'n'),
+  change: kindOf<number>(change, 'n'),
+  clicks: kindOf<number>(clicks, 'n'),
+}
+
+function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): ColumnKind<Value> {
+  return <Row>(head: string, from: keyof Row | ((row: Row) => Value)): Column<Row> => ({
+    head,
+    look,
+    cell: (row) => draw(typeof from === 'function' ? from(row) : (row[from] as Value)),
+  })
+}
+
+// With one column more than these, a phone shows all: a way to unfold them would take as much space.
+const phoneColumns = 4
+
+/**
+ * A table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and the
+ * others unfold.
+ */
+export function table<Row>(
+  name: string,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): Html {
+  const folds = columns.length > phoneColumns + 1
+  const kind = ({ look }: Column<Row>, index: number) => {
+    const names = [look, folds && index >= phoneColumns ? 'rest' : undefined].filter(Boolean)
+    return names.length === 0 ? null : new Html(` class="${names.join(' ')}"`)
+  }
+  const unfold = html`<details class="unfold"><summary>All columns of ${name}</summary></details>`
+  return html`${folds ? unfold : null}
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            ${columns.map((one, index) => html`<th scope="col" ${kind(one, index)}${orderOf(one)}>${headOf(one)}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (row) =>
+              html`<tr>
+                ${columns.map((one, index) => html`<td${kind(one, index)} data-head="${one.head}">${one.cell(row)}</td>`)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`
+}
+
+function orderOf<Row>({ sorting }: Column<Row>): Html | null {
+  if (sorting === undefined || sorting.order === null) return null
+  return html` aria-sort="${sorting.order}"`
+}
+
+function headOf<Row>({ head, sorting }: Column<Row>): Html {
+  if (sorting === undefined) return html`${head}`
+  const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
+  return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
+}
+
+/** A section with a table; without rows, it says what would be there, and which command to type. */
+export function tableSection<Row>(
+  {
+    empty,
+    name,
+    ...titles
+  }: Titles & {
+    /** Name of the table; by default, the title. */
+    readonly name?: string
+    /** Shown without rows; left out if there always are some. */
+    readonly empty?: string | readonly [text: string, line: string]
+  },
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): Html {
+  if (rows.length === 0 && empty !== undefined) {
+    return section(titles, typeof empty === 'string' ? nothing(empty) : nothing(...empty))
+  }
+  const called = name ?? (typeof titles.title === 'string' ? titles.title : titles.id)
+  return section(titles, table(called, rows, columns))
+}
