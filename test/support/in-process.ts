@@ -84,9 +84,15 @@ let guarded = false
 export function guardExit(): void {
   if (guarded) return
   guarded = true
-  Object.defineProperty(process, 'exit', { get: () => exitHere, set: () => undefined })
-  // The runner ends this process by a signal, of which nothing is told here.
+  Object.defineProperty(process, 'exit', {
+    get: () => exitHere,
+    set() {
+      // What the runner puts there after each file is not taken.
+    },
+  })
   process.on('exit', (code) => {
+    // When the runner lets this process go, it stops listening first.
+    if (code === 0 && process.listenerCount('message') === 0) return
     writeSync(2, `process ${process.pid} of the tests ended by itself, with ${code}\n`)
   })
 }
