@@ -21,6 +21,7 @@ export default defineConfig(({ mode }) => {
       ...(mode === 'slow' ? { tagsFilter: [slow] } : {}),
       reporters: ['default', new RunReporter()],
       globalSetup: ['test/support/setup.ts'],
+      setupFiles: ['test/support/exits.ts'],
       provide: { patienceMs },
       // Two more than the cores of a small machine: many files wait for clocks, processes and servers, and with one more
       // a third of the time of both cores was left.

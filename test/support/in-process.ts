@@ -3,7 +3,9 @@
 // and does. What a process is (signals, memory, ending with sockets open) is tested with `start` of run.ts.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
+import { writeSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
+import { expect } from 'vitest'
 import { root } from '../../src/base/root.ts'
 import type { Environment } from '../../src/base/config.ts'
 
@@ -64,7 +66,6 @@ let replaced = false
 
 /** Each invocation sees arguments, settings and streams of its own; everything else sees the process as it is. */
 function replaceProcess(): void {
-  replaceExit()
   if (replaced) return
   replaced = true
   replaceValue('argv', ({ argv }) => argv)
@@ -74,19 +75,38 @@ function replaceProcess(): void {
   for (const emitter of [process, process.stdout, process.stderr]) forgetListeners(emitter)
 }
 
-let ownExit: typeof process.exit | undefined
+let guarded = false
 
-/** The test runner puts an exit of its own into the process for each file. */
-function replaceExit(): void {
-  if (process.exit === ownExit) return
-  const exit = process.exit.bind(process)
-  ownExit = (code) => {
-    const invocation = invocations.getStore()
-    if (invocation === undefined) return exit(code)
-    invocation.exit(Number(code ?? 0))
-    return undefined as never
+/**
+ * Replaces `process.exit` for the rest of this process's life: the test runner gives the true one back after each file, and
+ * what a test left running would end the process, and the next file with it, without a word.
+ */
+export function guardExit(): void {
+  if (guarded) return
+  guarded = true
+  Object.defineProperty(process, 'exit', {
+    get: () => exitHere,
+    set() {
+      // What the runner puts there after each file is not taken.
+    },
+  })
+  process.on('exit', (code) => {
+    // When the runner lets this process go, it stops listening first.
+    if (code === 0 && process.listenerCount('message') === 0) return
+    writeSync(2, `process ${process.pid} of the tests ended by itself, with ${code}\n`)
+  })
+}
+
+function exitHere(code?: number | string | null): never {
+  const invocation = invocations.getStore()
+  if (invocation === undefined) {
+    const { testPath = 'no file', currentTestName = 'no test' } = expect.getState()
+    throw new Error(
+      `expected nothing to end the process of the tests, got process.exit(${code}) during ${currentTestName} of ${testPath}`,
+    )
   }
-  process.exit = ownExit
+  invocation.exit(Number(code ?? 0))
+  return undefined as never
 }
 
 function forgetListeners(emitter: EventEmitter): void {

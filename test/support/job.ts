@@ -9,3 +9,9 @@ export function wordsOf(command: string): readonly string[] {
   if (process.env['VITEST'] !== undefined && existsSync(compiled)) return [compiled]
   return ['--import', 'tsx', join(root, 'jobs', `${command}.ts`)]
 }
+
+/** Where the setup of the tests compiled a module to: `src/base/root.ts`, or a program that `programs.json` names. */
+export function compiledFrom(source: string): string {
+  const folder = source.startsWith('test/') ? join('dist', '.tests') : 'dist'
+  return join(root, folder, source.replace(/\.ts$/, '.js'))
+}

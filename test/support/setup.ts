@@ -1,5 +1,6 @@
 // Runs once before all tests and once after them, even when some fail.
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { root } from '../../src/base/root.ts'
 import { openRedis } from './redis-server.ts'
@@ -33,10 +34,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** Compiles the program once per run, for the commands that tests start as processes. */
+/** Compiles the program once per run, for the commands that tests start as processes, and programs of the tests. */
 function compile(): void {
+  const options = { cwd: root, stdio: 'inherit' } as const
+  const compiler = join('node_modules', 'typescript', 'bin', 'tsc')
+  execFileSync(process.execPath, [compiler, '-p', 'test/support/programs.json'], options)
   try {
-    execFileSync(process.execPath, ['run.mjs', '--build'], { cwd: root, stdio: 'inherit' })
+    execFileSync(process.execPath, ['run.mjs', '--build'], options)
   } catch {
     // It has said why, and has written the files all the same: a fault that was put in on purpose may leave a name unused,
     // and it is for a test to find it.

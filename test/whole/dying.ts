@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { expect } from 'vitest'
 import { processEnvironment } from '../../src/base/config.ts'
 import { root } from '../../src/base/root.ts'
+import { compiledFrom } from '../support/job.ts'
 import type { TestMill } from '../support/mill.ts'
 
 /** A worker process of the mill that ends itself at this moment. */
@@ -11,7 +11,7 @@ export function startMortal(mill: TestMill, moment: string): ChildProcess {
   const { PATH, HOME, TMPDIR } = processEnvironment()
   const given = Object.entries({ PATH, HOME, TMPDIR, ...mill.env })
   const env = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  const args = ['--import', 'tsx', join(root, 'test/whole/mortal.ts'), moment]
+  const args = [compiledFrom('test/whole/mortal.ts'), moment]
   return spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
 }
 

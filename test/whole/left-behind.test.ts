@@ -8,17 +8,17 @@ import { expect, test } from 'vitest'
 import { findPostmaster } from '../../src/base/embedded/postgres.ts'
 import { commandOf } from '../../src/base/embedded/process.ts'
 import { root } from '../../src/base/root.ts'
+import { compiledFrom } from '../support/job.ts'
 
 test('a run of the tests that is killed leaves neither its PostgreSQL nor a folder', async () => {
-  const server = JSON.stringify(join(root, 'test', 'support', 'server.ts'))
   const program = `
-    import { openPool } from ${JSON.stringify(join(root, 'src/base/database/database.ts'))}
-    import { openServer } from ${server}
+    import { openPool } from ${JSON.stringify(compiledFrom('src/base/database/database.ts'))}
+    import { openServer } from ${JSON.stringify(compiledFrom('test/support/server.ts'))}
     const { adminUrl } = await openServer()
     const { rows } = await openPool(adminUrl, { name: 'tests' }).query("select current_setting('data_directory') as data")
     console.log(rows[0].data)
     setInterval(() => undefined, 1_000)`
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', program]
+  const args = ['--input-type=module', '--eval', program]
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await once(createInterface(child.stdout), 'line')
   const data = String(line)

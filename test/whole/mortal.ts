@@ -1,4 +1,4 @@
-// A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live. It adds
+// A worker that kills itself at the moment it is told: `node mortal.js reserved`. `never` lets it live. It adds
 // a byte to the file `received` of MILL_HOME for every reply that it has received, and keeps what it has flushed to disk
 // in the folder `flushed`.
 import { closeSync, openSync, writeSync } from 'node:fs'

@@ -70,10 +70,10 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** Node arguments for a job: the sources through tsx, or the compiled file. */
+/** Node arguments for a job: the compiled file, or, for a caller that runs from sources, whichever `run.mjs` chooses. */
 function wordsFor(job: string): readonly string[] {
   return import.meta.url.endsWith('.ts')
-    ? ['--import', 'tsx', join(root, 'jobs', `${job}.ts`)]
+    ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
 }
 

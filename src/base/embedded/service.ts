@@ -133,8 +133,8 @@ async function end(home: string): Promise<boolean> {
 /** After a reboot, the pid may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
-  const program = /[/\\]jobs[/\\]service\.[jt]s/
-  return commandOf(pid)?.some((word) => program.test(word)) ?? false
+  const program = /[/\\](?:jobs[/\\]service\.[jt]s|run\.mjs service) /
+  return program.test(commandOf(pid)?.join(' ') ?? '')
 }
 
 async function isHealthy(url: string): Promise<boolean> {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
 import { processEnvironment } from '../../../src/base/config.ts'
 import { stopPostgres } from '../../../src/base/embedded/postgres.ts'
 import { root } from '../../../src/base/root.ts'
+import { compiledFrom } from '../../support/job.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
 const homes: string[] = []
@@ -49,8 +49,8 @@ export function startChild(
   home: string,
   options: { stay?: true; user?: { uid: number; gid: number } } = {},
 ): Child {
-  const script = join(root, 'test', 'base', 'embedded', 'child.ts')
-  const words = ['--import', 'tsx', script, home, ...(options.stay === true ? ['stay'] : [])]
+  const script = compiledFrom('test/base/embedded/child.ts')
+  const words = [script, home, ...(options.stay === true ? ['stay'] : [])]
   const child = spawn(process.execPath, words, {
     cwd: root,
     // The poorest environment there is, and a locale that knows no letters beyond ASCII.

@@ -27,6 +27,7 @@ import { canEnter } from '../../../src/base/embedded/process.ts'
 import { openHome } from '../../../src/base/embedded/state.ts'
 import { Unreachable, WrongDatabase } from '../../../src/base/errors.ts'
 import { root } from '../../../src/base/root.ts'
+import { compiledFrom } from '../../support/job.ts'
 import { patienceMs } from '../../support/patience.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { ask, endHomes, newHome, startChild } from './homes.ts'
@@ -205,9 +206,9 @@ describe('the embedded PostgreSQL', () => {
     'a home where the system lets nobody make folders is refused at once',
     async () => {
       // In a process of its own: where this goes wrong, it goes on for ever.
-      const files = join(root, 'src', 'base', 'embedded', 'state.ts')
+      const files = compiledFrom('src/base/embedded/state.ts')
       const script = `import(${JSON.stringify(files)}).then(({ openHome }) => openHome('/proc/x/home'))`
-      const tried = promisify(execFile)(process.execPath, ['--import', 'tsx', '--eval', script], {
+      const tried = promisify(execFile)(process.execPath, ['--eval', script], {
         cwd: root,
         timeout: patienceMs,
         killSignal: 'SIGKILL',

@@ -13,6 +13,7 @@ import {
 } from '../../../src/base/embedded/service.ts'
 import { root } from '../../../src/base/root.ts'
 import { freshUrl } from '../../support/database.ts'
+import { compiledFrom } from '../../support/job.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { run } from '../../support/run.ts'
 
@@ -88,9 +89,9 @@ describe('the bundled service of a home', () => {
 
   test('outlives a command that does nothing but ask for it, and keeps none of them waiting', async () => {
     const home = newHome()
-    const script = join(root, 'test', 'base', 'embedded', 'move.ts')
+    const script = compiledFrom('test/base/embedded/move.ts')
     const databases = [await freshUrl(), await freshUrl()]
-    const words = ['--import', 'tsx', script, home, ...databases]
+    const words = [script, home, ...databases]
     const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: root })
     expect(stdout.trim().split('\n')).toHaveLength(2)
     expect((await serviceStatus(home)).running).toBe(true)

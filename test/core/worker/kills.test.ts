@@ -50,7 +50,7 @@ async function killOne({ api, mill }: Scene, lanes: number, after: number): Prom
   const [charged, received] = [api.charges().length, receivedBy(mill)]
   const worker = startWorker(mill, lanes)
   await expect
-    .poll(() => receivedBy(mill), { interval: 1 })
+    .poll(() => receivedBy(mill), { interval: 5 })
     .toBeGreaterThanOrEqual(received + after)
   worker.kill('SIGKILL')
   await dies(worker)

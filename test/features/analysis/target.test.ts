@@ -69,18 +69,17 @@ describe('a file', () => {
   test('leaves no draft behind when the process ends in the middle', () => {
     const folder = place()
     const program = `
-      const { findTarget, writeTarget } = await import('./src/features/analysis/target.ts')
+      const { findTarget, writeTarget } = await import('./dist/src/features/analysis/target.js')
       async function* pieces() {
         yield 'half'
         process.stdout.write((await import('node:fs')).readdirSync(process.argv[1]).join())
         process.exit(130)
       }
       await writeTarget(await findTarget(process.argv[1] + '/out.csv', 'out.csv'), pieces())`
-    const ended = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', program, folder],
-      { cwd: root, encoding: 'utf8' },
-    )
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program, folder], {
+      cwd: root,
+      encoding: 'utf8',
+    })
     expect([ended.status, ended.stdout]).toEqual([
       130,
       expect.stringMatching(/^out\.csv\.\d+\.part$/),
@@ -161,14 +160,13 @@ describe('a pipe', () => {
 
   test('without a reader does not keep a process that is ended', () => {
     const program = `
-      const { findTarget, writeTarget } = await import('./src/features/analysis/target.ts')
+      const { findTarget, writeTarget } = await import('./dist/src/features/analysis/target.js')
       setTimeout(() => process.exit(130), 100)
       await writeTarget(await findTarget(process.argv[1], 'pipe'), ['a'])`
-    const ended = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', program, pipe()],
-      { cwd: root, timeout: patienceMs },
-    )
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program, pipe()], {
+      cwd: root,
+      timeout: patienceMs,
+    })
     expect(ended.status).toBe(130)
   })
 })

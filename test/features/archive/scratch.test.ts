@@ -6,6 +6,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { root } from '../../../src/base/root.ts'
 import { ParquetEngine, withEngine } from '../../../src/features/archive/engine.ts'
 import { makeScratch } from '../../../src/features/archive/scratch.ts'
+import { compiledFrom } from '../../support/job.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
 afterEach(() => vi.unstubAllEnvs())
@@ -17,20 +18,20 @@ function ownPlace(name: string): string {
   return place
 }
 
-/** What archives have there; the compiler of other processes uses the place as well. */
+/** What archives have there. */
 function foldersIn(place: string): readonly string[] {
   return readdirSync(place).filter((name) => name.startsWith('querymill-archive-'))
 }
 
 /** A process that has opened the engine, and does nothing more. */
 async function somebody(place: string) {
-  const engine = join(root, 'src/features/archive/engine.ts')
+  const engine = compiledFrom('src/features/archive/engine.ts')
   const text = `
     const { ParquetEngine } = await import(${JSON.stringify(engine)})
     await ParquetEngine.open()
     console.log('open')
     setInterval(() => undefined, 60_000)`
-  const args = ['--import', 'tsx', '--input-type=module', '-e', text]
+  const args = ['--input-type=module', '-e', text]
   const env = { ...process.env, TMPDIR: place }
   const child = spawn(process.execPath, args, {
     cwd: root,

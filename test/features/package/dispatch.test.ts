@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { groups } from '../../../src/base/cli/commands.ts'
 import { root } from '../../../src/base/root.ts'
+import { wordsOf } from '../../support/job.ts'
 import { start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
@@ -72,14 +73,14 @@ describe('querymill, the program of the package', () => {
   test('completes commands, flags and files in bash', async () => {
     const { code, stdout } = await querymill('completion', 'bash')
     expect(code).toBe(0)
-    const program = join(root, 'jobs', 'querymill.ts')
+    const [program] = wordsOf('querymill')
     const complete = (...words: readonly string[]) =>
       execFileSync(
         'bash',
         [
           '-c',
           `${stdout}
-          querymill() { '${process.execPath}' --import tsx '${program}' "$@"; }
+          querymill() { '${process.execPath}' '${program}' "$@"; }
           COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
           _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
           'bash',
