@@ -374,6 +374,10 @@ export async function clearDays(db: Database): Promise<void> {
     'finished_shares',
     'finished_steps',
     'finished_losses',
+    'finished_answers',
+    'finished_groups',
+    'finished_related',
+    'finished_costs',
   ] as const
   for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
     const left = db
