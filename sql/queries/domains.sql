@@ -5,7 +5,7 @@
 with known as (
   select distinct domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
-  cross join lateral analysis.shown_in(answers.search_id) as result_domains
+  cross join lateral analysis.domains_in(answers.search_id) as result_domains
 ),
 -- A query that nobody asked before is nobody's gain: such queries are counted apart.
 asked_since as (
@@ -28,8 +28,8 @@ asked_since as (
       limit 1
     ) as first
   ) as earlier
-  cross join lateral analysis.shown_in(answers.search_id) as result_domains
-  where result_domains.position is not null
+  cross join lateral analysis.domains_in(answers.search_id) as result_domains
+  where result_domains.place is not null
     and earlier.runs = 0
   group by result_domains.domain
 )
@@ -77,21 +77,20 @@ order by sum(flows.clicks) desc, flows.loser, flows.taker;
 with known as materialized (
   select distinct result_domains.domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
-  cross join lateral analysis.shown_in(answers.search_id) as result_domains
-  where result_domains.domain is not null
+  cross join lateral analysis.domains_in(answers.search_id) as result_domains
 )
 select
   result_domains.domain,
   count(distinct pairs.query_id) as queries,
-  min(result_domains.position) as best_position,
+  min(result_domains.place >> 20) as best_position,
   min(queries.q) as example,
   min(pairs.previous_run_date) as since,
   max(pairs.run_date) as run_date
 -- Only queries that both days know: of one that was asked for the first time, everybody would be new.
 from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
 join queries on queries.id = pairs.query_id
-cross join lateral analysis.shown_in(pairs.search_id) as result_domains
-where result_domains.position <= :within::bigint
+cross join lateral analysis.domains_in(pairs.search_id) as result_domains
+where result_domains.place >> 20 <= :within::bigint
   and result_domains.domain not in (select domain from known)
   and result_domains.domain not in (select domain from own_domains)
 group by result_domains.domain
@@ -120,8 +119,22 @@ from (
       coalesce(max(curve.ctr) filter (where not theirs.held), 0)
       - coalesce(max(curve.ctr) filter (where theirs.held), 0)
     ) as difference
-  from analysis.ranks
-  join analysis.query_days using (query_id, run_date)
+  from (
+    select observations.query_id, observations.q, held.domain, held.place >> 20 as position
+    from analysis.observations
+    cross join lateral analysis.domains_in(observations.search_id) as held
+    where observations.run_date = :day::date
+      and held.place is not null
+      -- As a list that is known before: so it goes down to the rows of these domains.
+      and held.domain = any (array(
+        select domain from own_domains
+        union all
+        select domain from analysis.brands where lower(brand) = lower(:rival)
+        union all
+        select unnest(array[:rival, :domain]::text[])
+      ))
+  ) as ranks
+  join analysis.query_days on query_days.query_id = ranks.query_id and query_days.run_date = :day::date
   left join analysis.ctr as curve on curve.position = ranks.position
   cross join lateral (
     select ranks.domain = :rival or ranks.domain in (
@@ -132,17 +145,14 @@ from (
         and (until is null or until >= :day::date)
     ) as held
   ) as theirs
-  where ranks.run_date = :day::date
-    and (
-      theirs.held
-      or case
-        when :domain::text is null then ranks.domain in (
-          select domain
-          from analysis.ours_on(:day::date)
-        )
-        else ranks.domain = :domain
-      end
-    )
+  where theirs.held
+    or case
+      when :domain::text is null then ranks.domain in (
+        select domain
+        from analysis.ours_on(:day::date)
+      )
+      else ranks.domain = :domain
+    end
   group by ranks.query_id
 ) as compared
 order by abs(difference) desc, q, variant
@@ -150,13 +160,14 @@ limit :top::integer;
 
 -- show gaps: Where does a rival stand in the top 10, and we nowhere in the top 20?
 -- :top = 30 (how many)
-select
-  content_gaps.q, own_domain, domain, position, weight,
-  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
-from analysis.content_gaps
-join queries on queries.id = content_gaps.query_id
-order by weight desc, content_gaps.q, position, domain, own_domain, variant
-limit :top::integer;
+select q, own_domain, domain, position, weight, analysis.variant_of(query_id) as variant
+from (
+  select query_id, q, own_domain, domain, position, weight
+  from analysis.content_gaps
+  order by weight desc, q, position, domain, own_domain, query_id
+  limit :top::integer
+) as greatest
+order by weight desc, q, position, domain, own_domain, variant;
 
 -- show competitors: Who shows up where we do?
 -- :top = 20 (how many)
@@ -171,10 +182,14 @@ limit :top::integer;
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
   max(ranked) as most_queries, max(top_10) as most_in_top_10
-from analysis.label_shares
-where tag = '*'
-  and (:domain::text is null or strpos(domain, lower(:domain)) > 0)
-  and analysis.in_span(run_date)
+-- Over sets of labels: a query is in one of them.
+from (
+  select run_date, domain, sum(ranked)::bigint as ranked, sum(top_10)::bigint as top_10
+  from analysis.set_shares
+  where (:domain::text is null or strpos(domain, lower(:domain)) > 0)
+    and analysis.in_span(run_date)
+  group by run_date, domain
+) as shares
 group by domain
 order by most_queries desc, domain
 limit :top::integer;

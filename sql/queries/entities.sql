@@ -30,20 +30,23 @@ select
   entities.name, entities.type, count(*) as queries, min(ranks.position) as best_position,
   (array_agg(ranks.q order by ranks.position, ranks.q))[1] as example
 from (
-  select query_id, min(q) as q, min(position) as position, min(search_id) as search_id
-  from analysis.ranks
-  where run_date = :day::date
-    and position <= 10
+  select
+    observations.query_id, min(observations.q) as q, min(held.place >> 20) as position,
+    min(observations.search_id) as search_id
+  from analysis.observations
+  cross join lateral analysis.domains_in(observations.search_id) as held
+  where observations.run_date = :day::date
+    and held.place >> 20 <= 10
     -- As a list that is known before: so it goes down to the rows of these domains.
-    and ranks.domain = any (array(select domain from own_domains union all select :domain::text))
+    and held.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
-      when :domain::text is null then ranks.domain in (
+      when :domain::text is null then held.domain in (
         select domain
         from analysis.ours_on(:day::date)
       )
-      else ranks.domain = :domain
+      else held.domain = :domain
     end
-  group by query_id
+  group by observations.query_id
 ) as ranks
 cross join lateral (
   select distinct search_entities.entity_id

@@ -11,16 +11,17 @@ with changes as materialized (
     case when :folders::integer = 0 then changed.page
       else array_to_string((string_to_array(changed.page, '/'))[1:1 + :folders::integer], '/')
     end as name
-  from analysis.page_changes(analysis.since(:day::date, :days::integer), :day::date) as changed
-  -- As a list that is known before: so it goes down to the rows of these domains.
-  where changed.domain = any (array(select domain from own_domains union all select :domain::text))
-    and case
-      when :domain::text is null then changed.domain in (
+  from analysis.page_changes(
+    analysis.since(:day::date, :days::integer),
+    :day::date,
+    case
+      when :domain::text is null then array(
         select domain
         from analysis.ours_on(:day::date)
       )
-      else changed.domain = :domain
+      else array[:domain::text]
     end
+  ) as changed
 )
 select
   summed.name as page, round(summed.change::numeric, 3) as click_change, round(summed.clicks_before::numeric, 3) as clicks_before,

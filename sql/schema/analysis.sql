@@ -124,7 +124,8 @@ create table finished_days (
   run_date date not null unique,
   basis text not null,
   begun_at timestamptz not null default clock_timestamp(),
-  made_at timestamptz
+  made_at timestamptz,
+  strays boolean not null default false
 );
 comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change of an answer, a run or a task of a day removes its row and those of later days.';
 comment on column finished_days.id is 'Identifier of the stored sums. Rows of an earlier storing are never mixed with them.';
@@ -132,6 +133,7 @@ comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
 comment on column finished_days.made_at is 'Time at which the sums were complete; null if they are not, in which case they are not read.';
+comment on column finished_days.strays is 'True if an answer that was bought for another day is compared with the previous one on this day. finished_costs is not read then.';
 
 create table finished_labels (
   finish_id bigint not null,
@@ -204,6 +206,8 @@ create table finished_steps (
   came bigint[],
   went bigint[],
   retitled text[],
+  relabelled boolean,
+  moves bigint[],
   primary key (finish_id, query_id)
 );
 comment on table finished_steps is 'Comparison of each new answer of a finished day with the previous answer to its query.';
@@ -224,6 +228,44 @@ comment on column finished_steps.came is 'Pages that entered positions 1 to 10, 
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form of came.';
 comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page has changed; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
+comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null without one.';
+comment on column finished_steps.moves is 'Number of places that each domain of the two answers moved, as in analysis.movers.places; null if there are none.';
+
+create table finished_answers (
+  search_id bigint primary key,
+  finish_id bigint not null,
+  domains text[] collate "C" not null,
+  places bigint[] not null,
+  pages bigint[] not null
+);
+comment on table finished_answers is 'Best place of each domain in each answer of a finished day. Questions about domains read these rows instead of all results.';
+comment on column finished_answers.search_id is 'Answer of the finished day, or of an earlier one that it reuses.';
+comment on column finished_answers.finish_id is 'Finished day (finished_days.id) that stored the row last. Rows without one are deleted.';
+comment on column finished_answers.domains is 'Domains in the answer, each once.';
+comment on column finished_answers.places is 'Best place of each of these domains, as in result_domains; null for a domain without one.';
+comment on column finished_answers.pages is 'Pages at positions 1 to 10, each once, as a number derived from its address.';
+
+create table finished_groups (
+  finish_id bigint not null,
+  query_id uuid not null,
+  group_id uuid not null,
+  primary key (finish_id, query_id)
+);
+comment on table finished_groups is 'Groups of queries whose answers of a finished day share at least four pages, as in analysis.keyword_groups_on.';
+comment on column finished_groups.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_groups.query_id is 'Query of the group.';
+comment on column finished_groups.group_id is 'Group: its query with the smallest id.';
+
+create table finished_related (
+  finish_id bigint not null,
+  query_id uuid not null,
+  related_search_id uuid not null,
+  primary key (query_id, related_search_id, finish_id)
+);
+comment on table finished_related is 'Related searches that answers to a query named on a finished day and on no earlier finished day.';
+comment on column finished_related.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_related.query_id is 'Query whose answer named the related search.';
+comment on column finished_related.related_search_id is 'Related search that the answer named.';
 
 create table finished_losses (
   finish_id bigint not null,
@@ -245,6 +287,33 @@ comment on column finished_losses.base_run_date is 'Run date of that answer.';
 comment on column finished_losses.base_place is 'Place in that answer, as in result_domains.';
 comment on column finished_losses.position is 'Best position in the answer of the finished day; null if the domain is not in it.';
 comment on column finished_losses.confirmed is 'True if the loss was confirmed on this day. It is then not stored for later days.';
+
+create table finished_costs (
+  finish_id bigint not null,
+  list text,
+  set_id bigint not null,
+  tags text[] not null,
+  calls bigint not null,
+  credits_used bigint not null,
+  answers bigint not null,
+  changed bigint,
+  unknown_calls bigint not null,
+  credits_unknown bigint not null,
+  credits_lost bigint not null,
+  unique nulls not distinct (finish_id, list, set_id, tags)
+);
+comment on table finished_costs is 'Cost of the answers of a finished day, by list and labels, as in analysis.costs.';
+comment on column finished_costs.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_costs.list is 'Name of the list; null if the list is gone.';
+comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
+comment on column finished_costs.tags is 'Labels that the list gives the queries.';
+comment on column finished_costs.calls is 'Number of calls sent for these queries.';
+comment on column finished_costs.credits_used is 'Credits that these calls used.';
+comment on column finished_costs.answers is 'Number of readable answers.';
+comment on column finished_costs.changed is 'Number of these answers that differ from the previous one; null without answers.';
+comment on column finished_costs.unknown_calls is 'Number of calls of unknown outcome.';
+comment on column finished_costs.credits_unknown is 'Credits reserved for calls of unknown outcome.';
+comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
 
 create table finished_keywords (
   finish_id bigint not null,
@@ -394,6 +463,24 @@ create trigger task_reused after update on tasks
     and (old.state, old.search_id) is distinct from (new.state, new.search_id)
   )
   execute function forget_days_of_task();
+
+create function forget_days_of_call() returns trigger language plpgsql as $$
+begin
+  perform forget_days(runs.run_date)
+  from tasks
+  join runs on runs.id = tasks.run_id
+  where tasks.id = old.task_id;
+  return null;
+end
+$$;
+-- What a call cost may become known after its task and its run have ended.
+create trigger call_changed after update on calls
+  for each row
+  when (
+    old.outcome is not null
+    and (old.outcome, old.credits_used, old.credits_reserved) is distinct from (new.outcome, new.credits_used, new.credits_reserved)
+  )
+  execute function forget_days_of_call();
 
 -- Labels contain the name of the list, also those of archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$

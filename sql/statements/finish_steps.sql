@@ -1,8 +1,10 @@
 -- Stores how the answers of a day differ from those before.
 insert into finished_steps
   (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth, previous_depth,
-  previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went, retitled)
+  previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went, retitled,
+  relabelled, moves)
 select
   :finish::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-  previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went, retitled
+  previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went, retitled,
+  relabelled, moves
 from analysis.compared_on(:day::date)

@@ -16,6 +16,7 @@ const told: Readonly<Record<string, string>> = {
   q: 'question 77 about topic 7',
   word: 'topic 7',
   rival: 'site-1.example.com',
+  page: 'https://www.site-1.example.com/every-0/page-1',
 }
 
 // Without them one connection does all the work, and its CPU is the whole.

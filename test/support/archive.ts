@@ -102,6 +102,10 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
     'finished_shares',
     'finished_steps',
     'finished_losses',
+    'finished_answers',
+    'finished_groups',
+    'finished_related',
+    'finished_costs',
   ]
   for (const name of [...archivedTables.map((table) => table.name), ...ours]) {
     const { rows } = await pool.query<{ row: string }>(

@@ -25,7 +25,7 @@ from (
     searches.fetched_at, searches.origin, searches.api, searches.intent, searches.sentiment
   from tasks
   join runs on runs.id = tasks.run_id
-  left join searches as reused on reused.id = tasks.search_id and tasks.state in ('reused', 'not_asked')
+  left join searches as reused on reused.id = case when tasks.state in ('reused', 'not_asked') then tasks.search_id end
   -- One equality for all kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)

@@ -17,7 +17,9 @@ select
   case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched,
   case when away.run_date is null then coalesce(kept.came, '{}') else '{}' end as came,
   case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went,
-  case when away.run_date is null then coalesce(kept.retitled, '{}') else '{}' end as retitled
+  case when away.run_date is null then coalesce(kept.retitled, '{}') else '{}' end as retitled,
+  case when away.run_date is null then coalesce(kept.relabelled, false) else false end as relabelled,
+  case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- What an answer in the archive said is not here to be held against another one.
@@ -50,7 +52,9 @@ select
   coalesce(found.switched, '{}'),
   coalesce(found.came, '{}'),
   coalesce(found.went, '{}'),
-  coalesce(found.retitled, '{}')
+  coalesce(found.retitled, '{}'),
+  coalesce(found.relabelled, false),
+  coalesce(found.moves, '{}')
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -72,6 +76,8 @@ select
   null,
   null,
   null,
+  null,
+  null,
   null
 from analysis.live_steps as live
 where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
@@ -90,4 +96,6 @@ comment on column analysis.step_days.stayed is 'Number of pages that are in the 
 comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';
+comment on column analysis.step_days.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if not computed.';
+comment on column analysis.step_days.moves is 'Number of places that each domain moved since the previous answer; null if not computed.';
 comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -4,7 +4,7 @@ returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
   previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
   entered integer, left_top_10 integer, stayed integer, switched text[], came bigint[], went bigint[],
-  retitled text[]
+  retitled text[], relabelled boolean, moves bigint[]
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
@@ -16,7 +16,7 @@ begin
     ),
     results as materialized (
       select
-        steps.query_id, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, shown.page_id, shown.title, pages.url_key,
+        steps.query_id, steps.depth, steps.previous_depth, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, shown.page_id, shown.title, pages.url_key,
         hashtextextended(pages.url_key, 0) as page,
         case
           when domains.domain like any ((select analysis.site_patterns())::text[])
@@ -94,6 +94,31 @@ begin
       where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
       group by query_id
     ),
+    -- As analysis.moves_of counts them.
+    shifted as (
+      select
+        query_id,
+        array_agg(
+          case
+            when previous_position is null then previous_depth + 1 - position
+            when position is null then depth + 1 - previous_position
+            else abs(previous_position - position)
+          end
+        ) as moves
+      from (
+        select
+          query_id, domain, depth, previous_depth,
+          min(position) filter (where now) as position,
+          min(position) filter (where not now) as previous_position
+        from results
+        where domain is not null
+          and position between 0 and 1099511627775
+        group by query_id, domain, depth, previous_depth
+      ) as best
+      where (position is not null or depth >= previous_position)
+        and (previous_position is not null or previous_depth >= position)
+      group by query_id
+    ),
     renamed as (
       select now.query_id, array_agg(distinct now.domain) as retitled
       from results as now
@@ -111,11 +136,18 @@ begin
       case when steps.places > 0 then compared.entered end,
       case when steps.places > 0 then compared.left_top_10 end,
       case when steps.places > 0 then compared.stayed end,
-      moved.switched, compared.came, compared.went, renamed.retitled
+      moved.switched, compared.came, compared.went, renamed.retitled,
+      case when steps.previous_search_id is not null
+        then (fresh.intent, fresh.sentiment) is distinct from (before.intent, before.sentiment)
+      end,
+      shifted.moves
     from steps
     left join compared on compared.query_id = steps.query_id
     left join moved on moved.query_id = steps.query_id
-    left join renamed on renamed.query_id = steps.query_id;
+    left join renamed on renamed.query_id = steps.query_id
+    left join shifted on shifted.query_id = steps.query_id
+    left join public.searches as fresh on fresh.id = steps.search_id
+    left join public.searches as before on before.id = steps.previous_search_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page or whose titles changed, and the pages that entered or left positions 1 to 10.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page or whose titles changed, the pages that entered or left positions 1 to 10, whether a label changed, and how many places the domains moved.';

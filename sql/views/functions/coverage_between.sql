@@ -73,12 +73,19 @@ language sql stable parallel safe as $$
         join public.runs on runs.id = tasks.run_id
         left join public.finished_days as finished on finished.run_date = runs.run_date and finished.made_at is not null
         left join public.lists on lists.id = runs.list_id
-        left join public.searches on searches.id = tasks.search_id
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
           -- Said of both: it does not follow for the planner.
           and observations.run_date between since and until
+        -- Only of a query without an observation it is asked what its answer is.
+        left join lateral (
+          select searches.id, searches.parse_error, searches.archived
+          from public.searches
+          where searches.id = tasks.search_id
+            and observations.query_id is null
+          offset 0
+        ) as searches on true
         where runs.run_date between since and until
           and case when (select analysis.slice() is not null)
             then (coalesce(

@@ -15,7 +15,7 @@ language sql stable parallel safe as $$
       when (earlier.as_great + 1)::double precision / (earlier.moves + 1) <= 0.05 then 'significant'
       else 'noise'
     end
-  from analysis.movers_on(night) as moves
+  from analysis.movers_on(night, domains) as moves
   cross join lateral (
     select count(*) as moves, count(*) filter (where past.places >= moves.places) as as_great
     from (
@@ -27,11 +27,16 @@ language sql stable parallel safe as $$
       order by steps.run_date desc
       limit most_answers
     ) as steps
-    cross join lateral analysis.moves_of(
-      steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth
+    -- Of answers of which that is not known, all results are compared.
+    cross join lateral (
+      select moved.places
+      from unnest(steps.moves) as moved (places)
+      union all
+      select moves_of.places
+      from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as moves_of
+      where steps.moves is null
     ) as past
   ) as earlier
-  where moves.domain = any (domains)
-    and moves.change <> 'same'
+  where moves.change <> 'same'
 $$;
 comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The comparison covers the last earlier answers to the query, 30 by default. chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';

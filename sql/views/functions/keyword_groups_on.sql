@@ -4,11 +4,20 @@ returns table (
   run_date date, group_name text, query_id uuid, q text, weight double precision, size bigint, group_id uuid
 )
 language sql stable as $$
-  with pairs as materialized (
-    select query_id::text as a, other_query_id::text as b
-    from analysis.serp_overlap_on(night, least_shared)
+  with kept as materialized (
+    select case when least_shared = 4 and analysis.slice() is null then analysis.finished_on(night) end as finish_id
+  ),
+  pairs as materialized (
+    select overlap.query_id::text as a, overlap.other_query_id::text as b
+    from kept
+    cross join lateral analysis.serp_overlap_on(night, least_shared) as overlap
+    where kept.finish_id is null
   ),
   members as (
+    select finished_groups.query_id, finished_groups.group_id as component
+    from public.finished_groups
+    where finished_groups.finish_id = (select finish_id from kept)
+    union all
     select found.node::uuid as query_id, found.component::uuid as component
     from (select array_agg(a) as a, array_agg(b) as b from pairs) as edges
     cross join lateral analysis.components(edges.a, edges.b) as found

@@ -4,6 +4,17 @@ returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
 )
 language sql stable parallel safe as $$
+  -- The table of keywords of a finished day holds the same.
+  select
+    kept.query_id, kept.run_date, kept.search_id, kept.depth,
+    -- Looked up one by one, where they are asked for: joined, all answers of all days would be read.
+    (select searches.fetched_at from public.searches where searches.id = kept.search_id),
+    (select searches.origin from public.searches where searches.id = kept.search_id),
+    (select searches.api from public.searches where searches.id = kept.search_id)
+  from public.finished_keywords as kept
+  where kept.finish_id = (select analysis.keywords_kept(known_on.day, known_on.most_age))
+    and kept.search_id is not null
+  union all
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
   -- Worked out once, whatever the caller wrote for the day.
   from (select day as day, most_age as most_age offset 0) as asked
@@ -61,5 +72,6 @@ language sql stable parallel safe as $$
     ))::integer
     else 1
   end <> 0
+    and (select analysis.keywords_kept(known_on.day, known_on.most_age)) is null
 $$;
 comment on function analysis.known_on(date, integer) is 'Newest observation of each query on or before a day. The second argument is the number of days considered, including that day, 31 by default. run_date is the day of the observation.';

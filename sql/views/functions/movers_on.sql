@@ -1,5 +1,5 @@
 -- The rows of analysis.movers for one day, at the cost of that day.
-create or replace function analysis.movers_on(night date)
+create or replace function analysis.movers_on(night date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
   change text, fetched_at timestamptz, previous_run_date date, url_key text, previous_url_key text,
@@ -12,10 +12,26 @@ language sql stable parallel safe as $$
     moves.change, steps.fetched_at, steps.previous_run_date, moves.url_key, moves.previous_url_key,
     steps.depth, steps.previous_depth, steps.search_id, steps.previous_search_id, moves.several_pages,
     moves.places
-  from (select * from analysis.step_days where step_days.run_date = night) as steps
+  from (
+    select *
+    from analysis.step_days
+    where step_days.run_date = night
+      and step_days.previous_search_id is not null
+      -- Answers without a domain that is asked about are not compared.
+      and case when movers_on.domains is null then 1
+        else (exists (
+          select
+          from (values (step_days.search_id), (step_days.previous_search_id)) as side (search_id)
+          cross join lateral analysis.domains_in(side.search_id) as held
+          where held.domain = any (movers_on.domains)
+        ))::integer
+      end <> 0
+    offset 0
+  ) as steps
   cross join lateral analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth)
     as moves
   left join public.queries on queries.id = steps.query_id
-  where steps.previous_search_id is not null
+  where movers_on.domains is null
+    or moves.domain = any (movers_on.domains)
 $$;
-comment on function analysis.movers_on(date) is 'Rows of analysis.movers for one day, at the cost of reading that day only.';
+comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, at the cost of reading that day only. With a second argument, only moves of these domains.';

@@ -1,5 +1,5 @@
 -- What changed for each page between the last known answers on two days.
-create or replace function analysis.page_changes(since date, until date)
+create or replace function analysis.page_changes(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,
   weight double precision, clicks_before double precision, clicks_now double precision,
@@ -24,6 +24,15 @@ language sql stable parallel safe as $$
     cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
+      -- Answers without a domain that is asked about are not read.
+      and (page_changes.domains is null or result_domains.domain = any (page_changes.domains))
+      and case when page_changes.domains is null then 1
+        else (exists (
+          select
+          from analysis.domains_in(side.search_id) as held
+          where held.domain = any (page_changes.domains)
+        ))::integer
+      end <> 0
     group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth, pairs.search_id,
       result_domains.domain, analysis.page_name(result_domains.url_key)
   ) as sides
@@ -35,4 +44,4 @@ language sql stable parallel safe as $$
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one.';
+comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one. With a third argument, only pages of these domains.';

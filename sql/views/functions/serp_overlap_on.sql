@@ -5,45 +5,43 @@ returns table (
   shared integer, jaccard double precision
 )
 language sql stable parallel safe as $$
-  with places as materialized (
-    -- Country, device, place and language are part of what is shared, so that only answers of one kind meet.
-    select distinct
-      observations.query_id,
+  with asked as materialized (
+    select
+      observations.query_id, observations.search_id,
+      -- Country, device, place and language are part of what is shared, so that only answers of one kind meet.
       hashtextextended(
         concat_ws(
           chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),
-          coalesce(observations.location, '-'), coalesce(observations.hl, '-'), pages.url_key
+          coalesce(observations.location, '-'), coalesce(observations.hl, '-')
         ), 0
-      ) as page
+      ) as kind
     from analysis.observations
-    join public.organic_results on organic_results.search_id = observations.search_id
-    join public.pages on pages.id = organic_results.page_id
     where observations.run_date = night
-      and organic_results.position <= 10
   ),
   -- A page found in more than 200 answers alone makes no pair: a home page that is everywhere would pair everything.
   spread as materialized (
     select
-      dense_rank() over (order by query_id)::integer as answer,
-      query_id, page,
-      count(*) over (partition by page) <= 200 as rare
-    from places
+      asked.query_id, asked.search_id, asked.kind # held.page as page,
+      count(*) over (partition by asked.kind # held.page) as answers
+    from asked
+    cross join lateral analysis.pages_in(asked.search_id) as held
   ),
   answers as materialized (
     select
-      answer, query_id,
+      query_id, search_id,
       count(*)::integer as size,
-      array_agg(page) filter (where not rare) as common
+      array_agg(page) filter (where answers > 200) as common
     from spread
-    group by answer, query_id
+    group by query_id, search_id
   ),
   pairs as materialized (
-    select one.answer, other.answer as other_answer, count(*)::integer as shared
+    select one.search_id, other.search_id as other_search_id, count(*)::integer as shared
     from spread as one
-    join spread as other on other.page = one.page and other.answer > one.answer
-    where one.rare
-      and other.rare
-    group by one.answer, other.answer
+    -- In the order of their ids, whichever was answered first.
+    join spread as other on other.page = one.page and other.query_id > one.query_id
+    where one.answers between 2 and 200
+      and other.answers between 2 and 200
+    group by one.search_id, other.search_id
   ),
   counted as (
     select
@@ -53,8 +51,8 @@ language sql stable parallel safe as $$
         else (select count(*)::integer from unnest(one.common) as page where page = any (other.common))
       end as shared
     from pairs
-    join answers as one on one.answer = pairs.answer
-    join answers as other on other.answer = pairs.other_answer
+    join answers as one on one.search_id = pairs.search_id
+    join answers as other on other.search_id = pairs.other_search_id
   )
   select
     night, counted.query_id, queries.q, counted.other_query_id, other_queries.q,

@@ -10,15 +10,28 @@ select
   steps.previous_run_date,
   steps.fetched_at
 from analysis.step_days as steps
-join searches on searches.id = steps.search_id
-join searches as before on before.id = steps.previous_search_id
 join queries on queries.id = steps.query_id
+-- Looked up one by one: far fewer answers have a change, whatever the planner expects.
+cross join lateral (
+  select searches.intent, searches.sentiment
+  from searches
+  where searches.id = steps.search_id
+  offset 0
+) as now
+cross join lateral (
+  select searches.intent, searches.sentiment
+  from searches
+  where searches.id = steps.previous_search_id
+  offset 0
+) as before
 cross join lateral (
   values
-    ('intent', before.intent, searches.intent),
-    ('sentiment', before.sentiment, searches.sentiment)
+    ('intent', before.intent, now.intent),
+    ('sentiment', before.sentiment, now.sentiment)
 ) as labels (kind, previous_label, label)
-where labels.label is distinct from labels.previous_label;
+-- Answers of which it is known that none differs are not read.
+where steps.relabelled is distinct from false
+  and labels.label is distinct from labels.previous_label;
 comment on view analysis.label_changes is 'Answers whose intent or sentiment differs from that of the previous answer.';
 comment on column analysis.label_changes.kind is 'Kind of label: intent or sentiment.';
 comment on column analysis.label_changes.previous_label is 'Label of the previous answer.';

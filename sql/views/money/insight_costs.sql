@@ -16,7 +16,7 @@ from (
 ) as spent
 left join (
   select
-    asked.run_date, asked.list,
+    lost.run_date, asked.list,
     count(*) as losses,
     count(*) filter (where exists (
       select
@@ -26,12 +26,19 @@ left join (
   from analysis.confirmed_losses as lost
   -- A loss counts for each list that asked the query that day: each might have had it alone.
   join (
-    select distinct runs.run_date, lists.name as list, tasks.query_id
+    select runs.run_date, lists.name as list, array_agg(runs.id) as runs
     from runs
     join lists on lists.id = runs.list_id
-    join tasks on tasks.run_id = runs.id
-  ) as asked using (run_date, query_id)
-  group by asked.run_date, asked.list
+    group by runs.run_date, lists.name
+  ) as asked on asked.run_date = lost.run_date
+  -- Looked up one by one, by key: there are far fewer losses than tasks.
+  where (exists (
+    select
+    from tasks
+    where tasks.run_id = any (asked.runs)
+      and tasks.query_id = lost.query_id
+  ))::integer <> 0
+  group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
 comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
 comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by answers of every origin.';

@@ -1,12 +1,36 @@
 -- The graph of related texts, node by node.
 create or replace view analysis.related_nodes as
-with edges as materialized (
+-- A finished day stores what no earlier one did: with a day in the archive, and for queries that were not always in the
+-- slice, all answers are read.
+with chosen as materialized (
+  select
+    analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
+    array(select query_id from analysis.sliced_queries() where not always) as partly,
+    array(select run_date from analysis.unfinished_days) as unfinished
+),
+edges as materialized (
   select distinct queries.q, texts.related
   from (
-    -- As they are stored first: answers of many days name the same ones.
-    select distinct observations.query_id, search_related_searches.related_search_id
+    select kept.query_id, kept.related_search_id
+    from finished_related as kept
+    join finished_days on finished_days.id = kept.finish_id
+    where finished_days.made_at is not null
+      and finished_days.basis = (select analysis.basis())
+      and (select chosen.kept from chosen)
+      and case when (select analysis.slice() is not null)
+        then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+        else 1
+      end <> 0
+    union
+    select observations.query_id, search_related_searches.related_search_id
     from analysis.observations
     join search_related_searches on search_related_searches.search_id = observations.search_id
+    where (select not kept or partly <> '{}' or unfinished <> '{}' from chosen)
+      and (
+        (select not kept from chosen)
+        or observations.query_id = any ((select partly from chosen)::uuid[])
+        or observations.run_date = any ((select unfinished from chosen)::date[])
+      )
   ) as named
   join queries on queries.id = named.query_id
   join (

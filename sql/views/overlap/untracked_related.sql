@@ -9,18 +9,22 @@ select
 from (
   -- An answer may name a text in several spellings: its query counts once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
-  from (
+  from analysis.latest
+  -- Answer by answer: gathered in one, those of all days would be read.
+  cross join lateral (
+    select search_related_searches.related_search_id
+    from search_related_searches
+    where search_related_searches.search_id = latest.search_id
+    offset 0
+  ) as shown
+  join (
     select id, analysis.canonical(q) as text
     from related_searches
-  ) as related
-  join search_related_searches on search_related_searches.related_search_id = related.id
-  join analysis.latest on latest.search_id = search_related_searches.search_id
+    -- Kept apart: spelled once for each text, not for each query that names it.
+    offset 0
+  ) as related on related.id = shown.related_search_id
   where related.text <> ''
-    and not exists (
-      select
-      from queries
-      where queries.q = related.text
-    )
+    and related.text not in (select q from queries)
 ) as named
 join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;

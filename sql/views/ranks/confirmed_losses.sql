@@ -21,7 +21,14 @@ select
   found.position,
   found.base_place >> 20 as base_position,
   found.base_run_date,
-  pages.url_key,
+  -- Looked up one by one: there are far fewer losses than results, whatever the planner expects.
+  (
+    select pages.url_key
+    from organic_results
+    join pages on pages.id = organic_results.page_id
+    where organic_results.search_id = found.base_search_id
+      and organic_results.ordinal = (found.base_place & 1048575)
+  ) as url_key,
   found.depth::bigint as depth,
   found.fetched_at,
   found.search_id,
@@ -55,16 +62,7 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
-left join queries on queries.id = found.query_id
--- Looked up one by one: there are far fewer losses than results, whatever the planner expects.
-left join lateral (
-  select organic_results.page_id
-  from organic_results
-  where organic_results.search_id = found.base_search_id
-    and organic_results.ordinal = (found.base_place & 1048575)
-  offset 0
-) as shown on true
-left join pages on pages.id = shown.page_id;
+left join queries on queries.id = found.query_id;
 comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. There is one row for each loss, at the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';

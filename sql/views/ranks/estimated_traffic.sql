@@ -1,24 +1,33 @@
 -- What the best place of each domain would bring, by the volume and price that the lists name: estimates, not measures.
 create or replace view analysis.estimated_traffic as
 select
-  ranks.query_id,
-  ranks.q,
-  ranks.run_date,
-  ranks.domain,
-  ranks.position,
-  ranks.url_key,
+  held.query_id,
+  held.q,
+  held.run_date,
+  held.domain,
+  held.place >> 20 as position,
+  pages.url_key,
   metrics.volume,
   coalesce(curve.ctr, 0) as ctr,
   metrics.volume * coalesce(curve.ctr, 0) as estimated_clicks,
   metrics.cpc,
   metrics.volume * coalesce(curve.ctr, 0) * metrics.cpc as estimated_value,
   coalesce(nullif(current_setting('querymill.ctr_curve', true), ''), 'default') as curve,
-  ranks.depth,
-  ranks.fetched_at,
-  ranks.search_id
-from analysis.ranks
-join analysis.latest_metrics as metrics on metrics.query_id = ranks.query_id and metrics.volume is not null
-left join analysis.ctr as curve on curve.position = ranks.position;
+  held.depth,
+  held.fetched_at,
+  held.search_id
+from (
+  select
+    observations.query_id, observations.q, observations.run_date, observations.depth, observations.fetched_at,
+    observations.search_id, shown.domain, shown.place
+  from analysis.observations
+  cross join lateral analysis.domains_in(observations.search_id) as shown
+  where shown.place is not null
+) as held
+join analysis.latest_metrics as metrics on metrics.query_id = held.query_id and metrics.volume is not null
+left join analysis.ctr as curve on curve.position = held.place >> 20
+left join organic_results as best on best.search_id = held.search_id and best.ordinal = (held.place & 1048575)
+left join pages on pages.id = best.page_id;
 comment on view analysis.estimated_traffic is 'Estimated clicks at the best position of each domain, and their cost in advertising. Clicks are per period of the search volume, which is a month for most tools. Volume and price are the latest ones of the lists, for earlier days too. The click curve is that of analysis.ctr. Queries without a volume in any list are excluded.';
 comment on column analysis.estimated_traffic.position is 'Best position of the domain.';
 comment on column analysis.estimated_traffic.url_key is 'Page at that position: its address without scheme, fragment, tracking parameters and trailing slash.';

@@ -12,16 +12,11 @@ select
   latest.depth,
   latest.fetched_at
 from analysis.latest
-join lateral (
-  select
-    result_domains.domain,
-    min(result_domains.position) as position
-  from public.result_domains
-  where result_domains.search_id = latest.search_id
-    and result_domains.position is not null
-    and result_domains.domain is not null
-  group by result_domains.domain
-) as held on held.position between 4 and 20
+cross join lateral (
+  select named.domain, named.place >> 20 as position
+  from analysis.domains_in(latest.search_id) as named
+  where named.place >> 20 between 4 and 20
+) as held
 left join analysis.ctr as curve on curve.position = held.position
 -- What left all lists is not worth a step any more.
 join analysis.latest_weights as weights on weights.query_id = latest.query_id;

@@ -11,15 +11,14 @@ asked as materialized (
   join analysis.latest_weights using (query_id)
 ),
 shown as materialized (
-  select distinct latest.query_id, result_domains.domain
-  from asked as latest
-  join public.result_domains on result_domains.search_id = latest.search_id
-  where result_domains.position is not null
+  select asked.query_id, held.domain
+  from asked
+  cross join lateral analysis.domains_in(asked.search_id) as held
+  where held.place is not null
 ),
 spread as materialized (
   select domain, count(*) as queries
   from shown
-  where domain is not null
   group by domain
 ),
 everything as materialized (

@@ -3,37 +3,48 @@ create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
+),
+-- A query that left all lists is nobody's gap any more.
+asked as materialized (
+  select latest.query_id, latest.q, latest.search_id, latest.depth, latest.fetched_at, weights.weight
+  from analysis.latest
+  join analysis.latest_weights as weights using (query_id)
+  where latest.depth >= 10
+),
+held as materialized (
+  select asked.search_id, shown.domain, shown.place >> 20 as position
+  from asked
+  cross join lateral analysis.domains_in(asked.search_id) as shown
+),
+near as materialized (
+  select held.search_id, held.domain
+  from held
+  join ours using (domain)
+  where held.position <= 20
+    -- A result without a position counts by its index.
+    or exists (
+      select
+      from analysis.shown_in(held.search_id) as shown
+      where shown.domain = held.domain
+        and shown.position is null
+        and shown.ordinal <= 20
+    )
 )
 select
-  latest.query_id,
-  latest.q,
+  asked.query_id,
+  asked.q,
   ours.domain as own_domain,
   rivals.domain,
   rivals.position,
-  weights.weight,
-  latest.depth,
-  latest.fetched_at
-from analysis.latest
-cross join lateral (
-  select array_agg(result_domains.domain) as domains
-  from analysis.shown_in(latest.search_id) as result_domains
-  where coalesce(result_domains.position, result_domains.ordinal) <= 20
-) as near
+  asked.weight,
+  asked.depth,
+  asked.fetched_at
+from asked
+join held as rivals using (search_id)
 cross join ours
-join lateral (
-  select
-    result_domains.domain,
-    min(result_domains.position) as position
-  from public.result_domains
-  where result_domains.search_id = latest.search_id
-    and result_domains.position is not null
-  group by result_domains.domain
-) as rivals on rivals.domain not in (select domain from ours)
--- A query that left all lists is nobody's gap any more.
-join analysis.latest_weights as weights on weights.query_id = latest.query_id
-where latest.depth >= 10
-  and rivals.position <= 10
-  and array_position(near.domains, ours.domain) is null;
+where rivals.position <= 10
+  and rivals.domain not in (select domain from ours)
+  and (asked.search_id, ours.domain) not in (select search_id, domain from near);
 comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the top 10 and ours is not in the top 20. It covers newest answers with a depth of at least ten. If an answer is shallower than twenty, ours is missing from all of it; depth shows how far it reaches.';
 comment on column analysis.content_gaps.own_domain is 'Our domain that is missing.';
 comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';

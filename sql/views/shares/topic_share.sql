@@ -2,7 +2,8 @@
 create or replace view analysis.topic_share as
 with topics as not materialized (
   select distinct
-    observations.run_date, observations.query_id, clusters.label as topic, coalesce(query_days.weight, 1) as weight
+    observations.run_date, observations.query_id, observations.search_id, clusters.label as topic,
+    coalesce(query_days.weight, 1) as weight
   from analysis.observations
   join search_clusters on search_clusters.search_id = observations.search_id
   join clusters on clusters.id = search_clusters.cluster_id
@@ -22,12 +23,13 @@ select
   held.ranked
 from (
   select
-    topics.run_date, topics.topic, ranks.domain,
+    topics.run_date, topics.topic, held.domain,
     count(*) as ranked, coalesce(sum(topics.weight * curve.ctr), 0) as clicks
   from topics
-  join analysis.ranks using (run_date, query_id)
-  left join analysis.ctr as curve on curve.position = ranks.position
-  group by topics.run_date, topics.topic, ranks.domain
+  cross join lateral analysis.domains_in(topics.search_id) as held
+  left join analysis.ctr as curve on curve.position = held.place >> 20
+  where held.place is not null
+  group by topics.run_date, topics.topic, held.domain
 ) as held
 join totals using (run_date, topic);
 comment on view analysis.topic_share is 'Share of voice of each domain within each topic (cluster) that the API names, by day. A query with several topics counts in each.';

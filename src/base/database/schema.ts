@@ -789,6 +789,76 @@ export interface Expansions {
   weight: number;
 }
 
+export interface FinishedAnswers {
+  /**
+   * Domains in the answer, each once.
+   */
+  domains: string[];
+  /**
+   * Finished day (finished_days.id) that stored the row last. Rows without one are deleted.
+   */
+  finish_id: number;
+  /**
+   * Pages at positions 1 to 10, each once, as a number derived from its address.
+   */
+  pages: ArrayType<number>;
+  /**
+   * Best place of each of these domains, as in result_domains; null for a domain without one.
+   */
+  places: ArrayType<number>;
+  /**
+   * Answer of the finished day, or of an earlier one that it reuses.
+   */
+  search_id: number;
+}
+
+export interface FinishedCosts {
+  /**
+   * Number of readable answers.
+   */
+  answers: number;
+  /**
+   * Number of calls sent for these queries.
+   */
+  calls: number;
+  /**
+   * Number of these answers that differ from the previous one; null without answers.
+   */
+  changed: number | null;
+  /**
+   * Credits used for calls without a readable answer.
+   */
+  credits_lost: number;
+  /**
+   * Credits reserved for calls of unknown outcome.
+   */
+  credits_unknown: number;
+  /**
+   * Credits that these calls used.
+   */
+  credits_used: number;
+  /**
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   */
+  finish_id: number;
+  /**
+   * Name of the list; null if the list is gone.
+   */
+  list: string | null;
+  /**
+   * Set of labels in finished_labels.
+   */
+  set_id: number;
+  /**
+   * Labels that the list gives the queries.
+   */
+  tags: string[];
+  /**
+   * Number of calls of unknown outcome.
+   */
+  unknown_calls: number;
+}
+
 export interface FinishedDays {
   /**
    * Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.
@@ -810,6 +880,25 @@ export interface FinishedDays {
    * Run date of the finished day.
    */
   run_date: string;
+  /**
+   * True if an answer that was bought for another day is compared with the previous one on this day. finished_costs is not read then.
+   */
+  strays: Generated<boolean>;
+}
+
+export interface FinishedGroups {
+  /**
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   */
+  finish_id: number;
+  /**
+   * Group: its query with the smallest id.
+   */
+  group_id: string;
+  /**
+   * Query of the group.
+   */
+  query_id: string;
 }
 
 export interface FinishedKeywordDays {
@@ -959,6 +1048,21 @@ export interface FinishedQueries {
   set_id: number;
 }
 
+export interface FinishedRelated {
+  /**
+   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   */
+  finish_id: number;
+  /**
+   * Query whose answer named the related search.
+   */
+  query_id: string;
+  /**
+   * Related search that the answer named.
+   */
+  related_search_id: string;
+}
+
 export interface FinishedShares {
   /**
    * Sum of weight times share of clicks at the best positions of the domain; null if the click curve ends before all of them.
@@ -1028,6 +1132,10 @@ export interface FinishedSteps {
    */
   left_top_10: number | null;
   /**
+   * Number of places that each domain of the two answers moved, as in analysis.movers.places; null if there are none.
+   */
+  moves: ArrayType<number> | null;
+  /**
    * Depth of the previous answer: its greatest position; null for the first answer.
    */
   previous_depth: number | null;
@@ -1043,6 +1151,10 @@ export interface FinishedSteps {
    * Query that was answered.
    */
   query_id: string;
+  /**
+   * True if the intent or the sentiment differs from that of the previous answer; null without one.
+   */
+  relabelled: boolean | null;
   /**
    * Domains with a page that the two answers show with different titles; null if there are none.
    */
@@ -2473,12 +2585,16 @@ export interface DB {
   domains: Domains;
   entities: Entities;
   expansions: Expansions;
+  finished_answers: FinishedAnswers;
+  finished_costs: FinishedCosts;
   finished_days: FinishedDays;
+  finished_groups: FinishedGroups;
   finished_keyword_days: FinishedKeywordDays;
   finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
   finished_losses: FinishedLosses;
   finished_queries: FinishedQueries;
+  finished_related: FinishedRelated;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
   first_tens: FirstTens;

@@ -135,6 +135,10 @@ const sums = [
   'finished_shares',
   'finished_steps',
   'finished_losses',
+  'finished_answers',
+  'finished_groups',
+  'finished_related',
+  'finished_costs',
   'finished_keywords',
   'finished_keyword_days',
 ] as const
@@ -239,6 +243,11 @@ const sumsOfDay = [
   'finish_shares',
   'finish_steps',
   'finish_losses',
+  'finish_answers',
+  'finish_groups',
+  'finish_related',
+  'finish_costs',
+  'find_strays',
 ]
 
 class Changed extends Error {}
@@ -313,7 +322,7 @@ export async function readDaysLeft(db: Database, since: string | undefined): Pro
 
 /** Updates the planner's statistics right after storing, rather than waiting for autovacuum. */
 export async function analyzeFinished(db: Database): Promise<void> {
-  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, seen_pages`.execute(
+  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, finished_answers, finished_groups, finished_related, finished_costs, seen_pages`.execute(
     db,
   )
 }

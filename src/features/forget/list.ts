@@ -383,6 +383,10 @@ export async function clearDays(db: Database): Promise<void> {
     'finished_shares',
     'finished_steps',
     'finished_losses',
+    'finished_answers',
+    'finished_groups',
+    'finished_related',
+    'finished_costs',
     'finished_keywords',
     'finished_keyword_days',
   ] as const) {

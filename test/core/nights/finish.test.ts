@@ -64,9 +64,105 @@ const losses =
 const lengths = (from: string) =>
   `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
 
+/** Best places of domains in the answers of each day, and the pages among the first ten. */
+const places = `(
+  select run_date, concat_ws(' ', query_id, held.domain, held.place) as held
+  from analysis.observations
+  cross join lateral analysis.domains_in(search_id) as held
+  union all
+  select run_date, concat_ws(' ', query_id, held.page)
+  from analysis.observations
+  cross join lateral analysis.pages_in(search_id) as held
+) as kept`
+const livePlaces = `(
+  select run_date, concat_ws(' ', query_id, domain, min(place)) as held
+  from analysis.observations
+  join result_domains using (search_id)
+  where domain is not null
+  group by query_id, run_date, domain
+  union all
+  select distinct run_date, concat_ws(' ', query_id, hashtextextended(url_key, 0))
+  from analysis.observations
+  join result_domains using (search_id)
+  where position <= 10
+    and url_key is not null
+) as live`
+
+/** Labels that changed, and how many places domains moved. */
+const changes = `(
+  select run_date, concat_ws(' ', query_id, kind, previous_label, label) as change
+  from analysis.label_changes
+  union all
+  select run_date, concat_ws(' ', query_id, places)
+  from analysis.step_days
+  cross join unnest(moves) as places
+) as kept`
+const liveChanges = `(
+  select run_date, concat_ws(' ', steps.query_id, kind, previous_label, label) as change
+  from analysis.live_steps as steps
+  join searches on searches.id = search_id
+  join searches as before on before.id = previous_search_id
+  cross join lateral (
+    values ('intent', before.intent, searches.intent), ('sentiment', before.sentiment, searches.sentiment)
+  ) as labels (kind, previous_label, label)
+  where previous_label is distinct from label
+  union all
+  select run_date, concat_ws(' ', query_id, places)
+  from analysis.live_steps
+  cross join lateral analysis.moves_of(search_id, depth, previous_search_id, previous_depth)
+) as live`
+
+/** Last known answers and groups of queries, of each day. */
+const known = `(
+  select days.run_date, concat_ws(' ', known.*) as known
+  from (select distinct run_date from runs) as days
+  cross join lateral analysis.known_on(days.run_date) as known
+  union all
+  select days.run_date, concat_ws(' ', groups.*)
+  from (select distinct run_date from runs) as days
+  cross join lateral analysis.keyword_groups_on(days.run_date) as groups
+) as known`
+
+const related = `(
+  select null as run_date, concat_ws(' ', q, in_degree, out_degree, reciprocal) as related
+  from analysis.related_nodes
+) as kept`
+const liveRelated = `(
+  with edges as (
+    select distinct observations.q, analysis.canonical(related_searches.q) as related
+    from analysis.observations
+    join search_related_searches using (search_id)
+    join related_searches on related_searches.id = related_search_id
+    where observations.q <> analysis.canonical(related_searches.q)
+  )
+  select
+    null as run_date,
+    concat_ws(
+      ' ', node,
+      (select count(*) from edges where related = node),
+      (select count(*) from edges where q = node),
+      (select count(*) from edges join edges as back on back.q = edges.related and back.related = edges.q where edges.q = node)
+    ) as related
+  from (select q as node from edges union select related from edges) as nodes
+) as live`
+
+const costs =
+  'list, tag, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost'
+
 /** What the views say beside what the answers say. */
 async function expectTruth(): Promise<void> {
   for (const slice of slices) {
+    expect(await linesOf(places, 'held', slice)).toEqual(await linesOf(livePlaces, 'held', slice))
+    expect(await linesOf(related, 'related', slice)).toEqual(
+      await linesOf(liveRelated, 'related', slice),
+    )
+    const spent = await linesOf('analysis.costs', costs, slice)
+    // Where an answer is compared on another day than its own, costs are computed from the answers.
+    const { rows } = await run('select id from finished_days where not strays')
+    await run('update finished_days set strays = true')
+    expect(spent).toEqual(await linesOf('analysis.costs', costs, slice))
+    const ids = rows.map(({ id }) => id)
+    await run('update finished_days set strays = false where id = any ($1)', ids)
     expect(await linesOf('analysis.label_sets', counts, slice)).toEqual(
       await linesOf('analysis.live_labels', counts, slice),
     )
@@ -86,6 +182,9 @@ async function expectTruth(): Promise<void> {
   expect(await linesOf('analysis.step_days', steps)).toEqual(
     await linesOf('analysis.live_steps', steps),
   )
+  expect(await linesOf(changes, 'change')).toEqual(await linesOf(liveChanges, 'change'))
+  // Nothing is stored for slices, not even for one of all queries.
+  expect(await linesOf(known, 'known')).toEqual(await linesOf(known, 'known', '[["-nobody"]]'))
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0, 0])

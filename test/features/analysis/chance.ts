@@ -37,7 +37,11 @@ export async function tellByChance(story: Story, told: Told): Promise<readonly s
       else if (kind > 3) {
         shown.set(q, stir(shown.get(q) ?? [], { roll, domains, restless }))
         const results = shown.get(q) ?? []
-        answers[q] = roll(4) === 0 ? { results: results.slice(0, 3) } : { results, depth: 12 }
+        const labels = { intent: results[0] ?? '', related: results.slice(1, 3) }
+        answers[q] =
+          roll(4) === 0
+            ? { results: results.slice(0, 3), ...labels }
+            : { results, depth: 12, ...labels }
       }
     }
     const origin = roll(9) === 0 ? 'sandbox' : 'live'

@@ -1,0 +1,36 @@
+-- Stores the domains and pages of each answer of a day. A row of an earlier storing is replaced.
+insert into finished_answers (search_id, finish_id, domains, places, pages)
+with shown as materialized (
+  select observations.search_id, shown.domain, shown.place, shown.position, shown.url_key
+  from analysis.observations
+  cross join lateral analysis.shown_in(observations.search_id) as shown
+  where observations.run_date = :day::date
+),
+named as (
+  select search_id, array_agg(domain) as domains, array_agg(place) as places
+  from (
+    select search_id, domain, min(place) as place
+    from shown
+    where domain is not null
+    group by search_id, domain
+  ) as best
+  group by search_id
+),
+paged as (
+  select search_id, array_agg(distinct hashtextextended(url_key, 0)) as pages
+  from shown
+  where position <= 10
+    and url_key is not null
+  group by search_id
+)
+select
+  answers.search_id, :finish::bigint, coalesce(named.domains, '{}'), coalesce(named.places, '{}'),
+  coalesce(paged.pages, '{}')
+from (select search_id from analysis.observations where run_date = :day::date) as answers
+left join named using (search_id)
+left join paged using (search_id)
+on conflict (search_id) do update
+set finish_id = excluded.finish_id,
+  domains = excluded.domains,
+  places = excluded.places,
+  pages = excluded.pages

@@ -1,0 +1,4 @@
+-- Stores the groups of queries whose answers of a day share pages.
+insert into finished_groups (finish_id, query_id, group_id)
+select :finish::bigint, query_id, group_id
+from analysis.keyword_groups_on(:day::date)

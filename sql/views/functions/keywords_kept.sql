@@ -1,0 +1,17 @@
+-- The stored keywords of a day, where they tell the last known answer to each query.
+create or replace function analysis.keywords_kept(day date, most_age integer) returns bigint
+language sql stable parallel safe as $$
+  select finished_keyword_days.finish_id
+  from public.finished_keyword_days
+  where finished_keyword_days.finish_id = analysis.finished_on(keywords_kept.day)
+    -- Keywords are stored with answers of a month, of queries in every slice.
+    and keywords_kept.most_age = 31
+    and analysis.slice() is null
+    -- An answer that went into the archive later stands in the stored rows.
+    and not exists (
+      select
+      from analysis.away_days
+      where away_days.run_date between keywords_kept.day - 30 and keywords_kept.day
+    )
+$$;
+comment on function analysis.keywords_kept(date, integer) is 'Id of the finished day whose rows in finished_keywords name the last known answer to each query (analysis.known_on) on that day; null if there are none.';
