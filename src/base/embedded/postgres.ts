@@ -316,6 +316,7 @@ function judge(code: string | null): Contact {
     case '28000':
     case 'ENOENT':
       return 'stranger'
+    case null:
     default:
       return 'silent'
   }

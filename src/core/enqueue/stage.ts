@@ -41,8 +41,8 @@ export class Stage {
     const heldName = stageName('staged_held', number)
     this.#sender = new Sender(async ({ columns }) => {
       await Promise.all([
-        insertColumns(wanted, wantedName, columns, [...inBoth, ...inWanted]),
-        insertColumns(held, heldName, columns, [...inBoth, ...inHeld]),
+        insertRows(wanted, wantedName, columnsOf(columns, [...inBoth, ...inWanted])),
+        insertRows(held, heldName, columnsOf(columns, [...inBoth, ...inHeld])),
       ])
     }, labels)
   }
@@ -319,20 +319,24 @@ function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<
     .addColumn('device', 'text')
 }
 
+function columnsOf(columns: Lot['columns'], names: readonly (keyof Lot['columns'])[]) {
+  return names.map((name) => ({ name, column: columns[name] }))
+}
+
 /** Adds columns of equal length as rows. */
-async function insertColumns(
+async function insertRows(
   connection: Kysely<DB>,
   table: string,
-  columns: Lot['columns'],
-  names: readonly (keyof Lot['columns'])[],
+  columns: ReturnType<typeof columnsOf>,
 ): Promise<void> {
-  const arrays = names.map((name) => {
-    const column = columns[name]
-    // A column of nulls is sent as an empty array: `unnest` fills it with nulls.
-    return sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`
-  })
+  const names = columns.map(({ name }) => sql.id(name))
+  // A column of nulls is sent as an empty array: `unnest` fills it with nulls.
+  const arrays = columns.map(
+    ({ column }) =>
+      sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,
+  )
   await sql`
-    insert into ${sql.id(table)} (${sql.join(names.map((name) => sql.id(name)))})
+    insert into ${sql.id(table)} (${sql.join(names)})
     select *
     from unnest(${sql.join(arrays)})`.execute(connection)
 }

@@ -15,7 +15,7 @@ export interface ZonedSpan {
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Lowest balance in a period. */
-export type BalancePoint = Awaited<ReturnType<typeof readBalancePoints>>[number]
+type BalancePoint = Awaited<ReturnType<typeof readBalancePoints>>[number]
 
 /** Credits spent on a list or a cost class. */
 export interface SpentRow {

@@ -48,7 +48,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
     const { pool } = store
     return {
       name: 'postgres',
-      ...clientsOf({ connection: pool as never }, onPostgres),
+      ...clientsOf({ connection: pool }, onPostgres),
       undoLeaps: () => undoLeaps(openDatabase(pool), leap),
       close: async () => undefined,
     }

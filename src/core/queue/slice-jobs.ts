@@ -46,11 +46,12 @@ function jobId({ run, slice, round }: SliceJob): string {
 export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
-  await answered(queue.waitUntilReady(), backend.name)
+  const ask = <T>(request: Promise<T>) => answered(request, backend.name)
+  await ask(queue.waitUntilReady())
   const add = async (slices: readonly QueuedSlice[]) => {
     for (let start = 0; start < slices.length; start += chunk) {
       const jobs = slices.slice(start, start + chunk).map(jobOf)
-      await answered(queue.addBulk(jobs), backend.name)
+      await ask(queue.addBulk(jobs))
     }
   }
   return {
@@ -64,31 +65,27 @@ export async function openQueue(store: QueueStore, id: string) {
       await backend.undoLeaps()
       await add(due)
       const ids = new Set(due.map(jobId))
-      const delayed = await answered(queue.getDelayed(0, chunk - 1), backend.name)
+      const delayed = await ask(queue.getDelayed(0, chunk - 1))
       for (const job of delayed.filter(({ id: one = '' }) => ids.has(one))) {
         // Another worker may be promoting the job at the same time.
-        await answered(
-          job.promote().catch(() => undefined),
-          backend.name,
-        )
+        await ask(job.promote().catch(() => undefined))
       }
     },
-    consume: (work: (job: SliceJob) => Promise<void>, slots: number): Consumer => {
+    consume: (work: (job: SliceJob) => Promise<void>, concurrency: number): Consumer => {
       // A store that lost data delivers empty jobs, which must not reach the API.
-      const worker = backend.worker<SliceJob>(name, async (data) => work(shape.parse(data)), {
-        concurrency: slots,
-      })
+      const safely = async (data: SliceJob) => work(shape.parse(data))
+      const worker = backend.worker(name, safely, { concurrency })
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
     },
     /** Counts jobs that are waiting, delayed or in progress. */
     count: async () => {
       const counts = queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized')
-      const found = await answered(counts, backend.name)
+      const found = await ask(counts)
       const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
-      return { jobs, paused: await answered(queue.isPaused(), backend.name) }
+      return { jobs, paused: await ask(queue.isPaused()) }
     },
     /** BullMQ's own metrics in Prometheus format. */
-    metrics: () => answered(queue.exportPrometheusMetrics(), backend.name),
+    metrics: () => ask(queue.exportPrometheusMetrics()),
     close: async () => {
       await orGiveUp(queue.close())
       await backend.close()

@@ -95,7 +95,7 @@ export async function readUnattended(db: Database, forMs: number) {
 }
 
 /** A live worker. */
-export type LiveWorker = Awaited<ReturnType<typeof readLiveWorkers>>[number]
+type LiveWorker = Awaited<ReturnType<typeof readLiveWorkers>>[number]
 
 /** Workers with a valid lease, with their calls in flight. */
 export function readLiveWorkers(db: Database) {

@@ -79,7 +79,8 @@ export function nightsJson({ schedules, refusals }: Forecast) {
   }
 }
 
-function lastJson({ schedule: _, run_state: state, ...night }: LastNight) {
+function lastJson(last: LastNight) {
+  const { schedule: _, run_state: state, ...night } = last
   return { ...night, state }
 }
 

@@ -127,7 +127,8 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
     await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null
-    const rows = queries.map(({ from_q: _, ...query }) => {
+    const rows = queries.map((taken) => {
+      const { from_q: _, ...query } = taken
       const key = queryKey(query)
       return { ...query, id: queryId(key), key }
     })
