@@ -33,7 +33,6 @@ const manifest = z
     bin: z.record(z.string(), z.string()),
     dependencies: z.record(z.string(), z.string()),
     optionalDependencies: z.record(z.string(), z.string()),
-    peerDependencies: z.record(z.string(), z.string()),
   })
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 
@@ -96,7 +95,6 @@ describe('the rooms', () => {
     const used = {
       ...manifest.dependencies,
       ...manifest.optionalDependencies,
-      ...manifest.peerDependencies,
     }
     const needed = Object.keys(used).filter((name) => !runners.test(name))
     expect(Object.keys(owners).toSorted()).toEqual(needed.toSorted())

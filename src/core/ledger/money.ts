@@ -14,9 +14,6 @@ export interface ZonedSpan {
 /** An account with its spending, and the floor in force or that of its last worker. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
-/** Lowest balance in a period. */
-type BalancePoint = Awaited<ReturnType<typeof readBalancePoints>>[number]
-
 /** Credits spent on a list or a cost class. */
 export interface SpentRow {
   readonly by: 'list' | 'class'

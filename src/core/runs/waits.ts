@@ -94,9 +94,6 @@ export async function readUnattended(db: Database, forMs: number) {
   return tasks === 0 ? null : { since: found.since, tasks }
 }
 
-/** A live worker. */
-type LiveWorker = Awaited<ReturnType<typeof readLiveWorkers>>[number]
-
 /** Workers with a valid lease, with their calls in flight. */
 export function readLiveWorkers(db: Database) {
   return db

@@ -244,7 +244,7 @@ describe('commands for analysts', () => {
     )
     expect(right.stderr).not.toMatch(/no query/)
     expect(right.text).toMatch(/list main.*label brand/s)
-    expect(right.text).toMatch(/days from 2026-01-01 to\s+2026-01-01/)
+    expect(right.text).toMatch(/days from\s+2026-01-01 to\s+2026-01-01/)
     expect((await page('--tag', '*')).text).not.toContain('Some queries only')
     const refused = await call('report', '--to', 'part.html', '--since', 'monday')
     expect(refused).toMatchObject({ code: 2 })
