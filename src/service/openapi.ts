@@ -1,8 +1,8 @@
 // Texts of the OpenAPI document and of the help pages.
 
 import { npmRun } from '../base/cli/commands.ts'
-import { codes, reasons, type RefusalStatus } from './refusal.ts'
-import { errorResponse, searchResponse, usageResponse } from './schemas.ts'
+import { errorResponse, codes, reasons, type RefusalStatus } from './refusal.ts'
+import { searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
 

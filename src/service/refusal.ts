@@ -1,8 +1,7 @@
 // Error responses of the service, in the format of section 2.4.
 
-import type { z } from 'zod'
+import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
-import type { errorResponse } from './schemas.ts'
 
 // Spec gap 7: only 401 and 403 are given; the other codes follow their style, the HTTP phrase in capitals.
 export const codes = {
@@ -49,6 +48,18 @@ export const reasons: Readonly<Record<RefusalStatus, string>> = {
   503: 'No search engine behind the service answered. Try again as `Retry-After` says.',
   504: 'The search took too long. Try again, with fewer results.',
 }
+
+/** An error response, section 2.4. */
+export const errorResponse = z
+  .object({
+    success: z.literal(false),
+    error: z.object({
+      code: z.string().openapi({ description: 'Machine-readable code.' }),
+      message: z.string().openapi({ description: 'Human-readable text.' }),
+      documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
+    }),
+  })
+  .openapi('ErrorResponse')
 
 /** An error response, which is never charged. */
 export class Refusal extends MillError {

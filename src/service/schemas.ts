@@ -212,18 +212,6 @@ export const searchResponse = z
       'Not in the specification: the first ten fields are always present; lists may be empty.',
   })
 
-/** An error response, section 2.4. */
-export const errorResponse = z
-  .object({
-    success: z.literal(false),
-    error: z.object({
-      code: z.string().openapi({ description: 'Machine-readable code.' }),
-      message: z.string().openapi({ description: 'Human-readable text.' }),
-      documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
-    }),
-  })
-  .openapi('ErrorResponse')
-
 export type NamedEntity = z.infer<typeof entity>
 export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>

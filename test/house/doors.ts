@@ -37,7 +37,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/lists': [
     'files',
-    'mapping',
     'open',
     'options',
     'read',
