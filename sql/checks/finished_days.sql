@@ -185,3 +185,31 @@ where organic_results.page_id is not null
     where seen_pages.page_id = organic_results.page_id
       and seen_pages.query_id = shown.query_id
   );
+
+-- check: each answer of a finished day holds the domains and pages that its results give
+select count(*) as violations
+from finished_answers as there
+cross join lateral (
+  select array_agg(domain order by domain) as domains, array_agg(place order by domain) as places
+  from unnest(there.domains, there.places) as held (domain, place)
+) as held
+cross join lateral (
+  select array_agg(domain order by domain) as domains, array_agg(place order by domain) as places
+  from (
+    select shown.domain collate "C" as domain, min(shown.place) as place
+    from analysis.shown_in(there.search_id) as shown
+    where shown.domain is not null
+    group by shown.domain
+  ) as best
+) as live
+where there.finish_id = any (:days::bigint[])
+  and (
+    (held.domains, held.places) is distinct from (live.domains, live.places)
+    or array(select unnest(there.pages) order by 1) <> array(
+      select distinct hashtextextended(shown.url_key, 0)
+      from analysis.shown_in(there.search_id) as shown
+      where shown.position <= 10
+        and shown.url_key is not null
+      order by 1
+    )
+  );
