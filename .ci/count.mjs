@@ -1,4 +1,5 @@
 // node .ci/count.mjs FILE STATUS: "passed failed skipped" of one run of vitest, from its JSON.
+// node .ci/count.mjs FILE --unfinished: the files with tests that began and never ended.
 // Tests of the other suite are not counted. REQUIRE_PARTS=1 makes a test that lacks its part a failure.
 import { readFileSync } from 'node:fs'
 
@@ -21,5 +22,21 @@ function count() {
   return { passed, failed: failed + unseen, skipped: skipped.length }
 }
 
-const { passed, failed, skipped } = count()
-process.stdout.write(`${passed} ${failed} ${skipped}\n`)
+function unfinished() {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+      .testResults.filter((result) =>
+        result.assertionResults.some(({ status: end }) => end === 'pending'),
+      )
+      .map(({ name }) => name)
+  } catch {
+    return []
+  }
+}
+
+if (status === '--unfinished') {
+  process.stdout.write(`${unfinished().join(' ')}\n`)
+} else {
+  const { passed, failed, skipped } = count()
+  process.stdout.write(`${passed} ${failed} ${skipped}\n`)
+}

@@ -1,5 +1,8 @@
 // Says what the default reporter does not: at the end of a run, each part that this machine lacks, with the number of tests
-// it left out and what installs it; and where the time of the run went, in a file that `npm run test:times` prints.
+// it left out and what installs it; where the time of the run went, in a file that `npm run test:times` prints; and how a
+// process of the runner ended that nobody ended.
+import type { ChildProcess } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
@@ -19,6 +22,10 @@ export interface Times {
 export class RunReporter implements Reporter {
   #begun = 0
 
+  constructor() {
+    subscribe('child_process', (message) => tellUnexpectedEnd(message as { process: ChildProcess }))
+  }
+
   onTestRunStart(): void {
     this.#begun = performance.now()
   }
@@ -33,6 +40,17 @@ export class RunReporter implements Reporter {
     writeFileSync(timesFile, JSON.stringify(times))
     for (const line of missingParts(modules)) process.stderr.write(`${line}\n`)
   }
+}
+
+/** Vitest says that a process of its pool ended unexpectedly, but not by which code or signal. */
+function tellUnexpectedEnd({ process: child }: { readonly process: ChildProcess }): void {
+  child.once('exit', (code, signal) => {
+    const ofVitest = child.spawnargs.some((word) => word.includes('vitest'))
+    if (!ofVitest || child.killed || code === 0) return
+    process.stderr.write(
+      `a process of the test runner (${child.pid}) ended by itself: ${code === null ? `signal ${signal}` : `exit code ${code}`}\n`,
+    )
+  })
 }
 
 function secondsOf(module: TestModule): number {
