@@ -24,10 +24,11 @@ function count() {
 
 function unfinished() {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-      .testResults.filter((result) =>
-        result.assertionResults.some(({ status: end }) => end === 'pending'),
-      )
+    const { testResults } = JSON.parse(readFileSync(file, 'utf8'))
+    // A file that failed keeps the run red, whatever else was lost.
+    if (testResults.some((result) => result.status === 'failed')) return []
+    return testResults
+      .filter((result) => result.assertionResults.some(({ status: end }) => end === 'pending'))
       .map(({ name }) => name)
   } catch {
     return []
