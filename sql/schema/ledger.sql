@@ -59,7 +59,7 @@ comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
 comment on column accounts.drained_floor is 'Floor at which calls last stopped for lack of credits; null while there are enough credits.';
 comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
-comment on column accounts.probe_granted is 'True if a single call may be made to learn the balance, after npm run resume or a renewal of the plan.';
+comment on column accounts.probe_granted is 'True after npm run resume until a call reports the balance: single calls may be made to learn it.';
 comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to learn the balance.';
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
 comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';

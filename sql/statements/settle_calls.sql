@@ -307,6 +307,8 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
+    -- The probe has reported the balance. An answer to an earlier call leaves the permission for it.
+    probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
       when is_known then case when accounts.keys = '{}' and (newer or drained) then array[it ->> 'key'] else accounts.keys end

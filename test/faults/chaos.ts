@@ -65,7 +65,7 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   await torment.last(options.seconds * 1_000)
   say('peace: nothing fails any more, and there is credit')
   for (const seat of seats) seat.calm()
-  await heal(site, crew, say)
+  if (!(await heal(site, crew, say))) say(`tasks stay open: ${await explainStand(site, crew)}`)
   lookout.stop()
   await crew.end()
   // Workers that ended just now may have left answers in files: these settle them.
@@ -93,7 +93,8 @@ function limitsOf({ redis, disk, clockShifter }: Site) {
   return { impossible, notDone }
 }
 
-async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<void> {
+/** Waits until every task has ended; false when some have not after a long time. */
+async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<boolean> {
   for (const wallet of site.wallets) {
     await wallet.front.set({ faults: [], credits: plenty })
     await site.command('resume', [], wallet)
@@ -102,7 +103,8 @@ async function heal(site: Site, crew: Crew, say: (line: string) => void): Promis
   let saidAt = 0
   for (;;) {
     const open = await site.openTasks()
-    if (open === 0 || performance.now() > end || crew.accidents.length > 5) break
+    if (open === 0) return true
+    if (performance.now() > end || crew.accidents.length > 5) return false
     if (performance.now() - saidAt > 15_000) {
       saidAt = performance.now()
       say(`${open ?? 'nobody knows how many'} tasks are open`)

@@ -36,6 +36,8 @@ export class Torment {
   readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
+  /** Credit that is on its way to an account: it must not arrive after that of the peace. */
+  readonly #renewals = new Set<Promise<void>>()
   #full = false
   readonly #rotating = new Set<Wallet>()
 
@@ -73,6 +75,7 @@ export class Torment {
     }
     await feeding
     await this.#storeStrike
+    await Promise.all(this.#renewals)
   }
 
   /** Credit comes when nothing is bought any more: the floor is met again and again. Work comes before it runs out. */
@@ -152,7 +155,11 @@ export class Torment {
 
   /** A renewal of the plan that nobody announces, while calls are on their way. */
   #renew({ front }: Wallet): boolean {
-    void front.sums().then(({ balance }) => front.set({ credits: balance + moreCredits }))
+    const renewal = front
+      .sums()
+      .then(({ balance }) => front.set({ credits: balance + moreCredits }))
+      .finally(() => this.#renewals.delete(renewal))
+    this.#renewals.add(renewal)
     return true
   }
 

@@ -199,6 +199,16 @@ export const ledgerMutants: readonly Mutant[] = [
       put: 'n.seq is not null as newer',
     },
     {
+      name: 'a balance leaves the permission for a probe',
+      find: 'accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false)',
+      put: 'accounts.probe_granted',
+    },
+    {
+      name: 'any balance ends the permission for a probe, also that of a call before it',
+      find: '(drained or newer) and seen_at >= accounts.last_probe_at, false)',
+      put: '(drained or newer), false)',
+    },
+    {
       name: 'the statement gives credits free without waiting for the server',
       find: "      when c.unknown_at + :grace_ms::float8 * interval '1 millisecond' <= seen_at then 0\n",
       put: '      when c.unknown_at <= seen_at then 0\n',

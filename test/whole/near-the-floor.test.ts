@@ -61,6 +61,38 @@ test('what calls have cost can be forgotten: the next one goes out alone and sho
   expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 20 })
 })
 
+describe('after `resume`', () => {
+  async function stopAtTheFloor() {
+    const scene = await openScene({ api: { credits: 130, cost: 1 }, settings })
+    await scene.mill.plan(queries(60))
+    expect(await scene.mill.drain()).toMatchObject({ finish: 'credit_floor' })
+    expect(scene.api.balance()).toBe(100)
+    return scene
+  }
+
+  test.each([
+    { loss: 'is lost', fault: { kind: 'drop', times: 1 } },
+    { loss: 'ends in an error of the API', fault: { kind: 'status', status: 503, times: 1 } },
+  ] as const)(
+    'of an account that was topped up, a first call that $loss is repeated, and the account goes on',
+    async ({ fault }) => {
+      const { api, mill } = await stopAtTheFloor()
+      api.set({ credits: 1_000, faults: [fault] })
+      expect((await run('resume', [], mill.env)).code).toBe(0)
+      expect(await mill.drain()).toMatchObject({ finish: 'completed' })
+      expect(await mill.states()).toEqual({ answered: 60 })
+    },
+  )
+
+  test('of an account that was not topped up, one call is made, and the account stops again', async () => {
+    const { api, mill } = await stopAtTheFloor()
+    expect((await run('resume', [], mill.env)).code).toBe(0)
+    expect(await mill.drain()).toMatchObject({ finish: 'credit_floor', calls: 1 })
+    expect(api.balance()).toBe(99)
+    expect(await mill.drain()).toMatchObject({ finish: 'credit_floor', calls: 0 })
+  })
+})
+
 describe('credits held for lost calls', () => {
   test('come down to what calls cost, once that is known', async () => {
     const scene = await openScene({

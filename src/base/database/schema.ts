@@ -197,7 +197,7 @@ export interface Accounts {
    */
   obs_seq: number | null;
   /**
-   * True if a single call may be made to learn the balance, after npm run resume or a renewal of the plan.
+   * True after npm run resume until a call reports the balance: single calls may be made to learn it.
    */
   probe_granted: Generated<boolean>;
   /**

@@ -119,19 +119,22 @@ class AdmissionCheck {
   }
 
   #mayProbe(bound: number): boolean {
-    if (this.#account.probeGranted) return true
-    if (!isProbeDue(this.#account, bound, this.#rules)) return false
+    const { probeGranted } = this.#account
+    if (!probeGranted && !isProbeDue(this.#account, bound, this.#rules)) return false
     this.#probeWait = probePause(this.#account, this.#rules.now)
     return this.#probeWait === 0
   }
 
   #grantProbe(request: CallRequest, bound: number): null {
-    const { drainedFloor, blindCalls } = this.#account
+    const { drainedFloor, probeGranted, blindCalls } = this.#account
     this.#grant(request, bound, true)
+    const made = Math.min(blindCalls + 1, constants.blindCalls)
     this.#account = {
       ...this.#account,
       drainedFloor,
-      blindCalls: Math.min(blindCalls + 1, constants.blindCalls),
+      // A probe that reports no balance may be repeated.
+      probeGranted: probeGranted && made < constants.blindCalls,
+      blindCalls: made,
       lastProbeAt: this.#rules.now,
     }
     return null

@@ -124,7 +124,7 @@ export async function forgetPrices(db: Database, account: number): Promise<void>
   await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
-/** Lifts the stops of an account: one call may be made to learn the balance, and a rejected key may be tried again. */
+/** Lifts the stops of an account: the next call goes out alone to learn the balance, and a rejected key may be tried again. */
 export async function liftStops(
   db: Database,
   account: number,
@@ -135,6 +135,7 @@ export async function liftStops(
       .updateTable('accounts')
       .set({
         probe_granted: true,
+        blind_calls: 0,
         blocked_keys: [],
         foreign_keys: [],
         not_before: null,

@@ -132,6 +132,7 @@ export const resume: Deed = (world, watch) => {
   world.account = {
     ...world.account,
     probeGranted: true,
+    blindCalls: 0,
     blockedKeys: [],
     notBefore: null,
     slowdowns: 0,

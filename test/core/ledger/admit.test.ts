@@ -99,7 +99,28 @@ describe('the gate', () => {
     const { grants, deferral: rest } = ask({ account, rules: { now: 3_600_000 } })
     expect(grants).toEqual([])
     expect(rest).toHaveProperty('detail', expect.stringContaining('npm run resume'))
-    expect(ask({ account: { ...account, probeGranted: true } }).grants).toHaveLength(1)
+    const resumed = { ...account, probeGranted: true, blindCalls: 0, lastProbeAt: null }
+    expect(ask({ account: resumed }).grants).toHaveLength(1)
+  })
+
+  test('lets a probe that a person granted be repeated while none reports a balance, five in all, with growing pauses', () => {
+    let account: Account = { ...known, uncertain: 100, probeGranted: true }
+    const pauses: number[] = []
+    let now = 1_000
+    for (;;) {
+      const { grants, deferral, account: after } = ask({ account, rules: { now } })
+      if (grants.length > 0) {
+        expect(grants).toMatchObject([{ probe: true }])
+        account = { ...after, inFlight: 0, reserved: 0 }
+      } else if (deferral.kind === 'wait') {
+        pauses.push(deferral.ms)
+        now += deferral.ms
+      } else {
+        expect(deferral).toMatchObject({ kind: 'stop', reason: 'credit_floor' })
+        break
+      }
+    }
+    expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000])
   })
 
   test('tries again by itself once the plan has renewed', () => {

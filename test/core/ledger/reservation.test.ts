@@ -272,7 +272,11 @@ describe('a reservation', () => {
     const reservation = await desk.decide({}, [1])
     expect(reservation.grants).toMatchObject([{ probe: true }])
     expect((await saveReservation(desk.db, reservation))?.size).toBe(1)
-    expect(await desk.account()).toMatchObject({ probe_granted: false, reserved: 5 })
+    expect(await desk.account()).toMatchObject({
+      probe_granted: true,
+      blind_calls: 1,
+      reserved: 5,
+    })
   })
 })
 

@@ -196,6 +196,7 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
     ...nextTold(account, newest),
     seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
     blindCalls: 0,
+    probeGranted: account.probeGranted && !isOfProbe(account, newest),
     // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
     spentSince: account.usedTotal - newest.startTotal - newest.used,
   }
@@ -224,7 +225,13 @@ function drain(account: Account, { noCredit }: Change, floor: number): Account {
     seen: { seq: noCredit.seq, at: noCredit.startedAt, remaining: 0 },
     drainedFloor: floor,
     blindCalls: 0,
+    probeGranted: account.probeGranted && !isOfProbe(account, noCredit),
   }
+}
+
+/** True for a call that started with the last probe or after it. */
+function isOfProbe({ lastProbeAt }: Account, { startedAt }: { startedAt: number }): boolean {
+  return lastProbeAt !== null && startedAt >= lastProbeAt
 }
 
 function isNewer(seen: BalanceReading | null, { seq }: { seq: number }): boolean {

@@ -60,7 +60,7 @@ const account: fc.Arbitrary<Account> = fc.record({
   drainedFloor: maybe(whole(200)),
   blindCalls: whole(5),
   probeGranted: fc.boolean(),
-  lastProbeAt: fc.constant(null),
+  lastProbeAt: maybe(whole(400).map((s) => epoch + s * second)),
   notBefore: maybe(fc.constantFrom(epoch + 200 * second)),
   rateNextAt: fc.constant(null),
   slowdowns: whole(12),
@@ -160,7 +160,7 @@ async function enter({
     insert into accounts (
       name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, spent_since, told_seq, told_least, told_untold,
       next_told_seq, next_told_least, next_told_untold, reserved, in_flight, uncertain, drained_floor, blind_calls,
-      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent, keys, foreign_keys, external_ended,
+      probe_granted, last_probe_at, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent, keys, foreign_keys, external_ended,
       external_base, external_now, external_last
     )
     values (
@@ -169,7 +169,8 @@ async function enter({
       ${drawn.reported?.seq ?? null}, ${drawn.reported?.least ?? null}, ${drawn.reported?.untold ?? 0},
       ${drawn.reportedNext?.seq ?? null}, ${drawn.reportedNext?.least ?? null}, ${drawn.reportedNext?.untold ?? 0},
       ${drawn.reserved}, ${drawn.inFlight}, ${drawn.uncertain}, ${drawn.drainedFloor}, ${drawn.blindCalls},
-      ${drawn.probeGranted}, to_timestamp(${drawn.notBefore}::float8 / 1000), ${drawn.slowdowns},
+      ${drawn.probeGranted}, to_timestamp(${drawn.lastProbeAt}::float8 / 1000), to_timestamp(${drawn.notBefore}::float8 / 1000),
+      ${drawn.slowdowns},
       ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}, ${drawn.month}, ${drawn.monthSpent}, ${drawn.keys},
       ${drawn.foreignKeys}, ${stretch.ended}, ${stretch.base}, ${drawn.external.now}, ${drawn.external.last}
     )

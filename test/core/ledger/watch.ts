@@ -42,7 +42,7 @@ export class Watch {
       this.#probes += 1
       this.#probeCredits += grant.bound
       promise(
-        this.#probes <= constants.blindCalls * (1 + world.renewals) + world.resumes,
+        this.#probes <= constants.blindCalls * (1 + world.renewals + world.resumes),
         () => `${this.#probes} probes, ${world.renewals} renewals, ${world.resumes} resumes`,
       )
     } else {
