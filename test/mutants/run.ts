@@ -88,7 +88,8 @@ async function firstRed(tests: readonly string[]): Promise<string | undefined> {
   const [code, signal] = await ended
   if (code === 0) return undefined
   if (signal !== null) return `the tests did not end within ${longestMs / 1000} s`
-  return /^ *(?:FAIL|Error:) .+$/m.exec(told)?.[0].trim() ?? 'the tests did not start'
+  const reason = /^ *FAIL .+$/m.exec(told) ?? /^ *Error: .+$/m.exec(told)
+  return reason?.[0].trim() ?? 'the tests did not start'
 }
 
 function say(line: string): void {

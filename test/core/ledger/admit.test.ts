@@ -105,22 +105,25 @@ describe('the gate', () => {
 
   test('lets a probe that a person granted be repeated while none reports a balance, five in all, with growing pauses', () => {
     let account: Account = { ...known, uncertain: 100, probeGranted: true }
-    const pauses: number[] = []
     let now = 1_000
-    for (;;) {
-      const { grants, deferral, account: after } = ask({ account, rules: { now } })
-      if (grants.length > 0) {
-        expect(grants).toMatchObject([{ probe: true }])
-        account = { ...after, inFlight: 0, reserved: 0 }
-      } else if (deferral.kind === 'wait') {
-        pauses.push(deferral.ms)
-        now += deferral.ms
-      } else {
-        expect(deferral).toMatchObject({ kind: 'stop', reason: 'credit_floor' })
-        break
-      }
+    for (const pause of [2_000, 4_000, 8_000, 16_000]) {
+      const probe = ask({ account, rules: { now } })
+      expect(probe.grants).toMatchObject([{ probe: true }])
+      account = { ...probe.account, inFlight: 0, reserved: 0 }
+      expect(ask({ account, rules: { now } }).deferral).toEqual({ kind: 'wait', ms: pause })
+      now += pause
     }
-    expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000])
+    const last = ask({ account, rules: { now } })
+    expect(last.grants).toMatchObject([{ probe: true }])
+    account = { ...last.account, inFlight: 0, reserved: 0 }
+    const { deferral } = ask({ account, rules: { now: now + 3_600_000 } })
+    expect(deferral).toMatchObject({ kind: 'stop', reason: 'credit_floor' })
+  })
+
+  test('takes the permission for a probe back with the first call that needs none', () => {
+    const { grants, account } = ask({ account: { ...known, probeGranted: true }, asks: asksFor(1) })
+    expect(grants).toMatchObject([{ probe: false }])
+    expect(account.probeGranted).toBe(false)
   })
 
   test('tries again by itself once the plan has renewed', () => {
