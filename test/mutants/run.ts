@@ -1,7 +1,7 @@
 // npm run mutants [-- WORD ...]: puts each fault of the list (or those whose name or file holds one of the words) into a
 // copy of the repository, runs the tests nearest to it, and says which were found, and by which test. Ends with 1 when one lives on without
 // a reason beside it, with 2 when the tests are red before anything is put in; with --trust that is not looked at.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,9 +22,16 @@ const words = process.argv.slice(2).filter((word) => word !== '--trust')
 const chosen = allMutants.filter(({ name, file }) => {
   return words.length === 0 || words.some((word) => name.includes(word) || file.includes(word))
 })
+let running: ChildProcess | undefined
 const folder = mkdtempSync(join(tmpdir(), 'querymill-mutants-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    if (running === undefined) process.exit(130)
+    running.once('exit', () => process.exit(130))
+    running.kill()
+  })
+}
 cpSync(root, folder, {
   recursive: true,
   filter: (path) => path === root || !left.has(path.slice(root.length + 1)),
@@ -82,14 +89,26 @@ async function firstRed(tests: readonly string[]): Promise<string | undefined> {
     env: { ...env, NO_COLOR: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: longestMs,
+    detached: true,
   })
-  const ended = once(child, 'exit')
-  const told = await text(child.stderr)
+  running = child
+  const ended = once(child, 'exit').finally(() => endGroup(child))
+  const told = text(child.stderr)
   const [code, signal] = await ended
   if (code === 0) return undefined
   if (signal !== null) return `the tests did not end within ${longestMs / 1000} s`
-  const reason = /^ *FAIL .+$/m.exec(told) ?? /^ *Error: .+$/m.exec(told)
+  const said = await told
+  const reason = /^ *FAIL .+$/m.exec(said) ?? /^ *Error: .+$/m.exec(said)
   return reason?.[0].trim() ?? 'the tests did not start'
+}
+
+/** Ends what is left of the test runner: a process that a fault keeps in a loop hears no signal but this one. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // All of them have ended.
+  }
 }
 
 function say(line: string): void {
