@@ -3,15 +3,12 @@ import { type Look, Lookout } from './lookout.ts'
 
 const lookMs = 5
 
-/** A lookout whose clock counts its looks, so that a slow machine does not make the time longer. */
 function openLookout() {
   const asked: ((look: Look | null) => void)[] = []
   const said: string[] = []
-  let now = 0
   const lookout = new Lookout({
     look: () => new Promise((see) => asked.push(see)),
-    everyMs: 1,
-    now: () => now,
+    everyMs: lookMs,
     limitMs: 150,
     say: (line) => said.push(line),
     explain: () => Promise.resolve('all jobs are taken'),
@@ -24,7 +21,6 @@ function openLookout() {
   const show = async (look: Look | null, ms: number) => {
     for (let shown = 0; shown < ms; shown += lookMs) {
       await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)
-      now += lookMs
       asked.shift()?.(look)
     }
     await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)

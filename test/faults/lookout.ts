@@ -11,9 +11,8 @@ export interface Look {
 interface LookoutOptions {
   /** Null while nobody can tell, or nothing can be expected. */
   readonly look: () => Promise<Look | null>
+  /** Time is counted in looks, so a slow machine, which looks more slowly, does not make it longer. */
   readonly everyMs: number
-  /** The clock in milliseconds; tests count looks instead. */
-  readonly now?: () => number
   /** Longer than this, and it is said. */
   readonly limitMs: number
   readonly say: (line: string) => void
@@ -46,9 +45,10 @@ export class Lookout {
   }
 
   async #run(): Promise<void> {
-    while (!this.#stopped) {
-      this.#note(await this.#options.look().catch(() => null))
-      await pause(this.#options.everyMs)
+    const { everyMs, look } = this.#options
+    for (let now = everyMs; !this.#stopped; now += everyMs) {
+      this.#note(await look().catch(() => null), now)
+      await pause(everyMs)
     }
   }
 
@@ -57,8 +57,7 @@ export class Lookout {
     say(await explain().catch((error: unknown) => `nobody can tell why: ${String(error)}`))
   }
 
-  #note(look: Look | null): void {
-    const now = (this.#options.now ?? (() => performance.now()))()
+  #note(look: Look | null, now: number): void {
     if (look === null || look.settled !== this.#settled) this.#since.clear()
     this.#settled = look?.settled ?? this.#settled
     for (const one of this.#since.keys()) if (look?.able.has(one) !== true) this.#since.delete(one)
