@@ -1,4 +1,4 @@
-// Opens the parts that commands share: settings, database, queue and API.
+// Opens the components that commands share: settings, database, queue and API.
 
 import type { Config } from '../base/config.ts'
 import {
@@ -19,7 +19,7 @@ import { openQueue, type SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import { migrateQueue, openPart, type QueuePlace, sliceConnections } from './queue/queue.ts'
 
-/** Opened parts shared by commands; each is closed with the command. */
+/** Components shared by commands; each is closed with the command. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
@@ -42,15 +42,15 @@ interface MillOptions {
   readonly name: string
   /** Database connections; the queue has its own pool. */
   readonly connections?: number
-  /** True if the process repeats the same statements, which all look rows up by key. */
+  /** True if the process repeats the same statements, all of which look up rows by key. */
   readonly byKey?: boolean
-  /** True if it only reads: the database then rejects all changes. */
+  /** True if the process only reads; the database then rejects all changes. */
   readonly reading?: boolean
-  /** True if it reads for analysts: it uses the replica if one is configured, which may lag slightly behind. */
+  /** True if it reads for analysts: it uses the replica if one is configured, which may lag slightly. */
   readonly behind?: boolean
 }
 
-/** Connections of a worker process. */
+/** Number of database connections of a worker process. */
 export const workerPool = { connections: 6, byKey: true } as const
 
 /** Opens the database. A configured one must already be migrated; the embedded one is started and migrated here. */
@@ -106,10 +106,10 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
   return closers.add('the queue', queue, (opened) => opened.close())
 }
 
-/** API that answers are bought from, and the account that pays. */
+/** The API that answers are bought from, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Stored with each answer: answers are reused only for the same API. */
+  /** Stored with each answer, because answers are reused only for the same API. */
   readonly api: string
   readonly account: string
 }

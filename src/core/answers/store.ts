@@ -158,7 +158,7 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Ids shared by several answers, so that each is stored once. */
+  /** Ids that several answers share, so that each is stored once. */
   readonly #known = new Set<string>()
 
   constructor(bytes: number) {
@@ -327,9 +327,9 @@ export interface KeptBody {
 }
 
 export interface BodyChoice {
-  /** False: only answers that could not be read. */
+  /** If false, selects only answers that could not be read. */
   readonly all: boolean
-  /** Null: all runs. */
+  /** Null selects all runs. */
   readonly run: number | null
 }
 
@@ -363,7 +363,7 @@ export async function* readBodies(
   }
 }
 
-/** Source of answers being bought now. */
+/** Source of the answers that are being bought. */
 interface Buying {
   readonly account: string
   readonly origin: Origin
@@ -423,7 +423,7 @@ export async function* readRefused(
   }
 }
 
-/** Counts answers whose body has been deleted, so that they can't be read again. */
+/** Counts answers whose body was deleted and that can no longer be parsed again. */
 export async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
   const { rows } = await sql<{ bodiless: number }>`
     select count(*) as bodiless

@@ -25,7 +25,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // For a preview, the exit code tells whether the plan fits the limits.
+  // In a preview, the exit code tells whether the plan fits the limits.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 

@@ -30,7 +30,7 @@ interface Enqueue {
 
 type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Plans all lists, shows the result, and queues their runs unless it was a preview or nobody agreed. */
+/** Plans all lists, shows the result, and queues their runs, unless it was a preview or the user declined. */
 export async function enqueue(
   options: Enqueue & { readonly stream: AsyncIterable<unknown> },
 ): Promise<EnqueueReport | null> {
@@ -61,7 +61,7 @@ function showPlan({ mill, intake, prompts }: Enqueue, plans: Plans): void {
   for (const line of planLines(summarise(mill, intake, plans))) prompts.show(line)
 }
 
-/** Asks only for live credits. After confirmation the plan is computed again from current data. */
+/** Asks for confirmation if live credits are spent, and then computes the plan again from current data. */
 function askFirst(options: Enqueue): {
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
   planShown: () => boolean
@@ -132,7 +132,9 @@ async function keepRejects(
 
 function whereTo(written: RejectsFile, { piped, run }: { piped: boolean; run: number }): string {
   if (written.path === null) {
-    return `the table rejected_lines, run ${run}, as no file could be written (${written.reason})`
+    return `the table rejected_lines, run ${run}, because no file could be written (${written.reason})`
   }
-  return written.beside || piped ? written.path : `${written.path}, as its folder cannot take them`
+  return written.beside || piped
+    ? written.path
+    : `${written.path}, because the list's folder is not writable`
 }

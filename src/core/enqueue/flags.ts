@@ -36,7 +36,7 @@ export interface Intake {
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
-  /** A purchase that costs more is rejected. */
+  /** Maximum cost of the purchase in credits; a more expensive one is rejected. */
   readonly maxCredits: number | null
 }
 
@@ -96,7 +96,7 @@ interface ListInFile {
   readonly notices: readonly string[]
 }
 
-/** The list in a file, or with --sheet all a list of each table. */
+/** The list in a file, or one list per table with `--sheet all`. */
 async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]
@@ -105,7 +105,7 @@ async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly L
       ? { sheets: [undefined], notices: [] }
       : await everyTableOf({ path, shown }, { ...reading, sheet: undefined })
   return sheets.map((sheet, at) => ({
-    // A table may have this name itself; then it is read as any named one.
+    // A table may itself be named "all"; it is then read like any other table.
     file:
       sheet === undefined || meansEvery(sheet) ? file : { ...file, name: tableName(name, sheet) },
     reading: { ...reading, sheet },

@@ -10,7 +10,7 @@ import type { StageTables } from './stage.ts'
 
 type Staged = DB & StageTables
 
-/** No query was removed. */
+/** Result if no query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
 
 const shownExamples = 3
@@ -94,7 +94,7 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
 const fewQueries = 20
 
 /**
- * Rejects a nightly list that has shrunk by more than half: this looks like an incomplete export, and nobody is present
+ * Rejects a nightly list that has shrunk by more than half: it is probably an incomplete export, and nobody is present
  * to notice.
  */
 export async function refuseShrunken(

@@ -1,4 +1,4 @@
-// Decides what is bought first when credit is short: priorities, label shares, skipped queries.
+// Decides what is bought first when credits are short: priorities, tag shares, skipped queries.
 
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
@@ -16,7 +16,7 @@ import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { StageTables } from './stage.ts'
 
-/** A share of a night's credits, from 0 to 1, for the queries of a label. */
+/** Share of a night's credits, from 0 to 1, for the queries with a tag. */
 export interface TaggedShare {
   readonly tag: string
   readonly share: number
@@ -25,29 +25,29 @@ export interface TaggedShare {
 /** A list to be planned, and its run. */
 export interface PlanOrder {
   readonly list: string
-  /** Null: unchanged. */
+  /** If null, the stored value is kept. */
   readonly source: string | null
-  /** Typed reading flags, stored for the next nightly run; undefined: unchanged. */
+  /** Reading flags from the command line, stored for the next nightly run; undefined keeps the stored ones. */
   readonly reading: object | null | undefined
-  /** True if the list may previously have been read from a different source. */
+  /** True if the list may have been read from a different source before. */
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum credits for the whole run; for a nightly run, from now on. Undefined leaves the budget of a joined run
-   * unchanged.
+   * Maximum credits for the whole run; for a nightly run, from now on. If undefined, the budget of an existing run is
+   * not changed.
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
-  /** True if a query may also be skipped because of its row in the cadence table. */
+  /** True if a query may be skipped because of its row in the cadence table. */
   readonly adaptive: boolean
-  /** The list's share of a night's credits when credit is short, from 0 to 1; null: lists have no shares. */
+  /** The list's share of a night's credits when credits are short, from 0 to 1; null if no list has a share. */
   readonly part: number | null
-  /** Labels with a share of the credits when credit is short; a query counts toward the first of them that it has. */
+  /** Tags with a share of the credits when credits are short. A query counts toward the first of them that it has. */
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
-  /** An answer is reused only for the same origin and API. */
+  /** An answer is reused only if it has this origin and comes from this API. */
   readonly origin: Origin
   readonly api: string
   /** Existing run of any kind to add to; null: the list's open manual run, or a new one. */
@@ -66,7 +66,7 @@ export interface PlanOrder {
   readonly request: { readonly num: number; readonly device: string | null } | null
 }
 
-/** Open queries of a run that are no longer on its list, by the parameters that determine their price. */
+/** Open queries of a run that are no longer on its list, grouped by the parameters that determine their price. */
 export interface RemovedQueries {
   readonly queries: number
   readonly examples: readonly string[]
@@ -85,24 +85,24 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries skipped because of the list or its cadence; their last answers are used instead. */
+  /** Queries that the list or its cadence skips on this night; their last answers are used. */
   readonly notAsked: number
   /** Queries whose interval is shorter than the maximum age of a reused answer. */
   readonly unusedIntervals: number
   /** Reused answers that can't be read. */
   readonly unreadable: number
-  /** Labels with a share of the credits, and the number of queries to be bought for each. */
+  /** Tags with a share of the credits, and the number of queries to buy for each. */
   readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
   /** Open queries of the joined run that are no longer on the list. */
   readonly removed: RemovedQueries
   /** Removed queries that were cancelled. */
   readonly dropped: number
-  /** State of a joined run before anything was added: credits used and reserved, and tasks still to be bought. */
+  /** State of an existing run before anything was added: credits used and reserved, and tasks still to buy. */
   readonly before: { readonly spent: number; readonly open: number }
   readonly done: boolean
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
-  /** Tasks to be bought, by the parameters that determine their price. */
+  /** Tasks to buy, grouped by the parameters that determine their price. */
   readonly toBuy: readonly {
     readonly num: number
     readonly device: string | null
@@ -112,22 +112,22 @@ export interface Planned {
 
 type ShareOrder = Pick<PlanOrder, 'shares'>
 
-/** Sort columns, with directions, for the order in which tasks are bought. */
+/** Sort columns and directions for the order in which tasks are bought. */
 export type BuyingOrder = readonly (readonly [
   column: 'overdue' | 'weight' | 'answered' | 'ord',
   how?: OrderByModifiers,
 ])[]
 
 /**
- * The turn of each merged line to be bought: the cumulative credits of its label divided by the label's share. If
- * queries are bought in turn order, each label has received its share wherever credit ends, to within one call, as long
- * as it has queries; unused credits go to the others in proportion to their shares.
+ * The turn of each merged line to buy: the cumulative credits of its tag divided by the tag's share. If queries are
+ * bought in the order of their turns, each tag that still has queries has received its share within one call, wherever
+ * credits run out. Unused credits go to the others in proportion to their shares.
  */
 export function turnOf({ shares }: ShareOrder, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
   const rest = fractions.reduce((left, share) => left - share, 1)
-  // Share of the queries without a label that has one. A rounding error does not count as a share.
+  // Share of the queries without any of these tags. A rounding error does not count as a share.
   const others = rest < 1e-9 ? 0 : rest
   const credits = fn.sum<number>('price').over((over) => {
     const labels = over.partitionBy(['priority', 'share']).orderBy('overdue', 'desc')
@@ -143,7 +143,7 @@ export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
   return eb.and([eb.not(eb.ref('already')), eb.not(eb.ref('reused')), eb.not(eb.ref('rests'))])
 }
 
-/** Counts the queries to be bought for each label with a share. */
+/** Counts the queries to buy for each tag with a share. */
 export async function countShares(
   trx: Transaction<DB>,
   { shares }: ShareOrder,
@@ -164,9 +164,9 @@ export async function countShares(
 
 /**
  * Gives new slices of a run their turns among those of other lists: the cumulative expected cost up to the end of each
- * slice, divided by its list's share. If slices are delivered in turn order, each list has received its share wherever
- * credit ends, except for slices in progress, as long as it has queries; unused credits go to the others in proportion
- * to their shares.
+ * slice, divided by its list's share. If slices are delivered in the order of their turns, each list that still has
+ * queries has received its share, except for slices in progress, wherever credits run out. Unused credits go to the
+ * others in proportion to their shares.
  */
 export async function takeTurns(
   trx: Transaction<DB>,
@@ -176,7 +176,7 @@ export async function takeTurns(
   await trx.executeQuery(statement('take_turns', { run, part, first }))
 }
 
-/** Parts of an order that decide which queries are skipped and which are bought first. */
+/** The part of an order that decides which queries are skipped and which are bought first. */
 export type NotAskedOrder = Pick<
   PlanOrder,
   | 'kind'
@@ -192,14 +192,14 @@ export type NotAskedOrder = Pick<
   | 'prices'
 >
 
-/** True for a plan that may not be bought completely, so that the least valuable queries must come last. */
+/** True if the plan may not be bought completely, so that the least valuable queries must come last. */
 function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boolean {
   return kind === 'nightly' || typeof budget === 'number'
 }
 
 /**
- * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that
- * may be skipped, and of those bought first. Queries are skipped only in nightly runs.
+ * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that may be skipped,
+ * and those needed to sort the queries. Only nightly runs skip queries.
  */
 export function mergingOf(order: NotAskedOrder) {
   const { kind, runDate, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } = order
@@ -225,15 +225,15 @@ export function mergingOf(order: NotAskedOrder) {
 }
 
 /**
- * Counts contradictory settings: queries with an interval shorter than their maximum answer age. Their answers are
- * reused until they exceed that age.
+ * Counts contradictory settings: queries whose interval is shorter than the maximum age of a reused answer. Their
+ * answers are reused until they exceed that age.
  */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<NotAskedOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // For a manual run, the nightly maximum age of lines without one is still unknown.
+  // In a manual run, the nightly maximum age is unknown for lines that do not set one.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const { idle } = await trx
     .withTables<StageTables>()
@@ -278,7 +278,7 @@ export async function storeList(
   return id
 }
 
-/** Exports of several sites may have the same name; they are merged into one list only on request. */
+/** Exports of several sites may have the same file name; they are merged into one list only on request. */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,

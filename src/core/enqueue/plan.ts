@@ -1,4 +1,4 @@
-// Writes a run with its tasks: new queries, members, reused answers, queries that are not asked.
+// Writes a run with its tasks: new queries, list members, reused answers, and queries that are not asked.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -49,7 +49,7 @@ const none = 0
 interface Planning {
   readonly stage: number
   readonly order: PlanOrder
-  /** False for a preview: everything is planned and then rolled back. */
+  /** If false, this is a preview: everything is planned and then rolled back. */
   readonly keep: boolean
   /** Called within the transaction of the run. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
@@ -57,7 +57,7 @@ interface Planning {
 
 /**
  * Performs all steps from the staged lines to the slices. The list and its run are written concurrently in two
- * transactions. The list is committed first, so a crash in between leaves a list without a run.
+ * transactions. The list is committed first, so a crash between the commits leaves a list without a run.
  */
 export async function planStaged(
   { held, wanted }: Connections,
@@ -86,8 +86,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // This detects, before anything is committed, a connection that broke while the other was in use. From here on, the
-    // run is locked, as it is by every buyer, so only the commits may follow.
+    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on the
+    // run is locked against buyers, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -97,7 +97,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // The first error is more useful than the broken connection it causes.
+    // The first error is more useful than the broken connection that it causes.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -203,7 +203,7 @@ async function countAccepted(
   return accepted
 }
 
-/** Tasks that may share a slice. Reused tasks, and those not asked, are grouped in slices that are not queued. */
+/** Tasks that may share a slice. Reused tasks and tasks that are not asked go into slices that are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -213,14 +213,14 @@ interface Group {
   readonly slices: number
   /** Tasks in the group whose answer can't be read. */
   readonly unreadable: number
-  /** True if a weight is specified. */
+  /** True if a line sets a weight. */
   readonly weighted: boolean
   /** True if some tasks are overdue or have a known time of their last answer. */
   readonly aged: boolean
   readonly first_slice: number
 }
 
-/** Inserts a task for each query that has none in the run; it is answered at once if a recent enough answer exists. */
+/** Inserts a task for each query without one. If a recent enough answer exists, the task is answered at once. */
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
@@ -294,8 +294,8 @@ function tasksOf(
     const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : eb.lit(0)
     return turn.as('turn')
   })
-  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again on
-  // buying.
+  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again
+  // when the task is bought.
   const aged = order.wished && order.kind === 'nightly' && !done
   const tasks = trx
     .selectFrom(lines.as('lines'))
@@ -325,7 +325,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** In a joined run, these queries may have been skipped or dropped; a new run has none to update. */
+/** In an existing run, these queries may have been skipped or dropped; a new run has none to update. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -341,8 +341,8 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 }
 
 /**
- * Orders tasks so that a stop leaves the least valuable ones: highest weight first if weights are given, then queries
- * never answered, then those with the oldest answers. Queries overdue by more than their interval come first.
+ * Orders tasks so that the least valuable ones are left if buying stops: highest weight first if weights are set, then
+ * queries never answered, then those with the oldest answers. Queries overdue by more than their interval come first.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
@@ -353,7 +353,7 @@ function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   return weighted ? [heaviest, ['ord']] : [['ord']]
 }
 
-/** Tasks to be bought, by the parameters that determine their price. */
+/** Tasks to buy, grouped by the parameters that determine their price. */
 async function countClasses(
   trx: Transaction<DB>,
   stage: number,
@@ -386,8 +386,8 @@ async function storeHeld(
 }
 
 /**
- * Another planner hardly ever inserts one of these queries at the same time, and checking each row for conflicts would
- * take a third of the insert time. If it does happen, the statement fails and is repeated with existing rows skipped.
+ * Another planner rarely inserts one of these queries at the same time, and checking each row for conflicts would take
+ * a third of the insert time. If it happens, the statement fails and is repeated, and then skips existing rows.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -469,7 +469,7 @@ async function addMembers(
     order by id`.execute(trx)
 }
 
-/** For a list with priorities and weights at most: there are no labels or targets to merge. */
+/** For lists that have at most priorities and weights, and so no tags or targets to merge. */
 function countMembers(stage: number) {
   return sql`
     select
@@ -516,16 +516,16 @@ function describeMembers(stage: number) {
     left join targets on targets.id = merged.id`
 }
 
-/** Run that a list is planned into. */
+/** The run that a list is planned into. */
 interface Run {
   readonly run: number
-  /** False for a newly created run. */
+  /** False for a run that was just created. */
   readonly joined: boolean
 }
 
 /**
  * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
- * whether the run already has it, whether it is not asked, and the answer to reuse, if any.
+ * whether the run already has the query, whether it is not asked, and the answer to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
@@ -538,7 +538,7 @@ export async function mergeDuplicates(
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
-/** Replaces the run's rejected lines with those of the newest reading of its list. */
+/** Replaces the run's rejected lines with those of the latest reading of its list. */
 async function storeRejections(
   trx: Transaction<DB>,
   stage: number,
@@ -593,9 +593,9 @@ export async function* rejectedLines(
 }
 
 /**
- * Writes the result of planning to the run; a run that has ended in the meantime is reopened. A typed budget becomes
- * the budget of the run. A nightly run that joins an older run leaves it at most the nightly budget, in addition to
- * what it has used.
+ * Writes the result of planning to the run, and reopens a run that has ended in the meantime. A budget from the command
+ * line becomes the budget of the run. When a nightly run joins an older run, that run may spend at most the nightly
+ * budget in addition to what it has used.
  */
 async function closeRun(
   trx: Transaction<DB>,
@@ -636,7 +636,7 @@ async function closeRun(
   return closed.state === 'done'
 }
 
-/** Rejects a budget that is lower than what the joined run has already used. */
+/** Rejects a budget that is lower than what the existing run has already used. */
 function expectRoom(
   { list, budget, into }: Pick<PlanOrder, 'list' | 'budget' | 'into'>,
   { run, gone }: { run: number; gone: number },

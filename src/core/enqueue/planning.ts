@@ -14,7 +14,7 @@ import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from '.
 /** Plan of one list. */
 export interface ListPlan extends Planned {
   readonly list: string
-  /** Null for a list planned from the database. */
+  /** Null for a list that is planned from the database. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
   /** Remarks to read before buying. */
@@ -140,7 +140,7 @@ async function planStage(
   }
 }
 
-/** Notice about contradictory settings; they are harmless but have no effect. */
+/** Notice about contradictory settings, which are harmless but have no effect. */
 export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedIntervals'>): string[] {
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
@@ -161,7 +161,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
   ]
 }
 
-/** Queues the remainder of a run; existing jobs remain unchanged. */
+/** Queues the open slices of a run; existing jobs remain unchanged. */
 export function queueRun(
   desk: Pick<Desk, 'db' | 'progress'>,
   queue: SliceSink,

@@ -17,9 +17,9 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Day they were bought for; also null if no list specifies when they are due again. */
+  /** Day that they were bought for; also null if no list sets an interval. */
   readonly answered_on: string | null
-  /** Intervals of lists and cadences; null: none. */
+  /** Intervals of lists and cadences; null if there are none. */
   readonly wishes:
     | readonly {
         readonly list: number
@@ -53,7 +53,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // A call in flight is paid from its reservation.
+      // The reservation already covers a call in flight.
       .where((eb) =>
         eb.not(
           eb.exists(
@@ -93,7 +93,7 @@ export async function readOpenTasks(db: Database) {
 /** An enabled schedule with its list. */
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Reads the enabled schedules, as last read by a scheduler. */
+/** Reads the enabled schedules as stored by the last scheduler. */
 export async function readComing(db: Database) {
   return db
     .selectFrom('schedules')

@@ -11,7 +11,7 @@ export interface EnqueueReport extends Totals {
   readonly run: number | null
   readonly list: string
   readonly dry_run: boolean
-  /** True if something is left to be bought, of this list or already in its run. */
+  /** True if the list or its run still has tasks to buy. */
   readonly open: boolean
   /** Parameters shared by all queries, as `name value`. */
   readonly parameters: readonly string[]
@@ -109,13 +109,13 @@ function readingReport(heading: Heading) {
     encoding: encoding.label,
     encoding_by: encoding.how,
     delimiter,
-    // JSON lines have names of fields in place of a header.
+    // JSON lines have field names in place of a header.
     header_line: headerLine === 0 ? null : headerLine,
-    // Names are null without a header.
+    // Names are null if the file has no header.
     columns: [query, ...used]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
-    // The next most likely column of queries; null: none.
+    // The next most likely query column; null if there is none.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
@@ -128,7 +128,7 @@ function samplesOf({ rows }: Heading, index: number): string[] {
   return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
 }
 
-/** Describes the query column with its contents, next to the next most likely one, to make a wrong column obvious. */
+/** Describes the query column and the next most likely one with their contents, so that a wrong choice is obvious. */
 function columnPhrase(heading: Heading): string | null {
   const { header, columns } = heading.dialect
   if (columns.width === 1) return null

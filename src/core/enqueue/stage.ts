@@ -24,14 +24,14 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-/** A list being staged. It exists only in temporary tables of two connections, invisible to others. */
+/** A list being staged. It exists only in temporary tables of two connections, which no other connection can see. */
 export class Stage {
   readonly number: number
   readonly #connections: Connections
   readonly #labels: readonly string[]
   readonly #sender: Sender
 
-  /** `labels` are those with a share of the credits. */
+  /** `labels` are the tags with a share of the credits. */
   constructor(connections: Connections, number: number, labels: readonly string[]) {
     this.number = number
     this.#connections = connections
@@ -98,19 +98,19 @@ export class Stage {
   }
 }
 
-// Statements with this many rows are efficient; batches with many long texts are sent sooner.
+// Statements of this many rows are efficient; batches with many long texts are sent sooner.
 const mostRows = 5_000
 const mostBytes = 4_000_000
 
 /** Sends rows in batches: one is filled while the previous one is in flight. */
 export class Sender {
-  // The two batches alternate, so that no new memory is needed.
+  // The two batches alternate, so that no memory has to be allocated.
   #gathering: Lot
   #travelling: Lot
   #sent: Promise<void> = Promise.resolve()
   readonly #send: (lot: Lot) => Promise<void>
 
-  /** `labels` are those with a share of the credits. */
+  /** `labels` are the tags with a share of the credits. */
   constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
     this.#send = send
     this.#gathering = new Lot(labels)
@@ -124,7 +124,7 @@ export class Sender {
     if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
   }
 
-  /** Sends the rest; throws any earlier failure. */
+  /** Sends the remaining rows, and throws any earlier failure. */
   async end(): Promise<void> {
     await this.#swap()
     await this.#sent
@@ -141,7 +141,7 @@ export class Sender {
   }
 }
 
-/** Separates the labels of a query; no text of a list contains it. */
+/** Separates the tags of a query; no text in a list contains it. */
 const group = '\u001d'
 
 /** Queries of a list, collected by column until they are sent. */
@@ -171,7 +171,7 @@ class Lot {
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
   #rows = 0
 
-  /** Labels with a share of the credits, in order of precedence. */
+  /** Tags with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
   }
@@ -209,14 +209,14 @@ class Lot {
     columns.share.add(placeAmong(this.#labels, tags))
   }
 
-  /** Clears the columns for the next batch. Parameters built from them must have been sent. */
+  /** Clears the columns for the next batch. Call this only after the parameters built from them were sent. */
   clear(): void {
     this.#rows = 0
     for (const column of this.#all) column.clear()
   }
 }
 
-/** Index of the first of these labels that a query has; null: none. */
+/** Index of the first of these tags that a query has; null if it has none. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place
@@ -224,9 +224,9 @@ function placeAmong(labels: readonly string[], tags: readonly string[]): number 
 
 /** Two connections, so that the list and its tasks are written in parallel. */
 export interface Connections {
-  /** For the list and its queries. */
+  /** Writes the list and its queries. */
   readonly held: Kysely<DB>
-  /** For the run and its tasks. */
+  /** Writes the run and its tasks. */
   readonly wanted: Kysely<DB>
 }
 
@@ -241,9 +241,9 @@ interface StagedLine {
   max_age_ms: number | null
 }
 
-/** Temporary tables while lists are planned. Those of lines are numbered, one of each for a list. */
+/** Temporary tables used while lists are planned. Each list has its own numbered tables of lines. */
 export type StageTables = {
-  /** Lines that tasks are made from, on the run's connection. */
+  /** Lines that become tasks, on the run's connection. */
   staged_wanted: StagedLine & { line: number; share: number | null }
   /** Lines without a query, on the run's connection. */
   staged_rejected: { line: number; reason: string; content: string }
@@ -255,7 +255,7 @@ export type StageTables = {
     hl: string | null
     gl: string | null
   }
-  /** Distinct queries of a list, made by `merge_duplicates.sql`. */
+  /** Distinct queries of a list, written by `merge_duplicates.sql`. */
   merged: Omit<StagedLine, 'ord' | 'num' | 'device'> & {
     ord: number
     already: boolean
@@ -277,7 +277,7 @@ export function stageName<T extends StagedTable>(table: T, number: number): T {
   return `${table}_${number}` as T
 }
 
-/** Columns of queries that both tables have, those of fixed size first. */
+/** Columns that both query tables have, fixed-size ones first. */
 const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
 const inWanted = ['line', 'share'] as const
 const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given'] as const
@@ -304,7 +304,7 @@ export async function makeTables({ held, wanted }: Connections, number: number):
   await texts.reduce((table, name) => table.addColumn(name, 'text'), queries).execute()
 }
 
-/** Creates the columns that both tables of queries have. */
+/** Creates the columns that both query tables have. */
 function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<string> {
   return connection.schema
     .createTable(name)
@@ -330,7 +330,7 @@ async function insertRows(
   columns: ReturnType<typeof columnsOf>,
 ): Promise<void> {
   const names = columns.map(({ name }) => sql.id(name))
-  // A column of nulls is sent as an empty array: `unnest` fills it with nulls.
+  // A column of nulls is sent as an empty array, which `unnest` fills with nulls.
   const arrays = columns.map(
     ({ column }) =>
       sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,

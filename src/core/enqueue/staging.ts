@@ -28,11 +28,11 @@ type ListSource =
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
-/** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask. */
+/** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask the user. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
-  /** Remarks about the file that the list itself does not show. */
+  /** Remarks about how the file was read that the list itself does not show. */
   readonly notices?: readonly string[]
   /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
@@ -74,7 +74,7 @@ export interface Sample {
   readonly last: Query | null
 }
 
-/** Reads a list into temporary tables of the connections, invisible to others. */
+/** Reads a list into temporary tables of these connections, which no other connection can see. */
 export async function stageList(
   connections: Connections,
   number: number,
@@ -173,7 +173,7 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
 }
 
-/** If only part of a list was read, or none of it, nothing is known about removed queries. */
+/** If the list was not read completely, it is unknown which queries were removed. */
 function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
   if (from.kind === 'members' || join === true) return 'keep'
   return kind === 'nightly' ? 'drop' : 'ask'
@@ -190,7 +190,7 @@ async function stagePieces(
   for await (const piece of pieces) {
     await stage.add(piece.queries)
     await writing
-    // Postgres processes this piece while the next one is read.
+    // Postgres processes this chunk while the next one is read.
     writing = awaitedLater(stage.reject(piece.rejected))
     countPiece(tally, piece)
     progress(piece.line)
@@ -219,15 +219,15 @@ function emptyTally() {
     queries: 0,
     rejected: 0,
     lines: 0,
-    /** Lines specify at most a priority and a weight besides the query. */
+    /** True if lines set at most a priority and a weight besides the query. */
     plain: true,
-    /** A line specifies how often its query is bought, or the maximum age of its answer. */
+    /** True if a line sets how often its query is bought, or the maximum age of its answer. */
     wished: false,
     /** First rejection reasons, for display. */
     reasons: [] as string[],
     /** Distinct parameters that determine the price; at most two are kept. */
     requests: [] as NonNullable<PlanOrder['request']>[],
-    /** First queries and the last one, as they will be sent. */
+    /** The first queries and the last one, as they will be sent. */
     first: [] as Query[],
     last: null as Query | null,
   }
@@ -236,7 +236,7 @@ function emptyTally() {
 /** Number of reasons and queries that are shown. */
 const mostShown = 3
 
-/** Adds a piece of the list to the tally. */
+/** Adds a chunk of the list to the counts. */
 function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
   tally.usable += usable
   tally.queries += queries.length

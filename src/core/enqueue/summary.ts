@@ -118,7 +118,7 @@ function removedLine({ removed, removedCost, dropped }: ListSummary): string {
   return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 
-/** First queries and the last one as they will be sent: counts alone would hide a wrong column. */
+/** Formats the first queries and the last one as they will be sent; counts alone would hide a wrong column. */
 function sampleLines({ first, last }: Sample, tasks: number): string[] {
   const lines = first.map(
     (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
@@ -307,8 +307,8 @@ export interface Balance {
 }
 
 /**
- * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. A budget also covers
- * what its run has used, and may still use, `before` this purchase; null: unknown.
+ * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. `before` is what the
+ * run had used, or may still use, of its budget before this purchase; null means unknown.
  */
 export function forecastBalance(
   { credits, worst }: Estimate,
@@ -344,7 +344,7 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/** A purchase of this many calls needs confirmation; fewer if the cost of a call is unknown. */
+/** A purchase of this many calls needs confirmation. The limit is lower if the cost of a call is unknown. */
 const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
 /** True for a purchase large enough to need confirmation. */

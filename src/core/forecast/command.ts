@@ -28,7 +28,7 @@ export async function showForecast({
     reading: options.keep !== true,
   })
   if (options.keep === true && !(await refreshForecast(mill, { now: true }))) {
-    say('nothing is stored: no call was made for this account yet, or it is a test account')
+    say('no forecast is stored: no call was made for this account yet, or it is a test account')
   }
   const forecast = await readCreditForecast(mill, { days: options.days })
   if (options.json === true) printJson(forecastJson(forecast))

@@ -4,13 +4,13 @@ import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 import type { ListedGroup } from '../enqueue/prospect.ts'
 
-/** Unknown if the balance or the price of a class is unknown. */
+/** Null fields mean that the balance or the price of a class is unknown. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without limits, if only the balance is missing. */
+      /** Cost of the next 24 hours without limits; present if only the balance is missing. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
@@ -75,12 +75,12 @@ function walk(
   return spending.steps
 }
 
-/** Order of simultaneous events: renewals first, then nights by priority, as their tasks are bought. */
+/** Order of simultaneous events: renewals first, then nights by priority, which is the order of buying. */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True for nights due at the same time with the same priority: lists with shares divide the credits among them. */
+/** True for nights with the same due time and priority: lists with shares divide the credits among them. */
 function isRival(
   one: Partial<ComingNight>,
   { at, priority = priorities.usual }: ComingNight,
@@ -88,13 +88,13 @@ function isRival(
   return one.at === at && (one.priority ?? priorities.usual) === priority
 }
 
-/** Share of the credits that a night may use while others of the same time and priority are still to be bought. */
+/** Share of the credits that a night may use while simultaneous nights of the same priority are still to be bought. */
 function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[]): number {
   const all = rivals.reduce((sum, { part }) => sum + (part ?? 0), 0)
   return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
-/** Limit that prevents the rest of a run or night from being bought. */
+/** Limit that cuts a run or night short. */
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
@@ -106,7 +106,7 @@ export interface QueryGroup
   readonly class: string
   /** When the newest answer was received; null if never. */
   readonly answeredAt: number | null
-  /** Day it was bought for; only known if a list specifies an interval. */
+  /** Day that they were bought for; known only if a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
@@ -131,11 +131,11 @@ export interface ComingNight {
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
-  /** True if the remainder of an older night is bought first. */
+  /** True if the tasks left over from an older night are bought first. */
   readonly keepsOld: boolean
-  /** 1 is bought first, 9 last; 5 if absent. */
+  /** 1 is bought first, 9 last; the default is 5. */
   readonly priority?: number
-  /** The list's share of a night's credits when credit is short; absent or null: lists have no shares. */
+  /** The list's share of a night's credits when credits are short; absent or null if no list has a share. */
   readonly part?: number | null
 }
 
@@ -167,7 +167,7 @@ export interface ForecastInput {
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
-  /** Renewals of the plan, with the balance after each; null: not known yet. */
+  /** Renewals of the plan, with the balance after each; null while it is unknown. */
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
@@ -177,16 +177,16 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Queries to be bought, and those that are skipped or have a recent enough answer. */
+  /** Queries to buy, and those that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
-  /** Queries that budget and floor allow. */
+  /** Number of queries that budget and floor allow. */
   readonly bought: number
   readonly credits: number
   /** Credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
-  /** Limit that prevents the rest from being bought. */
+  /** Limit that cuts the run or night short. */
   readonly cut: Cut | null
   /** False if it would be cut short at the highest price. */
   readonly sure: boolean
@@ -197,14 +197,14 @@ type Step = Omit<ForecastStep, 'worst' | 'sure'>
 
 type PriceKind = 'expected' | 'worst'
 
-/** Remainder of a run or night when credit runs out, in buying order. */
+/** Tasks left over from a run or night when credits run out, in buying order. */
 interface Leftover {
   readonly step: Step
   readonly list: number | null
   readonly budget: number | null
   readonly portions: readonly Portion[]
   readonly month: string
-  /** Day or month whose budget is used up; null: waits for credit. */
+  /** Day or month whose budget is used up; null if the tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -239,7 +239,7 @@ class Spending {
   }
 
   buyNight(night: ComingNight, known: Members, part: number): void {
-    // A night replaces an older one of its list, unless each of them is wanted.
+    // A night replaces an older one of its list, unless the schedule keeps every night.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#input
     const now = [dayOf(night.at), monthOf(night.at)]
@@ -253,7 +253,7 @@ class Spending {
     this.#buy(about, rest, part)
   }
 
-  /** Sets the balance to what the plan provides; remainders are bought first. */
+  /** Sets the balance to what the plan provides. Leftover tasks are bought first. */
   renew(at: number, balance: number): void {
     this.#balance = balance
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
@@ -294,7 +294,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of a run or list end as unaffordable; with any other limit, they wait.
+    // Tasks beyond the budget of a run or list end as unaffordable; tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = this.#allowances.waitsFor(cut, about.at)
@@ -329,7 +329,7 @@ interface KnownGroup {
   answeredAt: number | null
   /** Number of the day they were last bought for. */
   answeredDay: number | null
-  /** For lists with a cadence: number of the next due day in each. */
+  /** For lists with a cadence, the number of the next due day in each. */
   readonly dueDays: Map<number, number>
 }
 
@@ -348,7 +348,7 @@ class Members {
     }))
   }
 
-  /** Returns the queries of a night's list that must be bought; if there is credit, marks them as answered. */
+  /** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
   ask(night: ComingNight, bought: boolean) {
     const portions = new Map<string, number>()
     let fresh = 0
@@ -382,7 +382,7 @@ function isNotDue(
   if (answeredAt > at - (interval?.maxAgeMs ?? maxAgeMs)) return true
   const tonight = dayNumber(day)
   const every = interval?.everyDays ?? null
-  // A typed interval takes precedence over one derived from the history.
+  // An explicit interval takes precedence over one derived from the history.
   if (every !== null) return answeredDay !== null && answeredDay + every > tonight
   const due = adaptive && (interval?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
   return due !== undefined && due > tonight
@@ -399,9 +399,7 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/**
- * Next due day of a query according to its cadence; if an answer arrived after the decision, the day moves accordingly.
- */
+/** Next due day of a query by its cadence, moved accordingly if an answer arrived after the cadence was decided. */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)
@@ -413,7 +411,7 @@ function numberOf(day: string | null): number | null {
   return day === null ? null : dayNumber(day)
 }
 
-/** A run or night, as needed to find its budgets. */
+/** The properties of a run or night that determine its budgets. */
 interface Drawer {
   readonly at: number
   readonly list: string
@@ -451,7 +449,7 @@ class BudgetLimits {
     for (const name of this.#namesOf(drawer)) this.#spent.set(name, this.#gone(name) + credits)
   }
 
-  /** Returns the day or month that must end before the rest can be bought; null if time does not help. */
+  /** Returns the day or month that must end before the leftover tasks can be bought; null if waiting does not help. */
   waitsFor(cut: Cut, at: number): string | null {
     const { dayOf, monthOf } = this.#input
     if (cut === 'day') return dayOf(at)

@@ -90,9 +90,9 @@ export async function readCreditForecast(
 }
 
 /**
- * Recent prices of a query of each class, including all calls it took. Uses the calls of the last day on which the class
- * was bought, because older prices may be outdated; without a recent call, the class is assumed to have its highest
- * price. The share of free failed tasks is the median of recent days, so that one bad night does not make the next look
+ * Recent prices of a query of each class, including retries. Uses the calls of the last day on which the class was
+ * bought, because older prices may be outdated; without a recent call, the highest price of the class is assumed. The
+ * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next look
  * cheap.
  */
 async function readPrices(
@@ -151,7 +151,7 @@ function nightsOf(
   }))
 }
 
-/** Enabled schedules whose list was never read, so that its contents are unknown. */
+/** Enabled schedules whose list was never read, so that its size is unknown. */
 async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -166,7 +166,7 @@ async function readUnpriced(db: Database) {
   }))
 }
 
-/** Each renewal is assumed to restore the balance to the level after the previous one, whatever was left. */
+/** Each renewal is assumed to restore the balance to the level after the previous renewal. */
 async function foreseeRenewals(
   db: Database,
   {
@@ -254,7 +254,7 @@ export async function readSpent(
   return spent ?? { day: 0, month: 0 }
 }
 
-/** One line per open run and future night, and when the floor is reached. */
+/** Formats one line per open run and future night, and the time at which the floor is reached. */
 export function forecastLines(forecast: CreditForecast, zone: string): readonly string[] {
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps : []
@@ -370,7 +370,7 @@ function floorLine(
     : `the credit floor is not reached before ${day} at recent prices; at the highest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
-/** Credits to add, and by when, so that the floor stops nothing before the next renewal. */
+/** Credits to add, and by when, so that nothing stops at the floor before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)
@@ -391,7 +391,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Queries that budgets exclude although there is credit. */
+/** Counts the queries that are not bought because of budgets although credits suffice. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

@@ -17,7 +17,7 @@ const shownDays = 30
 /** Computes and stores the forecast for `analysis.forecast`, unless a recent one exists. */
 export async function refreshForecast(mill: ForecastMill, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
-  // A test account never stops for lack of credit.
+  // A test account never runs out of credits.
   if (supplier.origin === 'test') return false
   const account = await claimForecast(db, supplier, {
     everyMs: now ? 0 : refreshEveryMs,
@@ -46,8 +46,8 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
 }
 
 /**
- * Claims the next computation, unless one is recent; longer computations run less often. Null: not due, or the account
- * was never used.
+ * Claims the next computation, unless one is recent. The longer a computation takes, the less often it runs. Returns
+ * null if none is due or the account was never used.
  */
 async function claimForecast(
   db: Database,
@@ -91,7 +91,7 @@ async function storeForecast(db: Database, account: number, found: CreditForecas
     day_credits: outcome.kind === 'known' ? creditsOfDay(outcome.steps, now) : null,
   }
   await db.transaction().execute(async (trx) => {
-    // Updates the row first, so that concurrent computations are serialised and their steps don't mix.
+    // Updates the row first, so that concurrent computations are serialised and their steps do not mix.
     await trx
       .updateTable('forecasts')
       .set((eb) => ({

@@ -1,4 +1,4 @@
-// An account: its balance, its observations, its days and months.
+// An account: its balance, the reported balances, and its spending per day and month.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -28,9 +28,9 @@ export interface Account {
   readonly inFlight: number
   /** Credits held for calls whose outcome is unknown. */
   readonly uncertain: number
-  /** Floor at which calls last stopped for lack of credit; null while there is enough credit. */
+  /** Floor at which calls last stopped because the balance was too low; null while there are enough credits. */
   readonly drainedFloor: number | null
-  /** Calls made since a balance was last reported, in order to learn the balance. */
+  /** Calls made to learn the balance since one was last reported. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -39,7 +39,7 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that received this balance; empty before the first. */
+  /** Fingerprints of the keys that this balance was reported to; empty before the first. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
@@ -51,15 +51,15 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** Balance drop per call in excess of the billed cost: spending by others, or missing or understated bills. */
+/** Fall of the balance per call in excess of the billed cost: external spend, or missing or understated bills. */
 export interface ExternalSpend {
-  /** In the current window of calls. */
+  /** Value for the current window of calls. */
   readonly now: number
-  /** In the previous window; null until the first window is complete. */
+  /** Value for the previous window; null until the first window is complete. */
   readonly last: number | null
 }
 
-/** Balance reported by the answer to the call with this start number. */
+/** The balance reported by the answer to the call with this start number. */
 export interface BalanceReading {
   readonly seq: number
   readonly at: number
@@ -81,33 +81,31 @@ export interface ReportedBalances {
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /** A drained account resumes once its balance exceeds the floor by this many times the highest cost. */
+  /** A stopped account resumes once its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
-  /**
-   * Others may have spent from an older balance, so only one call at a time goes out until a new balance is reported.
-   */
+  /** Above this age of the reported balance, one call at a time goes out, because others may have spent since. */
   oldestSightingMs: 600_000,
-  /** The server charges for a call at most this long after it ended on our side. */
+  /** The server charges a call at most this long after it ended on our side. */
   graceMs: 120_000,
   /**
-   * Calls made one at a time before any balance is known or after a renewal: the first, and its re-buys if it can't be
+   * Calls made one at a time before any balance is known or after a renewal: the first, and its retries if it can't be
    * read.
    */
   blindCalls: 5,
   /** Pause between two such calls. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a class before their maximum is trusted as a bound. Later, only this many
-   * count.
+   * Number of costs that must be seen in a class before their maximum is trusted as a bound. After that, only this many
+   * recent costs count.
    */
   trustedAfter: 30,
   /**
    * A cost seen once that exceeds the next highest by this factor is an outlier. A call that goes out alone ignores it.
    */
   oddFactor: 10,
-  /** Until a class is trusted, its bound is this many times the highest cost seen, where the balance is concerned. */
+  /** Until a class is trusted, its bound is this many times the highest cost seen, when compared with the balance. */
   youngFactor: 4,
-  /** Unreadable calls before a task's outcome is recorded as unknown: the first and two re-buys. */
+  /** Unreadable calls before a task's outcome is recorded as unknown: the first and two retries. */
   unreadCalls: 3,
   /** Failed but readable calls before a task fails. */
   failedCalls: 5,
@@ -126,10 +124,10 @@ export function costClass(query: { readonly num: number; readonly device: string
 }
 
 /**
- * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. First, the newest
- * balance minus the cost of all calls that ended since its call started. Second, the lowest balance reported since
- * then: the call that the API charged last reported a balance that excludes only open calls, and the lowest is no
- * greater.
+ * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first
+ * is the newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
+ * reported since then: the call that the API charged last reported a balance that excludes only open calls, and the
+ * lowest balance is no greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -221,8 +219,8 @@ function runBudgets(db: Database) {
 }
 
 /**
- * Sets the total budget of each of these runs. Returns false and changes nothing if a run has already used more, as
- * workers may buy concurrently.
+ * Sets the total budget of each of these runs. Returns false and changes nothing if a run has already used more,
+ * because workers may buy concurrently.
  */
 export function setRunBudgets(
   db: Database,
@@ -276,7 +274,7 @@ export function setListBudget(
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // As workers may buy concurrently.
+    // Checked in the statement, because workers may buy concurrently.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

@@ -10,10 +10,10 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls whose slots are this close together start together, so that lanes are filled in groups. */
+/** Calls whose start times are this close together start together, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** Decides which of these calls may be made. A pure function, used both by the mill and by its test model. */
+/** Decides which of these calls may be made. A pure function, used by workers and by the model in the tests. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -68,7 +68,7 @@ class AdmissionCheck {
 
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
-    // The result of a call in flight may change the decision, so decide nothing final until it is back.
+    // The result of a call in flight may change the decision, so decide nothing final before it ends.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
     const spent = budgetStop(this.#account, this.#rules, this.#limits)
@@ -102,7 +102,7 @@ class AdmissionCheck {
   #tryCredit(request: CallRequest): Limit | null {
     if (!this.#rules.counts) return this.#grant(request, 0)
     const bound = boundOf(this.#costs, request.class)
-    // For a cost class never seen before, one call goes out first to find out the price; the others wait for it.
+    // For a price class never seen before, one call goes out first to find out the price; the others wait for it.
     if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
     const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
@@ -198,11 +198,11 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Open tasks elsewhere that are more urgent; counted only while credit is scarce. */
+  /** Number of more urgent open tasks elsewhere; counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, and of its list for the month of the run; null if the list has no budget. */
+/** Budget of a run, or of its list for the month of the run; null if the list has no budget. */
 export interface RunBudgetUse {
   readonly budget: number | null
   readonly spent: number
@@ -215,7 +215,7 @@ export interface Rules {
   readonly now: number
   /** Credit floor. */
   readonly floor: number
-  /** False for a test account, which never stops for credit. */
+  /** False for a test account, which never runs out of credits. */
   readonly counts: boolean
   /** Fingerprint of the API key to be used. */
   readonly key: string
@@ -266,17 +266,17 @@ export interface Admission {
   readonly costs: Costs
   readonly grants: readonly GrantedCall[]
   readonly deferral: Deferral
-  /** Runs whose own budget, or whose list's budget, is spent: their open tasks are unaffordable. */
+  /** Runs whose own budget or list budget is used up: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** The runs among them whose list has spent its budget. */
+  /** Those of these runs whose list budget is used up. */
   readonly spentByList: readonly number[]
-  /** Number of calls that the balance would allow right now. */
+  /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
-  /** Expected balance drop per call in flight in excess of its bill. */
+  /** Expected fall of the balance per call in flight in excess of its bill. */
   readonly external: number
 }
 
-/** Reason for denying a request. */
+/** Reason why a task gets no reservation. */
 type Limit =
   | 'class'
   | 'urgent'
@@ -288,7 +288,7 @@ type Limit =
   | 'in_flight'
   | 'floor'
 
-/** State that the limits depend on, between two requests. */
+/** State of the limits between two requests. */
 interface AdmissionState {
   readonly account: Account
   readonly costs: Costs
@@ -352,15 +352,15 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * The first call drawn from a budget only needs the smaller bound; if the price is still unknown, it may use what is
- * left.
+ * The first call drawn from a budget needs room only for the smaller bound. If the price is still unknown, the call may
+ * use whatever is left.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
   if (!idle) return size
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits provably free above the floor; null if a new balance is needed first. */
+/** Credits provably available above the floor; null if a new balance is needed first. */
 function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
@@ -371,7 +371,7 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   return low - floor - kept
 }
 
-/** The same for this many further calls, allowing for a balance drop in excess of each bill. */
+/** The same for this many further calls, allowing for a fall of the balance in excess of each bill. */
 function roomFor(
   { account, costs, rules }: AdmissionState,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
@@ -386,9 +386,7 @@ function externalPerCall({ external: { now, last } }: Account, alone: boolean): 
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
 
-/**
- * True if a lot may have been spent since the balance was reported, by others or in a period missing from the books.
- */
+/** True if a lot may have been spent since the balance was reported: by others, or without a record in the ledger. */
 function isStale(account: Account, rules: Rules): boolean {
   const { seen } = account
   if (seen === null) return false
@@ -396,14 +394,14 @@ function isStale(account: Account, rules: Rules): boolean {
   return old || seen.doubted === true || !isTrusted(account, rules)
 }
 
-/** A balance applies only to the keys that received it. */
+/** A balance applies only to the keys that it was reported to. */
 function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
 /**
- * True if a call may go out alone to learn the balance although no room is proved: the balance is unknown, old or
- * renewed.
+ * True if a call may go out alone to learn the balance although the credits are not proved to suffice: the balance is
+ * unknown or old, or the plan was renewed.
  */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
@@ -414,7 +412,7 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/** True if the plan renewed after the balance was last reported. Allows a few tries, then one per renewal. */
+/** True if the plan was renewed after the balance was last reported. Allows a few tries, then one per renewal. */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
@@ -428,7 +426,7 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
   return Math.max(0, lastProbeAt + pause - now)
 }
 
-/** Describes the stop at the floor for people. */
+/** Builds the message about the stop at the floor. */
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
   const held =
@@ -446,7 +444,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
   }
 }
 
-/** True if no call in flight can free credits any more, so that the run's open tasks are unaffordable. */
+/** True if no call in flight can release credits any more, so that the run's open tasks are unaffordable. */
 function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
@@ -464,9 +462,9 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** The account, rolled over to the day and month of the rules. */
+/** The account, advanced to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // Never moves back: otherwise workers in different zones would start the same day again and again.
+  // Never moves back: otherwise workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -535,10 +533,10 @@ export function sortTasks(
   return sorted
 }
 
-/** Credit is scarce if fewer calls than this fit above the floor. Only then is urgency considered. */
+/** Credits are scarce if fewer calls than this fit above the floor. Only then is urgency considered. */
 const scarce = 1_000
 
-/** Priorities for which credit is scarce, so that more urgent tasks elsewhere have to be counted. */
+/** Priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },

@@ -14,7 +14,7 @@ export interface AccountRow {
   readonly obs_seq: number | null
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
-  /** True if reported before this server took over from another, or in the database this one was restored from. */
+  /** True if it was reported before a failover to this server, or before this database was restored from a copy. */
   readonly obs_doubted: boolean
   readonly spent_since: number
   readonly told_seq: number | null
@@ -201,9 +201,9 @@ export interface Reservation {
   readonly external: number
   /** Version of the books that the decision is based on. */
   readonly version: string
-  /** True if the decision holds as long as there is room, whatever others have written since. */
+  /** True if the decision holds as long as the credits suffice, whatever others have written since. */
   readonly steady: boolean
-  /** New values of the account except its sums; written only if the account has not changed since. */
+  /** New values of the account except its sums; written only if the account has not changed since it was read. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -225,7 +225,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of the run's list as it was read; null: none. */
+    /** Budget of the run's list as it was read; null if there is none. */
     list: ListBudgetUse | null
   }[]
   readonly grants: readonly {
@@ -238,10 +238,10 @@ export interface Reservation {
     bound: number
     probe: boolean
   }[]
-  /** Cost classes never seen before, for which one call goes out now. */
+  /** Price classes never seen before, each of which gets one call now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks of spent runs that no existing answer covers: only a call could answer them. */
+  /** Tasks of runs without budget left that no existing answer covers: only a call could answer them. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]

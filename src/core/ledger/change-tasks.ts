@@ -6,7 +6,7 @@ import { type ExpressionBuilder } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
-// Batch size: workers wait for the locks on the run and its changing tasks for at most one batch.
+// Batch size. Workers wait for the locks on the run and its changing tasks for at most one batch.
 const portion = 2000
 
 /**

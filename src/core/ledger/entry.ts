@@ -19,9 +19,9 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /** True if workers died during its calls. It goes out alone so that no other task is blamed. */
+  /** True if workers died during its calls. Such a task goes out alone, so that no other task is suspected. */
   readonly suspect: boolean
-  /** True if the API once answered it as if the key were rejected. */
+  /** True if the API once answered it as if the key had been rejected. */
   readonly refused: boolean
 }
 
@@ -36,7 +36,7 @@ export interface Bought {
 /** A finished call, reduced to what an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
-/** Origin of answers, stored with each of them. */
+/** Source of the answers, stored with each of them. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
@@ -105,7 +105,7 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/** Signal about the account as a whole: a reason to stop, or an answer. */
+/** Information about the account as a whole: a reason to stop, or an answer. */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {
@@ -176,8 +176,8 @@ function nothingKnown(call: CallName) {
 }
 
 /**
- * Entry without rows, for an answer whose rows the database rejects. It counts as an unreadable answer, so it is not
- * bought again.
+ * Entry without rows, for an answer whose rows the database rejects. It counts as an unreadable answer, so the query is
+ * not bought again.
  */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
@@ -187,7 +187,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 }
 
 /**
- * Entry for an answer that the database rejects altogether: keeps its body and cost, drops its rows, and records the
+ * Entry for an answer that the database rejects altogether. Keeps its body and cost, drops its rows, and records the
  * reason in its task.
  */
 export function lighten(entry: Entry, error: unknown): Entry | null {

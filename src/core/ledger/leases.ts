@@ -9,7 +9,7 @@ import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
 import { type SettlementRules, settleCalls } from './settle.ts'
 
-/** The two clocks of a machine: the steady one stops while the machine sleeps; the wall clock may be adjusted. */
+/** The two clocks of a machine: the monotonic one stops during sleep, and the wall clock may be adjusted. */
 export interface Clocks {
   readonly steady: number
   readonly wall: number
@@ -116,7 +116,7 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** Latest known term of the lease. Until it ends, no worker gives up a call that is already in the database. */
+  /** Latest known term of the lease. Until it ends, no other worker gives up a call that is already in the database. */
   get term(): Clocks {
     return this.#term
   }
@@ -173,8 +173,8 @@ export class Lease {
   }
 
   /**
-   * Counts this worker's in-flight calls in the database, except those it gave up. If it has none in flight itself, the
-   * database was restored: settled calls are open again.
+   * Counts this worker's in-flight calls in the database, except those it gave up. If the worker itself has none in
+   * flight, the database was restored: settled calls are open again.
    */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
@@ -199,7 +199,7 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Earliest end of a lease requested at this moment: the database starts counting later. */
+/** Earliest end of a lease requested now: the database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
@@ -217,7 +217,7 @@ export const beats = 6
 const sparedBeats = 2
 
 /**
- * Time until which no worker is reaped after a heartbeat: an outage that delayed this worker may have delayed the
+ * Time until which no worker is reaped after a heartbeat: an outage that delayed this worker may also have delayed the
  * others.
  */
 export function sparedUntil(

@@ -11,10 +11,10 @@ export interface ZonedSpan {
   readonly zone: string
 }
 
-/** An account with its spending, and the floor in force or that of its last worker. */
+/** An account with its spending and its credit floor: the one in force, or that of its last worker. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
-/** Credits spent on a list or a cost class. */
+/** Credits spent on a list or a price class. */
 export interface SpentRow {
   readonly by: 'list' | 'class'
   readonly name: string

@@ -71,7 +71,7 @@ export function addCost(
   }
 }
 
-/** Upper bounds of the cost of a call: when it goes out alone, and among others. */
+/** Upper bounds of the cost of a call: when it goes out alone, and when it is one of several. */
 export interface Bound {
   /** Bound for a call that goes out alone. */
   readonly alone: number

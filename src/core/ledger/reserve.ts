@@ -1,4 +1,4 @@
-// Reserves calls: reads the books, decides, writes, and retries if another process changed the books in between.
+// Reserves calls: reads the ledger, decides, writes, and retries if another process changed the ledger in between.
 
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../base/database/database.ts'
@@ -21,13 +21,13 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Near the floor, every change of the books invalidates a decision. After this many failed tries in a row, wait. */
+/** Near the floor, every change of the ledger invalidates a decision. After this many failed tries in a row, wait. */
 const mostTries = 12
 const contendedMs = 20
 
 /**
- * Reserves credits for the calls about to be sent. Decides without a lock on what was read, then writes with one
- * statement if that is still current; otherwise decides again.
+ * Reserves credits for the calls that are about to be sent. Decides without a lock from what was read, then writes with
+ * one statement if nothing has changed; otherwise decides again.
  */
 export async function reserve(
   db: Database,
@@ -80,7 +80,7 @@ function nothing(deferral: Reserved['deferral']): Reserved {
 export interface Reserved {
   /** Calls to make now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
-  /** Tasks that need no call any more: answered, reused, cancelled or unaffordable. */
+  /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
   /** Number of tasks just answered by reuse. */
   readonly reused: number
@@ -189,7 +189,7 @@ export interface Spender {
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** Returns the first day of the budget month of an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** Returns when a stop for lack of credit may next be retried automatically, after a time. */
+  /** Returns when a stop for lack of credits may next be retried automatically, after a time. */
   readonly renewalAfter: (time: number) => number | null
   /** Marks of calls whose reservation got no reply. They are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
@@ -200,7 +200,7 @@ export interface Spender {
 /** A decision, with the rows it is based on. */
 interface DecidedAdmission {
   readonly books: Books
-  /** Costs before the admission. */
+  /** Costs as they were before the admission. */
   readonly costs: Costs
   readonly admission: Admission
   readonly found: ReadonlyMap<number, WaitingTask>
@@ -244,7 +244,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission): Res
   }
 }
 
-/** Tasks of runs with a spent budget that only a call could answer: they end unanswered. */
+/** Tasks of runs without budget left that only a call could answer: they end unanswered. */
 function unaffordable({
   admission,
   sorted,
@@ -282,7 +282,7 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
   }))
 }
 
-/** Classes never seen before. For an account with a floor, one call of each goes out first to find out its cost. */
+/** Classes never seen before. On an account with a floor, one call of each goes out first to find out its cost. */
 function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))

@@ -14,7 +14,7 @@ export interface Tries {
 /** Effect of a finished call on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
-  /** Retried while tries are left. */
+  /** The task is retried while tries are left. */
   | {
       readonly kind: 'retry'
       /** True if it may have been charged although nothing could be read. */
@@ -25,7 +25,7 @@ export type Effect =
       readonly code: string
       readonly message: string
     }
-  /** Final failure. */
+  /** The task has failed and is not retried. */
   | { readonly kind: 'fail'; readonly code: string; readonly message: string }
   /** No try was used: all workers are stopped, or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
@@ -39,9 +39,9 @@ export interface ChangedTask extends Tries {
 
 /** Settings of the retry policy. */
 export interface Patience {
-  /** False: a call that may have been charged is never bought again. */
+  /** If false, a call that may have been charged is never bought again. */
   readonly rebuy: boolean
-  /** Between 0 and 1; spreads retries. */
+  /** Between 0 and 1; spreads retries over time. */
   readonly jitter: number
 }
 

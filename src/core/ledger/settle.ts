@@ -142,23 +142,23 @@ export interface CallOutcome {
   readonly startTotal: number
   readonly bound: number
   readonly class: string
-  /** Previous state of the call: an answer may arrive after it was given up. */
+  /** Previous state of the call: an answer may arrive after the call was given up. */
   readonly was: 'in_flight' | 'unknown' | 'washed'
   readonly now: CallEnding
 }
 
-/** End of a call as far as credits are concerned. */
+/** Outcome of a call for the credits. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True for an answer: its cost counts as a price of its class. A rejection at no cost does not. */
+      /** True for an answer: its cost counts as a price of its class. A rejection that cost nothing does not. */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The price is estimated at settlement. */
       readonly unbilled?: true
     }
-  /** May have been charged: its credits are held. */
+  /** May have been charged, so its credits stay reserved. */
   | { readonly kind: 'unknown' }
   /** Provably never sent. */
   | { readonly kind: 'unsent' }
@@ -182,14 +182,14 @@ interface Newest {
 
 /**
  * Changes that finished calls make to an account. They are sums and signals that stay valid whatever is written
- * concurrently, so no lock on the account is needed while they are computed.
+ * concurrently, so the account is not locked while they are computed.
  */
 export interface Change {
   readonly reserved: number
   readonly inFlight: number
   readonly uncertain: number
   readonly used: number
-  /** Applies to both the day and the month. */
+  /** Amount that applies to both the day and the month. */
   readonly daySpent: number
   readonly newest: Newest | null
   /** Lowest balance reported; null if none was. */
@@ -207,7 +207,7 @@ export interface Change {
 
 /** Requests to slow down, from one or more replies. */
 export interface SlowDown {
-  /** Start of the newest of the calls. */
+  /** Start of the newest of these calls. */
   readonly startedAt: number
   /** Longest wait requested. */
   readonly waitMs: number | null
@@ -232,7 +232,7 @@ const nothing: Change = {
   wrongAnswers: 0,
 }
 
-/** Adds up the effect on the books of calls that ended and their signals. */
+/** Adds up the changes made by these finished calls and their signals. */
 export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
   const prices = new Map<string, ReportedCosts>()
   for (const { class: name, was, now } of outcomes) {
@@ -335,7 +335,7 @@ function slower(
 /** Error code of a statement that finds the books changed. */
 export const booksChanged = 'QM001'
 
-/** A call with the tries of its task, as settlement needs it. */
+/** A call with the tries of its task, as needed for settlement. */
 export interface OpenCall {
   readonly id: number
   readonly mark: string | null
@@ -436,7 +436,7 @@ interface SettledBatch {
   readonly strangers: readonly Entry[]
 }
 
-/** A call or its task changes during recording only if another worker gives it up at that moment. */
+/** A call or its task changes while it is recorded only if another worker gives it up at that moment. */
 const mostTries = 5
 
 /**
@@ -519,12 +519,12 @@ export interface SettlementRules {
   readonly rebuy: boolean
 }
 
-/** State of the task of a call after it was recorded. */
+/** State of a call's task after the call was recorded. */
 export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be retried; null if it ended, or if this is unknown. */
+  /** Milliseconds until the task may be retried; null if it has ended, or if the time is unknown. */
   readonly waitMs: number | null
 }
 
@@ -540,7 +540,7 @@ export interface Matched {
 interface Match {
   /** Entries of calls found in the database. */
   readonly known: readonly Matched[]
-  /** Those among them that add information, one per call. */
+  /** The found entries that add information, one per call. */
   readonly matched: readonly Matched[]
   /** Entries of calls not found in the database. */
   readonly strangers: readonly Entry[]
@@ -569,8 +569,8 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer recorded before (delivered twice, or replayed from a file). */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up: only an answer or its price counts now. Learning that it was never sent comes too late: its
-  // try was counted, and the credits held for it are written off like any others.
+  // The call was given up, so only an answer or its price matters now. The news that it was never sent comes too late:
+  // its try was counted, and the credits reserved for it are written off like any others.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
@@ -727,7 +727,7 @@ function taskRow(id: number, change: Judged, search: number | undefined) {
   }
 }
 
-/** Changes of the books of a run by a settlement. */
+/** Changes that a settlement makes to the totals of a run. */
 interface RunChange {
   readonly run: number
   readonly spent: number

@@ -57,10 +57,7 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/**
- * The budget that left tasks unaffordable within that time: that of the run or of its list; null if
- * neither.
- */
+/** The budget that left tasks unaffordable within that time: that of the run or of its list; null if there was none. */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,
@@ -88,8 +85,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display. Of the answers that arrived while the newest started call was in flight, the lowest
- * balance is from the one charged last. The ledger itself uses the lower, provable balance.
+ * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the lowest balance is
+ * from the one charged last. The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
@@ -111,8 +108,8 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
 }
 
 /**
- * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of
- * them; null if none is alive.
+ * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of them; null if none
+ * is alive.
  */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)

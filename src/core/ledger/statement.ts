@@ -6,7 +6,7 @@ import { only } from '../../base/database/sql-file.ts'
 
 /** Account and span of a statement. */
 interface StatementOrder {
-  /** Null: all accounts. */
+  /** Null selects all accounts. */
   readonly account: string | null
   /** First day and day after the last, as dates; null: unbounded. */
   readonly since: string | null
@@ -15,7 +15,7 @@ interface StatementOrder {
   readonly zone: string
 }
 
-/** Groups of the sums. */
+/** Period or subject by which the sums are grouped. */
 export type Grouping = 'day' | 'list' | 'run'
 
 /** Balance changes of one group; `opening` and `closing` are set if the group is a period. */
@@ -31,7 +31,7 @@ export interface StatementRow {
   readonly closing: number
 }
 
-/** Change that none of our calls certainly explains. */
+/** Change that our calls do not explain with certainty. */
 export interface StatementEvent {
   readonly account: string
   readonly after: Date | null
@@ -43,7 +43,7 @@ export interface StatementEvent {
   readonly run_id: number | null
 }
 
-/** Balance changes: sums per group, and each change that none of our calls certainly explains. */
+/** Balance changes: sums per group, and each change that our calls do not explain with certainty. */
 interface Statement {
   readonly sums: readonly StatementRow[]
   readonly events: readonly StatementEvent[]
@@ -117,7 +117,7 @@ function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
   return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
 }
 
-/** Reads each change that none of our calls certainly explains, oldest first. */
+/** Reads each change that our calls do not explain with certainty, oldest first. */
 export async function readEvents(
   db: Database,
   order: StatementOrder,

@@ -1,4 +1,4 @@
-// Reads the tasks waiting for a reservation, and calls whose answers were lost.
+// Reads the tasks that wait for a reservation, and calls whose answers were lost.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -6,17 +6,17 @@ import { only, statement } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /**
- * A lost answer is requested again this many times, over little more than a minute. After that its query is bought
+ * A lost answer is requested again this many times, over little more than a minute. After that, the query is bought
  * again.
  */
 const mostAgain = 8
 
-/** The last request may be in flight for this long. */
+/** The last such request may be in flight for this long. */
 const lastOneMs = 60_000
 
 /**
- * Unreadable calls `c` whose answers account `a` may request again: the same key gets the same answer and is charged
- * once.
+ * Unreadable calls `c` whose answers account `a` may request again: the same idempotency key gets the same answer and
+ * is charged once.
  */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
@@ -169,7 +169,7 @@ export interface WaitingTask {
   readonly due: boolean
   /** An answer younger than this is reused instead of bought. */
   readonly max_age_ms: number
-  /** An answer young enough for the run; a readable one if possible. */
+  /** An answer recent enough for the run; a readable one if possible. */
   readonly fresh: number | null
 }
 
@@ -224,7 +224,7 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** One row per existing task; a single row without a task if none exists. */
+/** One row per existing task, or a single row without a task if none exists. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /**

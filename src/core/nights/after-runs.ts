@@ -12,12 +12,12 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-/** Closes and judges finished runs; the default if no other function is given. */
+/** Closes and judges finished runs; the default if no other function is passed. */
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /**
- * Adds up the next day whose runs have ended. A large day takes seconds, so this must not delay a list's end or be
- * mistaken for an unreachable database.
+ * Stores the sums of the next day whose runs have all ended. For a large day this takes seconds, and it must not delay
+ * the end of a list or be mistaken for an unreachable database.
  */
 export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
@@ -26,14 +26,14 @@ export const addUpDay: AfterRuns = async (mill, report) => {
       await finishDays(db, 1)
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
-      // Without its sums, a day is read answer by answer, which is only slower.
+      // Without its sums, a day is computed from its answers, which is only slower.
       report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
     }
   })
 }
 
 /**
- * Works on a separate connection, because a worker's connections are tuned for key lookups and must not be held for
+ * Uses a separate connection, because a worker's connections are tuned for key lookups and must not be blocked for
  * long.
  */
 export async function besideWork(

@@ -40,9 +40,9 @@ export interface ScoredAnswer {
   readonly sameness: number | null
   readonly repeats: number | null
   readonly foreign_share: number | null
-  /** Other queries of the run that show most of the same pages. */
+  /** Number of other queries of the run that show most of the same pages. */
   readonly sharers: number
-  /** The query whose last answer this one repeats; null: none. */
+  /** The query whose last answer this one repeats; null if there is none. */
   readonly belongsTo: string | null
 }
 
@@ -53,7 +53,7 @@ export interface Doubt {
   readonly score: number
 }
 
-/** With fewer queries, common pages prove little. */
+/** With fewer queries, pages that they share prove little. */
 const leastQueries = 5
 /** With fewer changed answers, there is too little evidence of a copy of an older day. */
 const leastChanged = 8
@@ -95,9 +95,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like: nothing is left of the
- * query's earlier results, and they show what several other queries show or what belongs to another query; or one page
- * takes most positions.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like. Either nothing is left of
+ * the query's earlier results, and the answer shows what several other queries show or what belongs to another query;
+ * or one page takes most positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -119,7 +119,7 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   })
 }
 
-/** True if the two previous answers were doubted as well and show the same: a lasting change is not an error. */
+/** True if the two previous answers were also rejected and show the same pages: a lasting change is not an error. */
 function isSettled({ pages, earlier }: RunAnswer): boolean {
   const last = earlier.slice(0, 2)
   return (
@@ -130,7 +130,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 
 /**
  * Measures how much the top ten changed between two answers, from 0 to 1: positions moved relative to the maximum. A
- * missing page counts as one position below the last that both show. Null if one of them has no results.
+ * missing page counts as one position below the last one that both cover. Null if one of them has no results.
  */
 function turnoverBetween(
   before: readonly number[] | undefined,

@@ -9,7 +9,7 @@ import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** A process that started to store a day and has not finished after this time has died. */
+/** If a process has not finished storing a day after this time, it is assumed to be dead. */
 const abandonedMs = 15 * 60_000
 
 /** Settings that the sums depend on, as text; null: they cannot be stored. */
@@ -21,13 +21,13 @@ interface FinishOptions {
   readonly since?: string | undefined
   /** Called for each stored day, with the number of days left. */
   readonly report?: (day: string, left: number) => void
-  /** If aborted, the current day is the last. */
+  /** If aborted, no further day is started. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Stores the sums of days whose runs have ended, oldest first, so that trends need not read their answers; returns the
- * number of days stored. A concurrent change takes precedence: that day and those after it are left for the next time.
+ * Stores the sums of days whose runs have ended, oldest first, so that trends do not have to read their answers.
+ * Returns the number of days stored. A concurrent change takes precedence: it ends the call before that day.
  */
 export async function finishDays(
   db: Database,
@@ -56,7 +56,7 @@ export async function finishDays(
   return kept
 }
 
-/** Keyword tables are stored for this many of the newest days; older ones are computed from the answers. */
+/** Keyword tables are stored for this many of the newest days; those of older days are computed from the answers. */
 const keywordDays = 100
 
 /** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
@@ -105,7 +105,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        // A change of the day deletes this row, so either it waits for us or we fail.
+        // A change of the day deletes this row, so either it waits for this transaction, or this transaction fails.
         const found = await trx
           .selectFrom('finished_days')
           .select('id')
@@ -150,7 +150,7 @@ async function throwAway(db: Database): Promise<void> {
       eb.or([
         eb.and([
           eb('basis', 'is distinct from', basis),
-          // The database no longer has the data to recompute them.
+          // The database no longer has the data to compute them again.
           eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
         ]),
         eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
@@ -183,8 +183,8 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
 }
 
 /**
- * Waits for the end of all transactions of this database that may have changed something before they could see the row:
- * every writing transaction holds a lock on its own id until it ends.
+ * Waits for the end of all transactions of this database that may have changed something before they could see the row.
+ * Every writing transaction holds a lock on its own id until it ends.
  */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
@@ -210,7 +210,7 @@ async function othersEnded(db: Database): Promise<boolean> {
 
 const changedMeanwhile = ['40001', '40P01']
 
-/** Adds up the day in one snapshot; returns false if the day or the basis has changed. */
+/** Adds up the day in one snapshot; returns false if the day or its basis has changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   try {
     return await db
@@ -300,11 +300,11 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/** Days without stored sums, by reason. */
+/** Number of days without stored sums, by reason. */
 export interface DaysLeft {
-  /** Not being processed. */
+  /** Not being stored by any process. */
   readonly open: number
-  /** Started by another process, or by one that died. */
+  /** Claimed by another process, or by one that died. */
   readonly begun: number
   /** A run of this day or an earlier one is not finished. */
   readonly waiting: number

@@ -1,4 +1,4 @@
-// Reads the data for judging runs: their figures, their answers, and earlier runs of their list.
+// Reads the data for judging runs: figures, answers, and earlier runs of the same list.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -16,10 +16,10 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly price: number | null
   /** From the creation of the run to its end. */
   readonly minutes: number
-  /** Minutes of these in which nothing of the run could be bought. */
+  /** Minutes of that time in which no query of the run could be bought. */
   readonly paused_minutes: number
   readonly workers: number
-  /** Share of answers with results other than those of their query, if that is most of them. */
+  /** Share of answers that show the results of a different query. */
   readonly doubted?: number
 }
 
@@ -29,7 +29,7 @@ export interface JudgedNight extends NightFigures {
   readonly other_query: number
 }
 
-/** A run that ended. */
+/** A finished run to be judged. */
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
 /** Why a run is excluded, what else is unusual about it, and since when that is normal. */
@@ -38,11 +38,11 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that exclude nothing, one sentence each. */
   readonly remarks: readonly string[]
-  /** First of the three similar runs ending with this one; null if this run did not establish a new normal. */
+  /** First of the three similar runs that end with this one; null if this run did not establish a new normal. */
   readonly usualFrom: number | null
 }
 
-/** Runs that ended and have not been judged since, oldest first. */
+/** Finished runs that have not been judged since they ended, oldest first. */
 export function readEnded(db: Database) {
   return endedRuns(db)
     .leftJoin('night_health as health', 'health.run_id', 'runs.id')
@@ -55,7 +55,7 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Those of the given runs that have ended, oldest first. */
+/** Those of the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -78,7 +78,7 @@ function endedRuns(db: Database) {
           ),
         ])
         .$castTo<boolean>()
-        // A run that was cancelled, or of which nothing was bought, says nothing about the night.
+        // A run that was cancelled, or that bought nothing, is not evidence about the night.
         .as('complete'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])
@@ -86,7 +86,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures of a run, without queries that were skipped or reused older answers. */
+/** Figures of a run, without queries that were skipped or that reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const { rows } = await db.executeQuery(
     statement<JudgedNight>('read_night', {
@@ -99,8 +99,8 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
 }
 
 /**
- * Figures of up to fourteen of the list's newest normal runs before the given run. If three similar unusual runs have
- * established a new normal, starts with these three.
+ * Figures of up to fourteen normal runs of the list before the given run, newest first. If three similar unusual runs
+ * have established a new normal, the figures start with these three.
  */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
@@ -133,7 +133,7 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A cancelled run, or one without any answer, shows neither what is normal nor that something changed.
+// A run that was cancelled or has no answer shows neither what is normal nor that something changed.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {

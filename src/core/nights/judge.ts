@@ -29,7 +29,7 @@ import { saveJudgement } from './quarantine.ts'
 /** Closes and judges runs without open tasks, and reports unusual ones. */
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // One at a time, because each run is compared with earlier ones, which may have been judged just now.
+  // One at a time, because each run is compared with earlier ones, which may have been judged in the previous step.
   for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
@@ -136,7 +136,7 @@ interface Finding {
   readonly since: number | null
 }
 
-/** Converts findings to sentences: those that exclude a run, and those that do not. */
+/** Converts findings to sentences: reasons to exclude the run, and remarks that do not. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
     return { ...nothingOdd, reasons: [`none of ${night.asked} queries was answered`] }
@@ -152,8 +152,8 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 
 /**
  * Compares a run with earlier ones of its list. A share must differ by more than four times what chance explains.
- * Without earlier runs, a run is suspect only if nearly all of it is wrong. What three consecutive runs have in common
- * becomes the new normal.
+ * Without earlier runs, a run is suspect only if nearly all of it is wrong. A deviation that three consecutive runs
+ * have in common becomes the new normal.
  */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
@@ -218,12 +218,12 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-// Figures by which a run is compared with earlier ones, and how far each may be from the usual value.
+// Figures by which a run is compared with earlier ones, and how far each may deviate from the usual value.
 
-/** With fewer answers, a share means little. */
+/** With fewer answers, a share is not meaningful. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared, and how far it may be from the usual value. */
+/** A figure by which runs are compared, and how far it may deviate from the usual value. */
 interface Rule {
   readonly name: string
   /** False if it does not affect ranks, so that the ranks are still shown. */
@@ -232,13 +232,13 @@ interface Rule {
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /** Returns true if it is wrong even if the usual value is unknown; if missing: never. */
+  /** Returns true if the figure is wrong even without a known usual value; if this function is missing, it never is. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True if the answers of such a run are unusable, so that it never becomes normal. */
+  /** True if the answers of such a run are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
-  /** Returns true if an unusual run is like the previous one; if missing, the figure decides. */
+  /** Returns true if an unusual run is like the previous one; if this function is missing, the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean
-  /** Score of a single answer from 0 to 1, if single answers may be to blame. */
+  /** Score of a single answer from 0 to 1, if a single answer can cause the deviation. */
   readonly each?: (scored: ScoredAnswer) => number | null
   readonly show: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */

@@ -8,7 +8,7 @@ import { statement } from '../../base/database/sql-file.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { nextAfter, readCron } from '../../base/time/cron.ts'
 
-/** A time at which a schedule is due, and the local date it counts for. */
+/** A time at which a schedule is due, and the local date that it counts for. */
 interface DueTime {
   readonly at: Date
   readonly date: string
@@ -33,7 +33,7 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, those decided after it, the
+ * Facts for deciding about one schedule: the time up to which all nights are decided, the nights decided after it, the
  * postponed ones from the oldest, and the open run of its list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
@@ -43,8 +43,8 @@ export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // One snapshot, so that a night decided concurrently by another scheduler does not look undecided although its run
-  // exists.
+  // Read in one snapshot, so that a night that another scheduler decides at the same time does not look undecided
+  // although its run exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -114,7 +114,7 @@ async function readBusy(
   return busy ?? null
 }
 
-/** Stops that hold an account until it has credit again. */
+/** Stops that block an account until it has credits again. */
 function creditStops(db: Database, { account, kind }: { account: string; kind: string }) {
   return db
     .selectFrom('stops')
@@ -185,10 +185,10 @@ function rowsOf(nights: readonly DueTime[]) {
   )`
 }
 
-/** Error when a night could not be taken: another scheduler has taken it, or another run of the list came first. */
+/** Error for a night that another scheduler has claimed, or whose list already has another run. */
 export class NightTaken extends Error {}
 
-/** Takes a night for a run within the transaction that plans it, so that either both happen or neither. */
+/** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
 export async function takeNight(
   trx: Transaction,
   night: DueTime & {
@@ -294,11 +294,11 @@ export async function disable(db: Database, name: string): Promise<void> {
   await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
-/** Resets a schedule that was decided ahead of time to now; its runs continue. */
+/** Resets a schedule whose nights were decided ahead of time to now; its runs continue. */
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Without this, nights decided ahead of time would look decided when they become due.
+    // Otherwise, nights that were decided ahead of time would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)
@@ -308,7 +308,7 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
   })
 }
 
-/** Milliseconds since any scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
+/** Milliseconds since a scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { seconds } = await db
     .selectFrom('schedules')
@@ -350,7 +350,7 @@ export async function readWatched(db: Database) {
     .execute()
   return rows.map(({ cron, ...row }) => {
     const reading = readCron(cron)
-    // Null if its pattern can no longer be parsed.
+    // Null if the schedule's pattern can no longer be parsed.
     return { ...row, cron: reading.kind === 'cron' ? reading.cron : null }
   })
 }
@@ -361,7 +361,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
-/** Finds nights that are long overdue and undecided, and nights still waiting when the next one is due. */
+/** Finds nights that are long overdue and undecided, and nights that still wait when the next one is due. */
 export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
@@ -456,11 +456,11 @@ export interface CalendarEntry {
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number
-  /** Held for calls with an unknown outcome. */
+  /** Credits reserved for calls with an unknown outcome. */
   readonly uncertain: number
 }
 
-/** Every run, and every night without one, by day and list, newest first. */
+/** Returns every run and every night without a run, by day and list, newest first. */
 export async function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },

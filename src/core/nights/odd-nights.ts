@@ -52,8 +52,8 @@ export function listOddNights(db: Database, list: string) {
 }
 
 /**
- * True if run `r` has a readable answer, or all of its queries were skipped. Uses a subquery with a
- * limit rather than `exists`, which would become a join that reads all answers.
+ * True if run `r` has a readable answer, or all of its queries were skipped. Uses a subquery with a limit rather than
+ * `exists`, which would become a join that reads all answers.
  */
 export const hasAnswer = sql<boolean>`((
   select true
@@ -70,8 +70,8 @@ export const hasAnswer = sql<boolean>`((
 ))`
 
 /**
- * Seconds since the last good night of each enabled schedule was due, and the number of nights decided since, including
- * those in progress. The run of a good night is done, not suspect, and has a readable answer.
+ * Seconds since the due time of the last good night of each enabled schedule, and the number of nights decided since,
+ * including those in progress. The run of a good night is done, not suspect, and has a readable answer.
  */
 export function readGoodNights(db: Database) {
   return db

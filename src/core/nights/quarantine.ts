@@ -30,12 +30,12 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/** A judgement as stored, including people's decisions. */
+/** A stored judgement, including people's decisions. */
 interface StoredJudgement extends NightJudgement {
   readonly quarantined: number
 }
 
-/** Stores the judgement of a run; if two processes judge it at once, both get the same result. */
+/** Stores the judgement of a run. If two processes judge it at once, both get the same result. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
@@ -80,7 +80,7 @@ export async function saveJudgement(
 
 type StandingMark = Awaited<ReturnType<typeof readStandingMarks>>[number]
 
-/** Current decisions about a run and its answers: the newest of each. */
+/** Current decisions about a run and its answers: the newest for each. */
 async function readStandingMarks(trx: Database, run: number) {
   return trx
     .selectFrom('trust_marks')
@@ -93,7 +93,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** Verdict of the rules, or of a person if one decided; the rules' reasons then become remarks. */
+/** Verdict of the rules, or of a person who overrode them; the reasons found by the rules then become remarks. */
 function decided(
   run: number,
   judgement: NightJudgement,

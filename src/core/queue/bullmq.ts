@@ -21,7 +21,7 @@ export interface Backend {
   readonly name: BackendName
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
-  /** Repairs the effects of a worker whose clock ran ahead. */
+  /** Undoes delays set by a worker whose clock ran ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault. Delivering a slice
 // twice is harmless, because the database decides what is still to be bought; so the lock can be short. The total of
-// nine seconds limits how long workers wait for slices held by a dead worker when no others are left.
+// nine seconds limits how long workers wait for the slices of a dead worker when no others are left.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -93,10 +93,10 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
-/** Time limit for retrying the first PostgreSQL connections: starting many processes at once slows a machine. */
+/** Time limit for retrying the first PostgreSQL connections, which are slow if many processes start at once. */
 const firstAnswerMs = 30_000
 
-/** The server was the primary and came back as a replica: resend the rejected command to the new primary. */
+/** The server was the primary and came back as a replica: send the rejected command again to the new primary. */
 const reconnectAndResend = 2
 
 const redisOptions: RedisOptions = {
@@ -165,7 +165,7 @@ function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Fails if no sentinel lets us in, because the driver would retry forever. */
+/** Fails if no sentinel accepts the connection, because the driver would retry forever. */
 function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
   return new Promise((_, fail) => {
     connection.on('error', (error: Error) => {
@@ -190,7 +190,7 @@ async function firstAnswer(
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // When the cause was reported earlier, the driver only says "Connection is closed."
+    // If the cause was reported earlier, the driver only says "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(

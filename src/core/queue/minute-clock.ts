@@ -9,7 +9,7 @@ const scheduler = 'every-minute'
 const tries = 20
 const closeWithinMs = 5_000
 
-/** Starts the clock, which wakes one of the registered processes, on either backend, or joins the running one. The store must be reachable. */
+/** Starts or joins the clock, which wakes one of the registered processes. The store must be reachable. */
 export async function openTicker(store: QueueStore, id: string, onTick: () => Promise<void>) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<Record<string, never>>(name)
@@ -23,7 +23,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
       )
       break
     } catch (error) {
-      // On Postgres, two processes that start at the same moment collide, and one of them has succeeded.
+      // On Postgres, if two processes start at the same moment, one of them fails because the other has succeeded.
       if (left === 0) throw error
       await pause(20 + Math.random() * 200)
     }
@@ -31,7 +31,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
   const worker = backend.worker<Record<string, never>>(name, () => onTick(), { concurrency: 1 })
   return {
     close: async () => {
-      // Closing hangs while the store is unreachable.
+      // Closing would hang while the store is unreachable.
       await within(worker.close(), { ms: closeWithinMs })
       await within(queue.close(), { ms: closeWithinMs })
       await backend.close()

@@ -4,13 +4,13 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 
-/** A slice with an open task, and when its first task is due. */
+/** A slice with an open task, and the time at which its first task is due. */
 interface OpenSlice {
   readonly run: number
   readonly slice: number
   readonly round: number
   readonly priority: number
-  /** Position among slices of other lists with the same priority; null: the lists have no shares. */
+  /** Position among slices of other lists with the same priority; null if no list has a share. */
   readonly turn: number | null
   readonly delay_ms: number
 }
@@ -43,9 +43,7 @@ export async function openTasks(
   return rows[0] ?? null
 }
 
-/**
- * With fewer open slices than this, a run is almost finished, and each slice that ends checks whether it was the last.
- */
+/** With fewer open slices than this, a run is almost done, and each slice that ends checks whether it was the last. */
 const nearTheEnd = 100
 
 /**
@@ -73,7 +71,7 @@ export async function endRound(
   return null
 }
 
-/** True for a run without an open task. Ignores slices left open although all of their tasks have ended. */
+/** True for a run without an open task. Ignores slices still marked open although all of their tasks have ended. */
 const nothingOpen = sql`
   not exists (
     select from slices s
@@ -85,8 +83,8 @@ const nothingOpen = sql`
   )`
 
 /**
- * Ends runs without an open task. A separate statement locks the rows, so that the next one sees slices added by a
- * planner it had to wait for.
+ * Ends runs without an open task. A separate statement locks the rows first, so that the next one sees slices added by
+ * a planner that it had to wait for.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {

@@ -23,12 +23,10 @@ interface PartConnections {
   readonly hasty?: boolean
 }
 
-/**
- * For adding and taking slices: a lost job is recreated from the database, and one delivered again is recognized there.
- */
+/** For adding and taking slices: a lost job is created again, and one that is delivered twice is recognized. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens a part of the queue with its own connections, which are closed with it or when opening fails. */
+/** Opens one part of the queue with its own connections, which are closed with it or if opening fails. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,
@@ -53,7 +51,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 // When many processes start at once on a small machine, a first connection may take longer than one try.
 const firstTries = 3
 
-/** Connects up front: the queue does not retry requests that wait on a connection that was never established. */
+/** Connects before use: the queue does not retry requests that wait for a connection that was never established. */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -68,7 +66,7 @@ async function connect(pool: Pool): Promise<void> {
 
 function openQueuePool(databaseUrl: string, connections: PartConnections): Pool {
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool; with many nightly runs in one process, this is not a
+  // Each queue worker adds a permanent error listener to the pool. With many nightly runs in one process, this is not a
   // leak.
   return pool.setMaxListeners(0)
 }

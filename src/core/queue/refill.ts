@@ -5,21 +5,21 @@ import { awaitedLater } from '../../base/waiting.ts'
 import type { QueuedSlice } from './slice-jobs.ts'
 import { listOpenSlices } from './open-slices.ts'
 
-/** Target of slices. */
+/** The queue and database that slices are read from and added to. */
 export interface SliceSink {
   add(slices: readonly QueuedSlice[]): Promise<void>
 }
 
 interface RefillOptions {
   readonly db: Database
-  /** Restricts to slices of this run. */
+  /** If set, only slices of this run. */
   readonly run?: number | undefined
   /** Called after each page with the number of slices added. */
   readonly onPage?: (slices: number) => void
 }
 
 const page = 2_000
-/** Two pages are added concurrently while the next one is read; a third would not be faster. */
+/** Two pages are added concurrently while the next one is read; a third page would not make it faster. */
 const abreast = 2
 
 /** Adds every slice with an open task to the queue; existing jobs remain unchanged. */

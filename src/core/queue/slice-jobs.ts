@@ -14,7 +14,7 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, from 0 up; null: before all that have one. */
+  /** Position among jobs of the same priority, from 0 up; null sorts before all jobs that have one. */
   readonly turn: number | null
   /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number
@@ -22,7 +22,7 @@ export interface QueuedSlice extends SliceJob {
 
 /** Delivers slices to a function until it is closed. */
 export interface Consumer {
-  /** Fetches no more slices; those in progress continue. */
+  /** Fetches no more slices; slices in progress continue. */
   pause(): Promise<void>
   /** Stops fetching and waits for slices in progress. */
   close(): Promise<void>
@@ -58,9 +58,9 @@ export async function openQueue(store: QueueStore, id: string) {
     backend: backend.name,
     /** Adds jobs; an existing job with the same id remains unchanged. */
     add,
-    /** Repairs the effects of a worker whose clock ran ahead, as soon as possible. */
+    /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),
-    /** Delivers due slices now, even if a clock that ran ahead had delayed them; slices in progress are not affected. */
+    /** Delivers due slices now, even if a clock that ran ahead delayed them. Does not affect slices in progress. */
     wake: async (due: readonly QueuedSlice[]) => {
       await backend.undoLeaps()
       await add(due)
@@ -115,7 +115,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // Always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Task retries are counted in the database; these are for brief failures of the store.
+      // Task retries are counted in the database; these retries cover brief failures of the store.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -124,7 +124,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Closing hangs while the store is unreachable, so it is limited by our own deadline. */
+/** Closing would hang while the store is unreachable, so our own deadline limits it. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

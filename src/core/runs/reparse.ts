@@ -183,7 +183,7 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** True if now marked as a rejection or as the answer to a different query, but not marked so in the database. */
+/** True if it is now marked as a rejection or as the answer to a different query, but not in the database. */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

@@ -102,14 +102,14 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** Reads the runs that a typed budget applies to: the reopened ones, and the named one if it is already open. */
+/** Reads the runs that a `--budget` applies to: the reopened ones, and the named one if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
   const named = run === null || reopened.includes(run) ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Rejects an exhausted budget of a run or list, because every task would be unaffordable again at once. */
+/** Rejects a budget of a run or list that is used up, because every task would be unaffordable again at once. */
 async function expectMoney(
   mill: Mill,
   {
@@ -144,7 +144,7 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget of runs that workers may be buying. */
+/** Sets the budget of runs that workers may be buying at the same time. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound
@@ -202,9 +202,9 @@ export interface Selection {
   readonly run: number | null
   readonly list: string | null
   readonly states: readonly string[]
-  /** Only tasks that ended with this error, or whose answer has this flaw. */
+  /** Only tasks that ended with this error, or whose answer has this defect. */
   readonly error: string | null
-  /** Only tasks whose query has this label in the run's list. */
+  /** Only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
   /** Only tasks that ended at this time or later. */
   readonly since: Date | null
@@ -260,12 +260,12 @@ export async function chooseRuns(db: Database, selection: Selection): Promise<Ch
   }
 }
 
-// The database stored the body of its answer but rejected the rows. It has been paid for, and `reparse` stores them.
+// The body of the answer is stored, but its rows were rejected. It has been paid for, and `reparse` stores the rows.
 const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts tasks that a selection omits because their answers are stored, without rows. */
+/** Counts tasks that a selection leaves out because the bodies of their answers are stored, without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -307,12 +307,12 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Batch size: workers wait for the runs' rows, and each statement locks them for at most this many tasks.
+// Batch size. Workers wait for the runs' rows, and each statement locks them for at most this many tasks.
 const portion = 2000
 
 /**
- * Reopens tasks of these runs in batches, with all their tries; the caller must queue the slices. If interrupted, the
- * next retry finds the remaining tasks.
+ * Reopens tasks of these runs in batches, each with its full number of tries; the caller must queue the slices. If
+ * interrupted, the next retry finds the remaining tasks.
  */
 export async function reopenTasks(
   db: Database,
@@ -320,7 +320,7 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // In the order of ids: a task answered again in the meantime must not be reopened once more.
+  // In the order of ids: a task that was answered again in the meantime must not be reopened once more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

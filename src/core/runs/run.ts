@@ -9,13 +9,13 @@ import { Misuse } from '../../base/errors.ts'
 import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
 
-/** A run with its orders and results. */
+/** A run with its purchases and results. */
 export type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
 
 /** Tasks of a run in one state, with their error code. */
 export type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
 
-/** A position won or lost in a run by one of our domains, or by any domain if none is ours. */
+/** A position gained or lost in a run by one of our domains, or by any domain if no own domains are configured. */
 export interface RunMove {
   readonly query_id: string
   readonly q: string
@@ -129,7 +129,7 @@ export async function readRunMoves(
   return rows
 }
 
-/** Rejects an unknown run id, because a typo must not look like a run with nothing to do. */
+/** Rejects an unknown run id, because a typo must not look like a run without open tasks. */
 export async function expectRun(db: Database, run: number): Promise<void> {
   const found = await db.selectFrom('runs').select('id').where('id', '=', run).executeTakeFirst()
   if (found !== undefined) return
@@ -153,7 +153,7 @@ export async function expectList(db: Database, list: string): Promise<void> {
   )
 }
 
-/** Rejects a label that no query has. */
+/** Rejects a tag that no query has. */
 export async function expectTag(db: Database, tag: string): Promise<void> {
   const rows = await db
     .selectFrom('list_queries')

@@ -20,7 +20,7 @@ export interface StatusView {
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
-  /** Null if lists are so large that `status` would have to wait for it. */
+  /** Null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
   /** One line for each schedule. */
@@ -110,13 +110,13 @@ function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): st
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
-  // A stopped account makes no progress, whatever ended in the last minute.
+  // A stopped account makes no progress, even if calls ended in the last minute.
   if ((account?.stops.length ?? 0) > 0) return tasks
   if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
   return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
 }
 
-/** Estimates the time left from the rate while working, limited by the credits. */
+/** Estimates the time left from the current rate, limited by the credits. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
   const perMinute = forecast?.perMinute ?? null
   if (forecast === null || perMinute === null) return 'too few to estimate the time left'
@@ -188,7 +188,7 @@ export function believedPrices(costs: Costs) {
     })
 }
 
-/** One line per price; if an expected price was seen only once, the line says how to forget it. */
+/** One line per price. If an expected price was seen only once, the line says how to forget it. */
 export function priceLines(prices: readonly BelievedPrice[]): string[] {
   return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
     const range =

@@ -25,7 +25,7 @@ export interface StatementOptions {
 
 const groupings = ['day', 'list', 'run'] as const
 
-/** Prints sums by day, list or run, and a dated line for each change not certainly caused by our calls. */
+/** Prints sums by day, list or run, and a dated line for each change that our calls do not explain with certainty. */
 export async function showStatement({
   options,
   env,
@@ -85,7 +85,7 @@ export function nameRises(
   })
 }
 
-/** Formats the statement: sums, changes not certainly caused by our calls, and a check that both add up. */
+/** Formats the statement: sums, changes that our calls do not explain with certainty, and a check that both add up. */
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
     return ['no balance was reported in this period; a statement begins with the first answer']

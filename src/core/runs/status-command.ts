@@ -27,7 +27,7 @@ const mostRuns = 20
 const mostUnknown = 1_000
 const forecastDays = 7
 
-/** Shows the state of the mill once, or repeatedly with `--watch`. */
+/** Shows the status once, or repeatedly with `--watch`. */
 async function showMill({ options, env, closers, signal }: Call<StatusFlags>): Promise<Exit> {
   const config = readConfig(env)
   const json = options.json === true
@@ -66,7 +66,7 @@ async function look(mill: Mill, run: number | null): Promise<MillState> {
   }
 }
 
-/** Reads the current state from the database, without the queue and the forecast. */
+/** Reads the current status from the database, without the queue and the forecast. */
 export async function readTables(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   run: number | null,
@@ -96,7 +96,7 @@ export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }
 
-/** State of the mill as JSON. */
+/** The status as JSON. */
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,
@@ -127,7 +127,7 @@ export interface StatusOptions extends StatusFlags {
   readonly settings?: true
 }
 
-/** Shows the settings, or the state of the mill. */
+/** Shows the settings, or the status. */
 export async function showStatus(call: Call<StatusOptions>): Promise<Exit> {
   const { options, env } = call
   if (options.settings !== true) {

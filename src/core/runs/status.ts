@@ -34,7 +34,7 @@ export interface RunStatus {
   readonly rejected: number
   /** Credits used by calls whose cost is known. */
   readonly spent: number
-  /** Credits held for calls with an unknown outcome, which may have been charged; not part of `spent`. */
+  /** Credits reserved for calls with an unknown outcome, which may have been charged; not part of `spent`. */
   readonly uncertain: number
   /** Credits reserved for calls in flight; not part of `spent`. */
   readonly reserved: number
@@ -107,7 +107,7 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
-  /** Balance drop per call in excess of its bill, based on the last calls. */
+  /** Fall of the balance per call in excess of its bill, based on the last calls. */
   readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
@@ -146,7 +146,7 @@ export async function readAccount(
   return rows[0] ?? null
 }
 
-/** Counts tasks ended in the last minute, for the current rate. */
+/** Counts tasks that ended in the last minute, to show the current rate. */
 export async function endedLastMinute(db: Database): Promise<number> {
   const { ended } = await db
     .selectFrom('calls')

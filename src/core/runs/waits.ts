@@ -1,4 +1,4 @@
-// Finds out why open work does not progress: no live worker, a dead worker's lease, or a pause.
+// Finds out why open tasks do not progress: no live worker, a dead worker's lease, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, secondsBetween, secondsOf, utcText } from '../../base/database/clock.ts'
@@ -77,12 +77,12 @@ export async function countLiveWorkers(db: Database): Promise<number> {
   return live
 }
 
-/** Open work without a live worker. */
+/** Open tasks without a live worker. */
 export type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
 
 /**
- * Finds work that has been open this long without a live worker and has not been reported since; null: none. The period
- * starts when the last worker ends or when a run is created or reopened, whichever is later.
+ * Finds tasks that have been open this long without a live worker and have not been reported since; null if there are
+ * none. The period starts when the last worker ends or when a run is created or reopened, whichever is later.
  */
 export async function readUnattended(db: Database, forMs: number) {
   const { rows } = await db.executeQuery(
@@ -149,7 +149,7 @@ export async function countFailures(
   return Object.fromEntries(rows.map(({ code, failures }) => [code, failures]))
 }
 
-/** Fields in answers of one run that its API had never sent before. */
+/** Fields in answers of one run that the API had never sent before. */
 export interface NewFields {
   readonly run: number
   readonly list: string

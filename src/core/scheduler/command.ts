@@ -30,7 +30,7 @@ interface Closable {
   close(): Promise<void>
 }
 
-/** Features injected into this command; only a job may import all of them. */
+/** Features injected into this command, because only a job may import all of them. */
 export interface NightlyParts {
   readonly afterRuns: AfterRuns
   readonly chooseQueries: ChooseQueries
@@ -57,7 +57,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
   if (options.show === true) return showSchedules(mill, file, options.json === true)
   if (options.once === true) return tickOnce(mill, file, beside)
-  // Only a service needs a log and metrics, so the others do not wait for them to load.
+  // Only a service needs a log and metrics, so the other modes do not wait for them to load.
   if (options.desk !== undefined) {
     const opened = await beside.desk({ config, report: say }, options.desk)
     closers.add('the desk', opened, (open) => open.close())
@@ -85,7 +85,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/** With overdue nights, the command exits with a failure, for callers that only read the exit code. */
+/** With overdue nights, the command exits with a failure, for callers that read only the exit code. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)

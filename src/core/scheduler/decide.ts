@@ -9,7 +9,7 @@ import type { Schedule } from './schedule.ts'
 /** A tick occurs every minute. Within this time a night counts as on time, afterwards as late. */
 export const graceMs = 5 * 60_000
 
-// After a long outage, times are decided in batches to keep steps small.
+// After a long outage, times are decided in batches to keep the steps small.
 const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
@@ -23,7 +23,7 @@ export interface Facts extends Omit<NightFacts, 'decided'> {
   readonly decided: ReadonlySet<number>
 }
 
-/** The next step. Afterwards, the facts are read again, until nothing is left to do. */
+/** The next step. After it, the facts are read again, until no step is left. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -126,7 +126,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/** Handles postponed nights: with `all`, each gets its turn, otherwise only the newest. */
+/** Handles postponed nights: with the overlap rule `all`, each of them gets a run, otherwise only the newest. */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
@@ -140,7 +140,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome, into: null, known }
 }
 
-/** Only the latest night counts: one cut short for lack of credit is not resumed. */
+/** Only the latest night counts: one that was cut short for lack of credits is not resumed. */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

@@ -1,4 +1,4 @@
-// Starts the run of a night: reads its list again, plans the run and queues it.
+// Starts the run of a night: reads its list again, plans the run and queues its tasks.
 
 import type { Database } from '../../base/database/database.ts'
 import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
@@ -84,7 +84,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/** Plans from the current file; if it is missing or broken, from its last successful reading. */
+/** Plans from the current file or, if that is missing or broken, from its last successful reading. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName, cadence } = schedule
   const { night, outcome, into } = step

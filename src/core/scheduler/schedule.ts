@@ -51,12 +51,12 @@ export interface RefusedLine {
 export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
-  /** Zone of lines that do not specify one. */
+  /** Zone of lines that do not set one. */
   readonly zone: string
   /** Location of a list; `problem` is null if it can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
-    /** Reading options last accepted by a user. */
+    /** Reading options that a user last accepted. */
     readonly reading?: Agreed
   }
 }
@@ -209,26 +209,26 @@ const columns = [
 
 type ScheduleColumn = (typeof columns)[number]
 
-/** Parser for the cells of a column: returns null for invalid text, for which `usual` is used. */
+/** Parser for the cells of a column. Returns null for invalid text; the line then gets the value of `usual`. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
   readonly usual: T
 }
 
-/** Problem with the file's header; null: none. */
+/** Problem with the file's header; null if there is none. */
 function unknownColumns(names: readonly string[]): string | null {
   const unknown = names.filter((name) => !columns.some((column) => column === name))
   if (unknown.length === 0) return null
   return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
 }
 
-/** A schedule with the share given in its own line. */
+/** A schedule with the share set in its own line. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
- * Share of a night's credits for each list, if at least one list has a share: its own, or an equal part of what is
- * left. Rejects lines whose shares add up to more than 100 percent.
+ * Share of a night's credits for each list, if at least one list has a share: its own share, or an equal part of what
+ * is left. Rejects lines whose shares add up to more than 100 percent.
  */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
@@ -269,9 +269,9 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
-/** Shares of a line when credit is short: a share of all credits for its list, and shares of that for labels. */
+/** Shares of a line when credits are short: a share of all credits for its list, and shares of that for tags. */
 interface Shares {
-  /** From 0 to 1; null: no list has one. */
+  /** From 0 to 1; null if no list has a share. */
   readonly part: number | null
   readonly shares: readonly TaggedShare[]
 }
@@ -283,7 +283,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Returns null for duplicate labels and for shares above 100 percent in total. */
+/** Returns null for duplicate tags and for shares above 100 percent in total. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -319,7 +319,7 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Longest interval of a query, unless the file specifies another number of days. */
+/** Longest interval of a query, unless the file sets another number of days. */
 export const usualLongestDays = 14
 
 /** Buying interval of a list's queries: each night, or depending on their history. */

@@ -121,7 +121,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
 /** Summary of a schedule that is enabled or overdue, for overviews. */
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
-/** Schedules in the database, read without their file. */
+/** Reads the schedules from the database, without their file. */
 export async function summariseNights(db: Database) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -136,7 +136,7 @@ export async function summariseNights(db: Database) {
   }))
 }
 
-/** One line per schedule: outcome of its last night, its next due time, and what is overdue. */
+/** Formats one line per schedule: outcome of its last night, its next due time, and what is overdue. */
 export function nightSummaryLines(nights: readonly NightSummary[]): readonly string[] {
   return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
     `nightly ${schedule}: last ${describeLastNight(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,

@@ -43,7 +43,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules of the file; one that is new, changed or re-enabled starts now. */
+/** Stores the schedules of the file; one that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -81,14 +81,14 @@ async function storeSchedules(
 }
 
 /**
- * Stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would do nothing
- * until then, so it is reset to now.
+ * Reads the stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would
+ * do nothing until then, so it is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
-  // Read after the watches, so that a concurrent scheduler's decisions are never ahead of it.
+  // Read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
   const now = await clock(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {

@@ -94,14 +94,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   }
 }
 
-// After a process freeze, deadlines have passed while complete answers wait in the sockets, read a few kilobytes at a
-// time.
+// After the process was frozen, deadlines have passed while complete answers wait in the sockets, read a few kilobytes
+// at a time.
 const frozenMs = 250
 const readingMs = 500
-/** Also count event-loop turns, because a busy machine may spend all of that time on something else. */
+/** Event-loop turns are counted too, because a busy machine may spend all of that time on something else. */
 const looks = 50
 
-/** Timers run before sockets are read. Read what has arrived before aborting a call that was paid for. */
+/** Timers run before sockets are read. Reads what has arrived before a call that was paid for is aborted. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -181,7 +181,7 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** End of an exchange: a complete response, or the part received before it broke. */
+/** End of an exchange: a complete response, or the part received before the connection broke. */
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
@@ -207,7 +207,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
-  /** Called right before the first byte is written; aborting here leaves the request unsent. */
+  /** Called right before the first byte is written; an abort at this point leaves the request unsent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
       controller.abort(new Error('the caller no longer waits for this call'))
@@ -244,7 +244,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    // A host with several addresses that all refuse the connection yields an error without a message.
+    // If a host has several addresses and all refuse the connection, the error has no message.
     this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
@@ -288,8 +288,8 @@ const decoders: Readonly<Record<string, () => Gunzip | ReturnType<typeof createB
   }
 
 /**
- * Decompresses a body that was compressed unasked. A body that ends too early or exceeds the limit is marked as
- * truncated; one with an unknown encoding is kept as received.
+ * Decompresses a body that was compressed although no compression was requested. A body that ends too early or exceeds
+ * the limit is marked as truncated; one with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -328,7 +328,7 @@ const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /**
- * Cookies and tracing headers of a gateway may need this many bytes; the client's default of 16 kB would lose paid
+ * A gateway's cookies and tracing headers may need this many bytes; the client's default of 16 kB would lose paid
  * answers.
  */
 const longestHeader = 64 * 1024

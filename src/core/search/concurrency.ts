@@ -23,7 +23,7 @@ export function openLanes(lanes: number, ahead = 0): Lanes {
     run: (call) => limit(call),
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While more than half of the ready calls are left, don't refill them: they are refilled in groups.
+      // While more than half of the ready calls are left, none are added: they are refilled in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
     resize: (calls) => {

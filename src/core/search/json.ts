@@ -89,7 +89,7 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Nothing in this value needs replacing, so nothing is copied. */
+  /** Returned if nothing in the value needs replacing, so that nothing is copied. */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json
@@ -122,8 +122,8 @@ class Cleaner {
   }
 }
 
-// With the u flag only a surrogate without its partner matches.
-// eslint-disable-next-line no-control-regex -- NUL is what is looked for
+// With the u flag, only an unpaired surrogate matches. eslint-disable-next-line no-control-regex -- NUL is what is
+// looked for
 const unfit = /[\0\ud800-\udfff]/gu
 
 /** Keeps two names distinct that differ only in replaced characters. */

@@ -67,7 +67,7 @@ function unreadAnswer(problem: string): Answer {
   }
 }
 
-/** Builds the canonical answer: each value in its column, and a leftover for what the columns can't hold exactly. */
+/** Builds the canonical answer: each value in its column, and the original of what the columns can't hold exactly. */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
   const columns = {
@@ -106,7 +106,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One item of a list; `exact` if its row holds everything that was given. */
+/** One item of a list; `exact` is true if its row holds everything that the item contained. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
@@ -187,7 +187,7 @@ const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Items of the blocks not named in the interface, one row each; a plain value is not a block. */
+/** Items of the blocks that the specification does not name, one row each; a plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -334,18 +334,18 @@ const answerNames: ReadonlySet<string> = new Set([
 /** Column values by API name. */
 export type RowColumns = Readonly<Record<string, Json>>
 
-/** Fields that the columns of an answer represent: it succeeded, and its query is the one sent. */
+/** Fields that the columns of an answer represent: its success, and its query if that is the one sent. */
 export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
   const { intent, sentiment, credits_used, credits_remaining } = columns
   return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
 }
 
-/** Fields of a result not named in the interface; null if there are none. */
+/** Fields of a result that the specification does not name; null if there are none. */
 function resultExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, resultNames)
 }
 
-/** Fields of an answer not named in the interface. */
+/** Fields of an answer that the specification does not name. */
 function answerExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, answerNames)
 }
@@ -361,14 +361,14 @@ function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | nu
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // There are almost never any, so check before building anything.
+  // Such fields are rare, so check before building anything.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
   return Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
 }
 
-// The key `missing` can't collide, because the interface has no field of this name.
+// The key `missing` can't collide, because the specification has no field of this name.
 function leftover(
   given: JsonObject,
   columns: RowColumns,

@@ -28,7 +28,7 @@ export type Verdict =
   | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'refused' } & Reason & Bill)
   /**
-   * `waitMs` applies only to the next attempt of this task: a 5xx may have been charged, so it is not a request to slow
+   * `waitMs` applies only to the next try of this task: a 5xx may have been charged, so it is not a request to slow
    * down.
    */
   | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
@@ -151,9 +151,9 @@ function shorten(said: string, most: number): string {
 
 /** Consequences of a class of replies for the task, the credits and the account. */
 interface Consequence {
-  /** `keep`: remains open, no try used. `retry`: one try used, remains open while some are left. `fail`: ends. */
+  /** `keep`: stays open, no try used. `retry`: one try used, stays open while some are left. `fail`: ends. */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
+  /** Assumed charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
   readonly money: 'priced' | 'free' | 'unknown'
   /** Why the whole account is stopped; null if it is not. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null

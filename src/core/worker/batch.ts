@@ -12,13 +12,13 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True if unrecorded calls hold up further buying, as under a rate limit: entries are then written at once. */
+  /** True if unrecorded calls delay further buying, as under a rate limit: entries are then written at once. */
   readonly counted: boolean
   /** Records entries together; returns the results in the same order. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
-  /** Called when the database becomes unreachable, and when it is back. */
+  /** Called when the database becomes unreachable, and when it is reachable again. */
   readonly onAway: (away: boolean) => void
-  /** Called when an entry can't be written in any form. It remains among those returned by `abandon`. */
+  /** Called when an entry can't be written in any form. The entry remains among those returned by `abandon`. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -54,8 +54,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together; one bad entry does not fail the others. An entry is kept until it
- * is written, because each was paid for.
+ * Collects entries briefly and writes them together, so that one bad entry does not fail the others. An entry is kept
+ * until it is written, because each was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -175,13 +175,13 @@ export class Batch {
 
 /** Interval at which to check for more entries. */
 const pauseMs = 10
-/** Longest wait for more entries: starting a batch costs as much as many entries. */
+/** Longest wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
 /** Entries that have waited longer than this behind a batch are written concurrently, however few. */
 const patienceMs = 250
 
 interface GatheringOptions {
-  /** True if unrecorded calls hold up further buying, as under a rate limit: then nothing waits. */
+  /** True if unrecorded calls delay further buying, as under a rate limit: then no entry waits. */
   readonly counted: boolean
   /** Called when the collected entries may be taken. */
   readonly onDue: () => void

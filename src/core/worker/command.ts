@@ -35,7 +35,7 @@ type StartMonitor = (
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
-/** Features injected into a worker; only a job may import all of them. */
+/** Features injected into a worker, because only a job may import all of them. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   readonly monitor: StartMonitor

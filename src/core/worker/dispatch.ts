@@ -8,7 +8,7 @@ import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
-/** Reason why held tasks are currently not bought. */
+/** Reason why the held tasks are not being bought. */
 type Stopped = Extract<Deferral, { kind: 'stop' }>
 
 interface DispatchOptions {
@@ -80,7 +80,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Starts no more calls. Calls in flight finish; all other tasks are handed back. */
+  /** Starts no more calls. Calls in flight finish; all other tasks are handed back to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -101,7 +101,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // Set right after the check, with no await in between: tasks arriving from now on restart the loop.
+    // Set right after the check, with no await in between: tasks that arrive from now on restart the loop.
     this.#running = false
   }
 
@@ -172,7 +172,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries from here, because a trip through the queue would take longer than the wait. */
+  /** Retried here, because a trip through the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -244,8 +244,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * Picks the next tasks to reserve. A suspect goes alone, when nothing else is in flight. A task answered with a
- * rejected key goes after the others: if they succeed with the same key, the API rejected its query, not the key.
+ * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task answered with a
+ * rejected key goes last: if others succeed with the same key, the API rejected its query, not the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

@@ -109,7 +109,7 @@ export class Upkeep {
   async #recover(report: (line: string) => void): Promise<void> {
     const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
-    // First of all: the heartbeat shows how long this worker was held up, as other workers may have been.
+    // The heartbeat comes first, because it shows how long this worker, and perhaps others, were delayed.
     await this.#beat()
     // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
     // again.
@@ -127,7 +127,7 @@ export class Upkeep {
     const calls = tally.calls
     if (!idle()) return
     const open = await lease.countOpen(spender.givenUp)
-    // A call that started in the meantime may be the one that was counted.
+    // The counted call may be one that started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
       `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
@@ -142,7 +142,7 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited: an unreachable queue may never answer, and this worker must go on.
+    // Not awaited: an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
@@ -220,7 +220,7 @@ class KeyFile {
   }
 }
 
-/** Changing the key while calls are in flight would attribute replies for the old key to the new one. */
+/** A change of the key while calls are in flight would attribute replies for the old key to the new one. */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0

@@ -38,7 +38,7 @@ export class Outages {
     return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
-  /** The part that has been unreachable for at least this long; null when all respond. */
+  /** The dependency that has been unreachable for at least this long; null if all respond. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null
@@ -58,10 +58,10 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending; they say nothing about the state of the API. */
+/** Our own reasons for not sending; they are no evidence about the state of the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds calls back right before they are sent, reserved or not, based on what this process has just learned. */
+/** Holds back calls right before they are sent, because of what this process has just learned. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -160,7 +160,7 @@ export class KeyCheck {
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
     for (const wake of this.#wake.splice(0)) wake()
     if (verdict.kind !== 'key_refused') return verdict
-    // If this query was rejected before and others were answered since, don't blame the key again.
+    // If this query was rejected before and others were answered since, the key is not blamed again.
     const first = this.#refused.get(task.id) ?? began
     this.#refused.set(task.id, first)
     while (this.#newestAnswered < first && this.#anyAfter(first)) {

@@ -28,7 +28,7 @@ interface Screen {
   readonly report: (line: string) => void
 }
 
-/** Reports progress. Its other messages go through `tell`, so that lines do not mix. */
+/** Reports progress. Other messages are printed through `tell`, so that lines do not mix. */
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen

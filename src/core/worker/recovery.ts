@@ -75,7 +75,7 @@ async function readEntries(
   return { entries, strangers }
 }
 
-/** Drops the rejection of a key: a new key may be configured by now, and its own first call shows whether it works. */
+/** Drops a rejection of the key: a new key may be configured by now, and its own first call shows whether it works. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }

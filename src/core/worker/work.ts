@@ -28,7 +28,7 @@ export interface WorkOptions extends WorkerOptions {
 }
 
 const tickMs = 200
-/** A drain gives up when a dependency stays unreachable this long; including shutdown it ends within 40 s. */
+/** A drain gives up when a dependency stays unreachable this long; including the shutdown, it ends within 40 s. */
 const giveUpMs = 18_000
 /** A database that does not answer for this long counts as unreachable even if no connection broke. */
 const silentMs = 5_000
@@ -130,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the remaining slices, and return none while the account is stopped.
+  // Other workers have the remaining slices, and return none while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })

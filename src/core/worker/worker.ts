@@ -1,4 +1,4 @@
-// One worker: opens its parts and connects them.
+// One worker: opens its components and connects them.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -31,7 +31,7 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 export interface WorkerOptions {
   readonly lanes: number
   readonly report: (line: string) => void
-  /** Called at each moment; tests use it to kill the process there. */
+  /** Called at each named moment; tests use it to kill the process there. */
   readonly at?: (moment: Moment) => void
   /** Called when a new key is in use. */
   readonly onKey?: (key: Secret) => void
@@ -39,7 +39,7 @@ export interface WorkerOptions {
   readonly onCall?: (seconds: number) => void
 }
 
-/** Parts of a worker that must be opened first. */
+/** Components of a worker that must be opened first. */
 interface Parts {
   readonly api: Api
   readonly lease: Lease
@@ -48,7 +48,7 @@ interface Parts {
   readonly log: WriteAheadLog
 }
 
-/** Opens the parts of a worker. Replies left in a dead worker's log are settled before anything is bought. */
+/** Opens the components of a worker. Replies left in a dead worker's log are settled before anything is bought. */
 async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const { config, db, supplier } = mill
   expectLogFolder(mill)
@@ -64,7 +64,7 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // Opened after settling the abandoned logs, since removing them may free the space needed.
+  // Opened after the abandoned logs are settled, because removing them may free the space that is needed.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
@@ -131,7 +131,7 @@ function dayOf(zone: string, time: number): { day: string; ends: number } {
 /** Waits before the next reservation, by kind of failure. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
-/** One worker with all its parts. `work.ts` runs it. */
+/** One worker with all its components. `work.ts` runs it. */
 export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
@@ -200,7 +200,7 @@ export class Worker {
 
   /** Processes a slice until each of its tasks has ended or has to wait. */
   async handle(job: SliceJob): Promise<void> {
-    // This worker is shutting down; another one takes the slice.
+    // This worker is shutting down, so another one takes the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
@@ -343,7 +343,7 @@ const everyMs = 500
 class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
-  /** Undefined before the first answer; until then, the database has the value stored by earlier workers. */
+  /** Undefined before the first answer; until then, the value stored by earlier workers in the database applies. */
   #replayMs: number | null | undefined = undefined
   #looking = false
   #ended = false
@@ -371,7 +371,7 @@ class LostAnswers {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
 
-  /** Requests nothing more. */
+  /** Stops requesting lost answers. */
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)
@@ -407,8 +407,8 @@ class LostAnswers {
   }
 
   /**
-   * Only an answer shows what happened to the first request; this rejection may have happened before any lookup of the
-   * key.
+   * Only an answer shows what happened to the first request; this rejection may have happened before the API looked up
+   * the idempotency key.
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)

@@ -45,7 +45,7 @@ const suffix = '.wal'
 
 /** Line before the bytes of a body. */
 interface RecordHead extends Provenance {
-  /** Older generations may follow the valid records; those are already settled. */
+  /** Older records may follow the valid ones; they are already settled. */
   readonly generation: number
   /** Null if no body was received. */
   readonly bytes: number | null
@@ -278,8 +278,8 @@ class Segment {
   }
 
   /**
-   * Recreates the file if it was removed: by a person, or by another worker after this process hung for longer than a
-   * lease.
+   * Creates the file again if it was removed: by a person, or by another worker after this process hung for longer than
+   * a lease.
    */
   #recreate(): void {
     const bytes = Buffer.alloc(this.#end)
@@ -395,7 +395,7 @@ function reviveReply(head: object, body: Buffer | null): Reply {
   return { ...head, ...time, body, partial: body } as unknown as Reply
 }
 
-/** Removes a log whose replies are in the database; another worker may already have done so. */
+/** Removes a log whose replies are in the database; another worker may have removed it already. */
 export function removeLog(file: string): void {
   rmSync(file, { force: true })
 }
