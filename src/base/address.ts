@@ -9,7 +9,7 @@ export function isLoopback(hostname: string): boolean {
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True for a request with proxy headers: its sender may be anywhere. */
+/** True for a request with proxy headers, which may come from anywhere. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
@@ -104,7 +104,7 @@ export function readRedisAddress(text: string): RedisAddress | null {
     username: decoded(user),
     password: decoded(password),
   }
-  // A cluster has no databases and no name; sentinels monitor several servers, each with a name.
+  // A cluster has no numbered databases and no name; sentinels monitor several servers, each with a name.
   if (kind === 'cluster') {
     return name === undefined && asked === undefined ? { kind, ...fleet } : null
   }
@@ -152,7 +152,7 @@ export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
 
-/** Normalizes a domain as it is counted: lower case without a leading www. */
+/** Normalizes a domain to the form used in the analysis: lower case without a leading www. */
 function domainName(typed: string): string {
   return asciiHost(typed.trim())
     .toLowerCase()
@@ -161,15 +161,13 @@ function domainName(typed: string): string {
 
 const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
 
-/**
- * Normalizes a site as it is counted: a domain, optionally with `*.` in front for its subdomains and a folder after it.
- */
+/** Normalizes a site for the analysis: a domain, optionally with `*.` for its subdomains, and optionally a folder. */
 export function siteName(typed: string): string {
   const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
   return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
 }
 
-/** Encodes a path as in addresses. */
+/** Percent-encodes a path as in URLs. */
 function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }

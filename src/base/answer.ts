@@ -26,13 +26,13 @@ export interface Entity {
   readonly type: string | null
 }
 
-/** A cluster's label or a related search's text, with its id. */
+/** The label of a cluster or the text of a related search, with its id. */
 export interface Term {
   readonly id: string
   readonly text: string
 }
 
-/** An item of an answer's list, with its position, from 1. */
+/** An item of a list in an answer, with its position, from 1. */
 export interface Placed<T> {
   readonly ordinal: number
   readonly item: T
@@ -48,7 +48,7 @@ export interface Result {
   readonly asGiven: JsonObject | null
 }
 
-/** An item of a block not named in the interface. */
+/** An item of a block that the API specification does not name. */
 export interface Feature {
   /** Name of the block. */
   readonly kind: string
@@ -89,7 +89,7 @@ export const otherQuery = 'it answers another query: '
 /** Reason why an answer has no rows: rejected by the API, answers a different query, or unusable body or rows. */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Reads the flaw from `parse_error`; null if there is none. */
+/** Reads the defect of an answer from `parse_error`; null if there is none. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'

@@ -12,7 +12,7 @@ import { type Name, settings, type Value, webhookEvents } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All settings; null means not set, and `settings.ts` documents the effect. */
+/** All settings. Null means not set; `settings.ts` documents the effect. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
 /** Environment of this process. No other code reads it. */
@@ -91,7 +91,7 @@ export function callerPath(env: Environment, path: string): string {
 /** Receiver of notifications. */
 export interface Webhook {
   readonly url: URL
-  /** Secret for signing notifications; null: not signed. */
+  /** Secret for signing notifications; null if they are not signed. */
   readonly secret: Secret | null
   /** Events to send. */
   readonly events: readonly string[]
@@ -106,7 +106,7 @@ const secretNames: readonly string[] = [
   'MILL_WEBHOOK_SECRET',
 ]
 
-// A lease is renewed after a sixth of its time. The rest must still cover a call and a slow renewal.
+// A lease is renewed after a sixth of its time. The remaining time must still cover a call and a slow renewal.
 const leasePerTimeout = 1.5
 
 /** Reads settings one by one, by precedence, and collects all problems. */
@@ -300,9 +300,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   })
 }
 
-/**
- * Kubernetes sets environment variables for services: a service `search-api` appears as SEARCH_API_PORT and the like.
- */
+/** Kubernetes sets variables for services: one named `search-api` appears as SEARCH_API_PORT and the like. */
 function isServiceLink(name: string, layers: Layers): boolean {
   const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
     name,

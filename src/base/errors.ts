@@ -75,7 +75,7 @@ export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The user pressed Ctrl-C, or ended the command in another way. */
+/** The user pressed Ctrl-C or ended the command in another way. */
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
 }

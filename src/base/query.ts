@@ -18,7 +18,7 @@ export interface Query {
   readonly device: Device | null
 }
 
-/** Only `num` has a default, which is always sent, so that its price is known. */
+/** Only `num` has a default. It is always sent, so that its price is known. */
 export const defaultNum = 10
 
 /** The highest number is the least urgent. */
@@ -76,7 +76,7 @@ export function contentId(kind: string, ...parts: readonly string[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The same id as 16 bytes, one character each; half the work when it is only sent to the database. */
+/** The same id as 16 bytes, one character each. This halves the work when the id is only sent to the database. */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }
@@ -85,7 +85,7 @@ function join(kind: string, parts: readonly string[]): string {
   return [kind, ...parts].join('\u001f')
 }
 
-/** Groups rows by name, in the order in which names first occur. */
+/** Groups rows by name, in the order in which the names first occur. */
 export function groupBy<Row, Name>(
   rows: readonly Row[],
   nameOf: (row: Row) => Name,

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { reasonOf } from './errors.ts'
 
-/** A key that prints only its kind, so that logs, errors and dumps of settings never contain the rest. */
+/** A key that prints only its kind, so that logs, errors and dumps of settings never contain the key itself. */
 export class Secret {
   readonly #value: string
 
@@ -17,12 +17,12 @@ export class Secret {
     return this.#value
   }
 
-  /** Distinguishes keys without revealing them. */
+  /** Identifies a key without revealing it. */
   fingerprint(): string {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }
 
-  /** Describes length and characters for an error message without revealing any. */
+  /** Describes length and characters for an error message without revealing the key. */
   describe(): string {
     const words = this.#value.split(/\s+/).filter((word) => word !== '').length
     const odd = this.#value.replace(/[\x20-\x7e]/g, '').length

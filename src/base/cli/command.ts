@@ -24,7 +24,7 @@ interface Manual {
   readonly about: string
   /** Lines to copy, most common first. */
   readonly examples: readonly string[]
-  /** True: the first signal requests a graceful shutdown. False: the command ends at once. */
+  /** If true, the first signal requests a graceful shutdown; if false, the command ends at once. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
 }
@@ -49,7 +49,7 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
-    // Loaded after the help, which needs no settings and should appear at once.
+    // Loaded after the help is printed, which needs no settings and should appear at once.
     const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
     const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
@@ -123,7 +123,7 @@ const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Codes of a server that denies access to a table, or any change of one; an analyst's login gets both. */
 const refusal = /^(42501|25006)$/
 
-/** One line for a known error, a stack trace for an unknown one. */
+/** Formats a known error as one line, and an unknown one as a stack trace. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -173,8 +173,8 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Rejects flags typed before `--`, which npm does not pass on: an intended dry run would spend money.
- * The error shows the correct command.
+ * Rejects flags typed before `--`, which npm does not pass on, so that a dry run would spend money. The error shows the
+ * correct command.
  */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
@@ -204,8 +204,8 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
 }
 
 /**
- * Rejects a flag used as the value of another: with `--as --dry-run`, the missing value would make a dry run buy. The
- * error shows what to type.
+ * Rejects a flag used as the value of another flag: in `--as --dry-run`, the dry run would be lost and the command
+ * would buy. The error shows what to type.
  */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))

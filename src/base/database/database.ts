@@ -40,9 +40,9 @@ export interface PoolOptions {
   /** Schema for unqualified names. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
-  /** If true, commits do not wait for the disk: what a server crash loses is recovered from other tables. */
+  /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
   readonly hasty?: boolean
-  /** If true, transactions lock the books that all workers wait for: none may hang, and no commit may be lost. */
+  /** If true, transactions lock rows that all workers wait for, so none may hang, and no commit may be lost. */
   readonly ledger?: boolean
   /** If true, transactions are read-only unless one requests otherwise. */
   readonly reading?: boolean
@@ -157,17 +157,17 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Session settings by name, applied once the session is known to be exclusively ours. */
+/** Session settings by name, applied once it is known that no other client uses the session. */
 type SessionSettings = Readonly<Record<string, string>>
 
 /** A server that does not respond for this long while connecting is given up; a busy one may take almost that long. */
 const connectWithinMs = 30_000
 
-/** Number of checks whether connections share a session: a pooler serving other clients may hide this once. */
+/** Number of checks whether connections share a session: a pooler that serves other clients may hide it once. */
 const looks = 5
 
-// Settings and values known only to some servers are applied where they are known. A pooler reports a session number of
-// its own: nothing is set in a session that may belong to another client the next moment.
+// Settings that only some servers know are applied here, after connecting. A pooler reports a session number of its
+// own: nothing is set in a session that may be given to another client.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -397,7 +397,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement, so that it holds nothing before.
+    // The transaction starts with its first statement, so that it holds no lock or connection before.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }
@@ -430,7 +430,7 @@ class Sent implements Trip {
   #send<Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.#connection.executeQuery<Row>(query).then((result) => result.rows)
     this.#answers.push(rows)
-    // Callers need not await the rows, because the commit reports a failure as well.
+    // Callers need not await the rows, because the commit also reports a failure.
     rows.catch(() => undefined)
     return rows
   }

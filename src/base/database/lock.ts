@@ -1,4 +1,4 @@
-// Advisory locks, named by a text.
+// Advisory locks, each identified by a text.
 
 import type { Database } from './database.ts'
 import { type Expression, expressionBuilder } from './kysely.ts'

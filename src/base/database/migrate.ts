@@ -260,7 +260,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Enough attempts to outlast a reader's usual query many times over.
+// Number of attempts, enough to outlast the usual queries of a reader many times over.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */

@@ -1,4 +1,4 @@
-// Creates the read-only role and analysts' logins, and prevents them from blocking the mill.
+// Creates the read-only role and the logins of analysts, and prevents them from blocking workers.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'

@@ -10,7 +10,7 @@ import { sql } from './kysely.ts'
 /** Kind of a database error, which determines the reaction: wait, retry now, or check the data. */
 type Trouble = 'away' | 'conflict' | 'data'
 
-// PostgreSQL error classes and codes. A server that is read-only, rejects logins, admits nobody or has lost the
+// PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
 // database also counts as unreachable: a person must repair it, and paid answers wait.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
@@ -28,13 +28,13 @@ export function troubleOf(error: unknown): Trouble {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // Bugs in this program are not caused by the server, and waiting would not fix them.
+  // An error in this program is not caused by the server, and waiting would not fix it.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Any other error that does not come from the server means that a connection broke, hung or was refused.
   return 'away'
 }
 
-/** Error for a database that has lost what this process wrote to or saw in it; nothing may be bought based on it. */
+/** Error for a database that has lost data that this process wrote or read; nothing may be bought based on it. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
@@ -93,9 +93,9 @@ const slackMs = 250
 
 /**
  * Repairs timestamps in the future. BullMQ on PostgreSQL uses its workers' clocks: if one ran ahead for a moment, its
- * locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's jobs.
- * Anything later than a correct clock could have written is reduced. A live worker gets time to renew its lock, because
- * its clock may be only slightly fast.
+ * locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's jobs. Any
+ * time later than a correct clock could have written is reduced. A live worker gets time to renew its lock, because its
+ * clock may be only slightly fast.
  */
 export async function undoLeaps(
   db: Database,

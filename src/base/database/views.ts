@@ -49,9 +49,9 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
 
 /** Queries and days to include, passed as settings so that every view can use them. */
 export interface Slice {
-  /** Conditions that must all hold. Each is a list of labels prefixed with + or -, of which at least one must hold. */
+  /** Conditions that must all hold. Each is a list of tags prefixed with + or -, of which at least one must hold. */
   readonly conditions: readonly Condition[]
-  /** Days as typed. */
+  /** Days as typed on the command line. */
   readonly since: string | undefined
   readonly until: string | undefined
 }
@@ -153,7 +153,7 @@ function labelWords(label: string): string {
   return label.startsWith('-') ? `not ${words}` : words
 }
 
-/** Returns a hint if no query ever had a label used in the slice; otherwise null. */
+/** Returns a hint if no query ever had a tag used in the slice; otherwise null. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
   const wanted = labelsOf(slice)
   if (wanted.length === 0) return null
@@ -174,18 +174,18 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
   return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists the existing ones`
 }
 
-/** Labels that the slice requires, alone or as alternatives. */
+/** Tags that the slice requires, alone or as alternatives. */
 export function wantedLabels({ conditions }: Slice): readonly string[] {
   const wanted = conditions.flat().filter((label) => label.startsWith('+'))
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Labels used in the slice. */
+/** Tags used in the slice. */
 function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
-/** Labels prefixed with + (present) or - (absent), of which one must hold. */
+/** Tags prefixed with + (present) or - (absent), of which one must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -198,7 +198,7 @@ interface Reader {
 // Limit for "and" over many "or", which multiply when expanded.
 const mostConditions = 200
 
-/** Parses labels joined by "and", "or", "not" and parentheses into conditions that must all hold. */
+/** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
 function readCondition(typed: string): readonly Condition[] {
   const reader = { typed, tokens: cut(typed) }
   const conditions = either(reader, true)
@@ -206,14 +206,14 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Condition for a single label, whatever its name. */
+/** Condition for a single tag, whatever its name. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0
   return plain ? label : `"${label.replaceAll('"', '""')}"`
 }
 
-/** Adjacent words form one label: "red shoes" needs no quotes. */
+/** Adjacent words form one tag: "red shoes" needs no quotes. */
 function cut(typed: string): Token[] {
   const tokens: Token[] = []
   for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {

@@ -288,7 +288,7 @@ function lastWords(data: string): string {
   return lines.slice(-3).join(' / ')
 }
 
-/** Result of connecting to the stored port: our server, ours without its database, a foreign server, or nothing. */
+/** State of the stored port: our server, our server without its database, a foreign server, or nothing. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
 /** Only a real connection proves that a server is alive: pids and lock files may be stale. */
@@ -353,7 +353,7 @@ function isServerOf(pid: number, data: string): boolean {
   if (words === null) return false
   const at = words.indexOf('-D')
   const folder = words[at + 1]
-  // Without proof to the contrary, treat a live PostgreSQL as ours: two servers on one folder would destroy the data.
+  // Without proof to the contrary, a live PostgreSQL counts as ours: two servers on one folder would destroy the data.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
 }
@@ -385,7 +385,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** False if the folder can't be created, or if another user has something else under this name. */
+/** False if the folder can't be created, or if another user owns a file or folder of this name. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

@@ -104,7 +104,7 @@ export function startDaemon(
   }
 }
 
-/** User that a server runs as; null: the user who typed the command. */
+/** User that a server runs as; null for the user who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
 interface ProgramResult {
@@ -118,8 +118,8 @@ const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   TZ: 'UTC',
-  // A batch of answers briefly needs a few megabytes. Returning them to the system each time would add a fifth to the
-  // cost of storing. Keeping them takes about ten megabytes per storing connection.
+  // Storing a batch of answers briefly needs a few megabytes. Returning them to the system each time would add a fifth
+  // to the cost of storing; keeping them takes about ten megabytes per storing connection.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',

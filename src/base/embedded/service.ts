@@ -22,7 +22,7 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The process is recorded before it responds and removed after it ends; the URL remains because of its port.
+// The process is recorded before it responds and removed after it ends. The URL is kept to reuse its port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -165,7 +165,7 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// More than anyone uses while trying things out, but few enough to see the balance change.
+// More credits than anyone uses while trying the program, but few enough to see the balance change.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })

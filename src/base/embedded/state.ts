@@ -61,10 +61,10 @@ export function checkMajor(data: string, major: number): void {
   )
 }
 
-// Nothing done under the lock takes longer, so a process that holds it this long was interrupted.
+// No operation under the lock takes longer, so a process that holds it this long was interrupted.
 const abandonedMs = 120_000
 
-/** Runs one process at a time; takes over the lock if its holder died. */
+/** Runs one process at a time. If the holder of the lock died, its lock is taken over. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -105,7 +105,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared it first and taken the lock; then it is restored.
+    // Another process may have cleared the old lock first and taken it; its lock is then restored.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error

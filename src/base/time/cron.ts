@@ -8,7 +8,7 @@ import { reasonOf } from '../errors.ts'
 /** A validated pattern of five fields: minute, hour, day of month, month, day of week. */
 export interface Cron {
   readonly pattern: string
-  /** Description for people. */
+  /** Description of the pattern in words. */
   readonly sentence: string
   readonly everyHour: boolean
 }
@@ -85,12 +85,12 @@ function expressionOf(cron: Cron): CronExpression {
 }
 
 /**
- * Every time in the span at which the pattern is due in the zone, oldest first.
+ * Returns every time in the span at which the pattern is due in the zone, oldest first.
  *
- * The parser walks a calendar without clock changes, and its times are looked up in the zone afterwards. So a
- * time that a clock change skips is due that much later, and one that comes twice is due the first time only,
- * unless the pattern names every hour: one night for each local date, in every zone. (Asked for 02:00 in
- * Australia/Lord_Howe itself, the parser skips the night on which the clock jumps from 02:00 to 02:30.)
+ * The parser walks a calendar without clock changes, and its times are then converted to the zone. A time that a clock
+ * change skips is therefore due later by the size of the jump. A time that occurs twice is due only the first time,
+ * unless the pattern names every hour. The result is one night for each local date, in every zone. (If the parser used
+ * Australia/Lord_Howe itself, it would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Due[] {
   const margin = largestJump(zone, { after, until })
@@ -103,7 +103,7 @@ export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Du
     const instants = instantsOf(zone, wall)
     for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
       if (at <= after.getTime() || at > until.getTime()) continue
-      // A time skipped by a clock change may coincide with a later time of the pattern: then there is one night, with
+      // A time skipped by a clock change may coincide with a later time of the pattern. There is then one night, with
       // this date.
       found.set(at, { at: new Date(at), date: formatDate(wall) })
     }
