@@ -47,7 +47,7 @@ function addressOf(
   }
   if (tables === true) return null
   if (metricsPort !== null) {
-    // A process that listens on all addresses is reached on the loopback address.
+    // A process that listens on all addresses is reached through the loopback address.
     const host = metricsHost === '0.0.0.0' ? '127.0.0.1' : metricsHost
     return new URL(`http://${host}:${metricsPort}/${ready === true ? 'readyz' : 'livez'}`)
   }

@@ -23,7 +23,7 @@ export interface RebuildFlags {
   readonly json?: true
 }
 
-/** Recreates the queue's jobs, or adds up finished days, and prints how many. */
+/** Recreates the queue's jobs or computes the sums of finished days, and prints how many. */
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
@@ -41,7 +41,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Each day is stored atomically, so an interrupted command can be continued by running it again. */
+/** Each day is stored atomically, so an interrupted command continues when it is run again. */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const days = await addUpDays(db, options.since, signal)
   if (days > 0) await analyzeFinished(db)
@@ -56,8 +56,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
 }
 
 /**
- * Number of attempts without a finished day before giving up: other transactions may block a day for more than a
- * second.
+ * Number of attempts without a stored day before giving up: other transactions may block a day for more than a second.
  */
 const patience = 30
 

@@ -21,14 +21,16 @@ type Direction = 'up' | 'down'
 /** The change that a rule looks for, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
-/** An answer as seen for a subject, or one day of its share; null for values that the rule does not use. */
+/**
+ * The values that a rule compares: those of one answer, or of one day's share. Null for values that it does not use.
+ */
 export interface Measurement {
-  /** Best position of the domain; null: not in the answer. */
+  /** Best position of the domain; null if the domain is not in the answer. */
   readonly position: number | null
   /** Highest position in the answer, 0 if it is empty; for a day, the mean. */
   readonly depth: number
   readonly rival: number | null
-  /** True if the feature is present, or if a wrong page ranks; null if the answer can't tell. */
+  /** True if the feature is present, or if a wrong page ranks; null if the answer does not show it. */
   readonly flag: boolean | null
   readonly share: number | null
   readonly queries: number
@@ -50,14 +52,14 @@ type AlertStep =
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
-  /** The answer that shows the change; only an answer at least as deep can refute it. */
+  /** The answer that shows the change; only an answer of at least this depth can refute it. */
   readonly mark: Measurement
 }
 
 /**
- * Decides the state of a subject's alert after its newest answer, the last of the series. An alert is raised when the
- * number of consecutive answers required by the rule show a change compared with the answer before them. It recovers
- * with the first answer that no longer shows it. Answers that can't tell are skipped.
+ * Decides the state of a subject's alert after its newest answer, the last of the series. An alert is raised when as
+ * many consecutive answers as the rule requires show a change compared with the answer before them. It recovers with
+ * the first answer that no longer shows the change. Answers that do not cover the subject are skipped.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -94,13 +96,13 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // With more of them, the change was reported before, or is older than the rule.
+    // If there are more of them, the change was reported before, or it is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
 }
 
-/** True if an answer shows the rule's change compared with an earlier one; null if it can't tell. */
+/** True if an answer shows the rule's change compared with an earlier one; null if this is unknown. */
 function shows(
   { what, threshold, direction }: WatchedFor,
   measurements: Measurements,
@@ -174,7 +176,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// Shares are not comparable between days if the queries differ a lot, or the depth does.
+// Shares are not comparable between days if the queries or the depth differ a lot.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -258,7 +260,7 @@ export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): bool
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
-/** Domains whose positions the rules need, in addition to those the queries need; null: all. */
+/** Domains whose positions the rules need, in addition to those that the queries need; null means all. */
 export function domainsOf(
   rules: readonly AlertRule[],
   ours: readonly string[],
@@ -366,7 +368,7 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** An answer without results has no features either, so it can't tell. */
+/** An answer without results has no features either, so it is not evidence. */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }
@@ -438,7 +440,7 @@ function tookBy(way: Direction | null, other: string | null): string {
   return way === 'up' ? ` (the position of ${other})` : ` (${other} took its position)`
 }
 
-/** Library query that shows both answers, as a user would type it. */
+/** Library query that shows both answers, as typed on the command line. */
 function alertQuestion({ rule, query, baseDate, date, origin }: ChangeFacts): string {
   if (rule.what === 'wrong_page')
     return questionLine(origin, ['pages', '--show', 'wrong', '--day', date])

@@ -7,9 +7,9 @@ import { statement } from '../../base/database/sql-file.ts'
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
-  /** Parameters other than its text. */
+  /** The parameters of the query other than its text. */
   readonly variant: string
-  /** Its labels on that day, including list=, device= and the like. */
+  /** Its tags on that day, including list=, device= and the like. */
   readonly labels: readonly string[]
   /** Target page for the run's list, and its domain. */
   readonly target_page: string | null
@@ -42,8 +42,8 @@ export interface RankAnswer {
 }
 
 /**
- * Newest answers to some queries, up to a limit per query, oldest first, one per day: those for days up to the given
- * one, and for later days that have already been checked.
+ * Newest answers to some queries, up to a limit per query, oldest first, one per day. Includes answers up to the given
+ * day, and those of later days that have already been checked.
  */
 export async function readEvidence(
   trx: Database,
@@ -68,7 +68,7 @@ export interface Place {
   readonly page: string | null
 }
 
-/** Best positions of some domains in some answers, by answer and domain; null: of all domains. */
+/** Best positions of some domains in some answers, by answer and domain; null means all domains. */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],

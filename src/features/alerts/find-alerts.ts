@@ -49,7 +49,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
     return await db.transaction().execute((trx) => check(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // An error in one night must stop neither work nor later nights.
+    // An error in one night must not stop the worker or the check of later nights.
     await markChecked(db, run, null)
     return [`the rank alerts of run ${run.id} could not be evaluated: ${scrubbedReason(error)}`]
   }
@@ -58,7 +58,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
 async function check(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
-  // Another process was faster, so continue with the next run.
+  // Another process has already checked this run, so continue with the next one.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
@@ -99,7 +99,7 @@ async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> 
   return { lines: [...told, ...ended], summary }
 }
 
-/** If this many queries dropped in one night, the night should be checked before the individual queries. */
+/** If this many queries dropped in one night, the night itself should be checked before the queries. */
 const badNight = { queries: 5, share: 0.25 }
 
 /** Summarizes all alerts of a night in a sentence, with their severity. */
@@ -129,7 +129,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** One line per rule: its first alert, and how many more there are. */
+/** Formats one line per rule: its first alert, and the number of further alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   const rules = new Set(raised.map(({ rule }) => rule))
   return [...rules].map((rule) => {

@@ -86,7 +86,7 @@ async function readFacts(
     evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
   }
   const known = await readKnownAlerts(trx, queries)
-  // Answers that active alerts are based on.
+  // Answers that open alerts are based on.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -114,7 +114,7 @@ function judge(
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
     const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
-    // Only a later answer may end an alert or start the next one, because a night may have lost its answers since.
+    // Only a later answer may end an alert or start the next one, because a night may have lost its answers since then.
     if (known !== undefined && now.run_date < known.run_date) continue
     const since = known?.recovered_run_date ?? ''
     const fresh = series.filter((one) => one.run_date >= since)
@@ -145,7 +145,7 @@ function standingOf(
   if (known === undefined || known.recovered_run_date !== null) return null
   const base = kept.get(known.base_search_id ?? 0)
   const raised = kept.get(known.search_id ?? 0)
-  // Answers are not deleted while an alert is based on them.
+  // Answers that an alert is based on are not deleted.
   if (base === undefined || raised === undefined) return null
   return { base: see(base), raised: see(raised), way: known.direction }
 }

@@ -53,7 +53,7 @@ const kinds: Record<
 interface KnownNames {
   /** Name of the list that a line refers to; null if there is none. */
   readonly listOf: (typed: string) => string | null
-  /** Sites of own and rival domain lines that are a folder or a group of hosts: only these are counted separately. */
+  /** Sites of own and rival domain lines that are a folder or a group of hosts. Only these have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 
@@ -151,7 +151,7 @@ function readDomain(
   )
 }
 
-/** Refuses cells that the kind of alert does not use, or cannot use together. */
+/** Refuses cells that this kind of alert does not use, or that contradict each other. */
 function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void {
   for (const column of ['threshold', 'direction', 'domain', 'rival', 'feature'] as const) {
     if (!kinds[what].columns.includes(column) && cell(column) !== '') {

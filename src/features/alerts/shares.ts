@@ -102,7 +102,7 @@ interface ShareSeries {
   readonly until: string
 }
 
-/** Evaluates one share. `before` is the day it changed from; null if an alert has ended. */
+/** Evaluates one share. `before` is the day that it changed from; null if an alert has ended. */
 function judgeShare(
   rule: AlertRule,
   { days, dayOf, last, until }: ShareSeries,
@@ -113,7 +113,7 @@ function judgeShare(
     .map(dayOf)
     .filter((day) => day !== undefined)
   const now = series.at(-1)
-  // The day is not complete yet, or no query of the label was answered: the last run of the day will be checked.
+  // The day is not complete, or no query of the tag was answered. The last run of the day will be checked.
   if (now === undefined || now.run_date < until) return null
   if (last !== undefined && now.run_date < last.run_date) return null
   const stands = last !== undefined && last.recovered_run_date === null
@@ -134,7 +134,7 @@ function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 
-/** Share of voice of a domain on a day, with the amount of data behind it. */
+/** Share of voice of a domain on a day, with the number of queries that it is based on. */
 interface ShareDay {
   readonly run_date: string
   readonly domain: string

@@ -15,7 +15,7 @@ import { statement } from '../../base/database/sql-file.ts'
 /** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
-/** Next run to check, by day; only those judged since rules exist. */
+/** Next run to check, in order of days. Runs that were judged before any rule existed are skipped. */
 export async function nextUncheckedRun(db: Database) {
   const next = await db
     .selectFrom('night_health as health')
@@ -26,7 +26,7 @@ export async function nextUncheckedRun(db: Database) {
       'lists.name as list',
       'runs.run_date',
       'runs.suspect',
-      // As text to keep microseconds, which a Date would lose.
+      // As text, to keep microseconds, which a Date would drop.
       eb.cast<string>('health.judged_at', 'text').as('judged_at'),
     ])
     .where('health.judged_at', '>', (eb) =>
@@ -47,7 +47,7 @@ export async function nextUncheckedRun(db: Database) {
   return next ?? null
 }
 
-/** Makes this transaction the only one checking for alerts; false if another one is. */
+/** Takes the lock for checking alerts in this transaction; returns false if another transaction has it. */
 export async function claimAlerts(trx: Database): Promise<boolean> {
   const { mine } = await trx
     .selectNoFrom((eb) =>
@@ -100,7 +100,7 @@ export async function rulesInForce(
 
 /**
  * Withdraws alerts based on untrusted answers of a run, or on shares of a day with such a run; returns their number.
- * Alerts that recovered because of such answers become active again.
+ * Alerts that recovered because of such answers become open again.
  */
 export async function withdrawAlerts(
   trx: Database,
@@ -136,7 +136,7 @@ export async function withdrawAlerts(
   return withdrawn.length
 }
 
-/** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised them again. */
+/** Opens alerts again that recovered because of a suspect run's answers, unless the rule has raised them again. */
 async function reviveAlerts(
   trx: Database,
   { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
@@ -237,7 +237,7 @@ export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
 
-/** Inserts alerts; skips those that are already active or were raised before by the same run. */
+/** Inserts alerts; skips those that are already open or were raised before by the same run. */
 export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): Promise<void> {
   // A statement can have at most 65,535 parameters.
   for (let from = 0; from < alerts.length; from += insertedAtOnce) {
@@ -268,7 +268,7 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
 /** An alert with its evidence and current state. */
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
-/** Filter for alerts; null: any. */
+/** Filter for alerts; null means any. */
 interface AlertFilter {
   readonly id: number | null
   readonly rule: string | null
@@ -434,7 +434,7 @@ export type NoticeFacts =
       readonly alert: string
       readonly what: string
       readonly found: number
-      /** Why they were withdrawn; null if answers show that they are over. */
+      /** Reason for the withdrawal; null if answers show that the alert is over. */
       readonly because: string | null
       readonly alerts: readonly RecoveryFacts[]
     }

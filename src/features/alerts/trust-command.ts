@@ -49,7 +49,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
   return show(db, call, runs)
 }
 
-/** Stores the typed decision; returns its runs. */
+/** Stores the decision given by the flags; returns its runs. */
 async function decide(
   db: Database,
   { options }: TrustCall,
@@ -81,7 +81,7 @@ async function decide(
 
 type Target = Pick<TrustDecision, 'run' | 'answer'>
 
-/** Resolves the typed answers, run or date. */
+/** Finds the answers, run or date given by the flags. */
 async function findTargets(db: Database, options: TrustFlags): Promise<readonly Target[]> {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)
@@ -113,8 +113,8 @@ async function findTargets(db: Database, options: TrustFlags): Promise<readonly 
 }
 
 /**
- * Judges these runs again, and runs that were rejected by comparison with them; later runs are checked for alerts
- * again, because the answers they are compared with have changed.
+ * Judges these runs again, and runs that were rejected in comparison with them. Later runs are checked for alerts
+ * again, because the answers that they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db

@@ -18,15 +18,15 @@ export interface Inquiry {
   readonly timeoutMs: number
   /** Origins of answers to show; undefined: the database default, normally live. */
   readonly origins?: string | undefined
-  /** If true, includes answers of suspect nights. */
+  /** If true, includes the answers of suspect runs. */
   readonly suspects?: boolean
   /** Queries and days to restrict the views to. */
   readonly slice?: Slice | undefined
   /** Aborted when the result is no longer needed; the statement is then cancelled. */
   readonly signal?: AbortSignal
   /**
-   * Maximum characters read per cell; longer ones end in an ellipsis. Undefined: unlimited. With a limit, results come
-   * in small batches.
+   * Maximum characters read per cell; longer ones end in an ellipsis. If undefined, there is no limit. With a limit,
+   * results come in small batches.
    */
   readonly cell?: number
   /** Called with the connection before the query runs; the connection is closed after the result. */
@@ -68,7 +68,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   }
 }
 
-/** Ends the transaction with its settings; nothing was changed. */
+/** Ends the transaction and its settings; no data was changed. */
 async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')
@@ -96,7 +96,7 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Unless suspect nights are requested, the database default applies.
+    // Unless suspect runs are requested, the database default applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // All rows are read, so the planner must not optimize for the first ones.
     cursor_tuple_fraction: '1',
@@ -252,7 +252,7 @@ const harmful =
 /** Unicode-escaped identifiers, which could hide any name. */
 const spelled = /u&\s*["']/i
 
-/** Schema of analysts' own tables, which may contain anything. */
+/** Schema of tables that analysts create, which may contain anything. */
 const theirs = /\bscratch\b/i
 
 /** Rejects untrusted SQL that could do more than read. */

@@ -58,7 +58,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** Prepares an action on the table; null for a read-only one. */
+/** Prepares an action that changes the table; returns null for a read-only one. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
@@ -92,7 +92,7 @@ async function prepare(
   }
 }
 
-/** Parses typed flags by the same rules as a line of a file. */
+/** Parses the flags by the same rules as a line of a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -143,7 +143,7 @@ interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Detects the columns of a file: values without a column remain unchanged. */
+/** Finds the columns that a file contains; values without a column remain unchanged. */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }

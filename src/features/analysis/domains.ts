@@ -24,7 +24,7 @@ export interface FileColumns {
   readonly rivals: boolean
 }
 
-/** Table for a line. */
+/** The table that a line belongs to. */
 function tableOf({ rival }: Pick<OwnDomain, 'rival'>): DomainTable {
   return rival ? 'rival_domains' : 'own_domains'
 }
@@ -38,7 +38,7 @@ interface Loading extends FileColumns {
 
 /**
  * Updates the tables of own and rival domains to match these lines, without rewriting the past: a changed or removed
- * line ends yesterday, and its successor starts today. Dates given in a line are used as they are.
+ * line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -58,7 +58,7 @@ async function loadTable(
     const line = own.find((each) => isSame(each, row, { today, brands }))
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
-      // It can't end yesterday.
+      // The line started today, so it can't end yesterday.
       await trx
         .deleteFrom(table)
         .where('domain', '=', row.domain)
@@ -78,7 +78,7 @@ async function loadTable(
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
-    // A domain that was never there is there from the beginning: it has its whole history.
+    // A domain that was never in the table is added from the beginning, so that its whole history counts.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
@@ -267,7 +267,7 @@ export interface KnownDomain {
   readonly label: string | null
 }
 
-/** Finds a domain by name, or an own or rival site; null if it is in no answer and no domain line. */
+/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains it. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [
@@ -356,7 +356,7 @@ export async function readDomainFlows(
   return rows
 }
 
-/** A page of a domain in the last known answers on a day. */
+/** A page of a domain in the last known answers up to a day. */
 export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
@@ -366,7 +366,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers on a day, those for most queries first. */
+/** Pages of a domain in the last known answers up to a day, those for most queries first. */
 export async function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
@@ -377,7 +377,7 @@ export async function readDomainPages(
   return rows
 }
 
-/** A domain in the same answers. */
+/** A domain that appears in the same answers. */
 export interface Rival {
   readonly domain: string
   readonly shared: number

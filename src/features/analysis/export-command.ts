@@ -84,8 +84,8 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 }
 
 /**
- * Chooses the typed format, or that of the file extension; a file whose format contradicts its extension would mislead
- * readers.
+ * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
+ * because it would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
@@ -137,7 +137,7 @@ async function write(
   }
 }
 
-/** A relation or query to export, as typed. */
+/** The relation or query to export, as typed. */
 interface TypedChoice {
   readonly question: string | undefined
   readonly where: string | undefined
@@ -147,7 +147,7 @@ interface TypedChoice {
 /** A statement whose rows are exported, with a file name. */
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
-/** Finds what was typed; rejects invalid input before the database is opened, where possible. */
+/** Finds the relation or query that was typed. Where possible, rejects invalid input before the database is opened. */
 export function readChoice({
   question,
   where,
@@ -194,7 +194,7 @@ async function findRelation(db: Database, typed: string): Promise<string> {
     statement<{ name: string; quoted: string }>('list_relations', {}),
   )
   const wanted = typed.trim().toLowerCase()
-  // Analysts' views first; none of our tables has the same name as one.
+  // Analysts' views come first; no table has the same name as a view.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
   if (found !== undefined) return found.quoted
   const near = rows
@@ -232,7 +232,7 @@ async function selectRows(
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
-    // A trailing comment must not swallow the parenthesis.
+    // A comment at the end must not include the closing parenthesis.
     ...(where === undefined ? [] : [`(${where}\n)`]),
     ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
     ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
@@ -254,7 +254,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a query so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes all digits of numbers and times, and each value in the type of its column; parsing and
-  // reformatting here would lose both. `line.*`, because a column may be named line.
+  // The server writes all digits of numbers and times, and each value in the type of its column; parsing and formatting
+  // the values here would lose both. `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

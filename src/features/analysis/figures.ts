@@ -16,7 +16,7 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** Data of the report, in addition to parts of the desk's pages. */
+/** Data of the report, in addition to data of the desk's pages. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Conditions on the queries, which must all hold; empty: all queries. */
   readonly narrowed: readonly string[]
@@ -35,13 +35,13 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
 export interface FigureOptions {
   /** Queries and days that the views are already restricted to. */
   readonly slice: Slice
-  /** Empty: own domains, or the largest ones if we have none. */
+  /** If empty, the report shows own domains, or the largest ones if there are no own domains. */
   readonly domains: readonly string[]
-  /** Day that determines which domains are our own. */
+  /** Day on which it is decided which domains are our own. */
   readonly today: string
 }
 
-// More points would be too close together to distinguish.
+// A chart with more points would be unreadable.
 const days = { days: 90, most: 400 } as const
 const mostShares = 8
 const greatestShown = 6
@@ -144,8 +144,8 @@ async function readReportSummary(
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True if the reader may read the internal tables, which analysts' logins may not. Check before reading, because a
- * denied read would abort the transaction and the page with it.
+ * True if the reader may read the internal tables, which analysts' logins may not. Call this before reading, because a
+ * denied read would abort the transaction, and the page with it.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx

@@ -15,7 +15,7 @@ const domains: readonly string[] = ['domain', 'rival']
 interface Parameter {
   readonly name: string
   readonly meaning: string
-  /** Undefined if it is required. Null if it may be empty. */
+  /** Undefined if the parameter is required; null if it may be empty. */
   readonly fallback: string | null | undefined
   /** Allowed values; undefined: any. */
   readonly choices?: readonly string[]
@@ -23,12 +23,12 @@ interface Parameter {
 
 /** A query of the library. */
 export interface Question {
-  /** Name of its file, followed by a dash and the variant if any: `keyword-history`. */
+  /** Name of its file, followed by a dash and the variant, if any: `keyword-history`. */
   readonly name: string
   /** Its first line: the question it answers. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
-  /** Flags that restrict the views it reads, by queries or days. */
+  /** Flags that restrict the views that it reads to some queries or days. */
   readonly narrows: readonly string[]
   /** With $1, $2 … for the parameters, in order. */
   readonly sql: string
@@ -62,7 +62,7 @@ export function parseQuestion(name: string, text: string): Question {
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // States why the query can't be restricted to some queries, if so.
+  // If the query can't be restricted to some queries, this says why.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -101,7 +101,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // The later of two given days is the day of the query.
+  // If two days are given, the later one is the day of the query.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -166,7 +166,7 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
 
 /** A query of the library by name, or a text that is SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Names have no blanks, and every SQL query does.
+  // Names of queries contain no blanks, and every SQL query does.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)

@@ -99,7 +99,7 @@ export interface ListDay {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /** Unreadable, suspect, of a hidden origin, unaffordable, or cancelled. */
+  /** Answers that are unreadable, suspect, of a hidden origin, unaffordable or cancelled. */
   readonly others: number
   readonly credits: number
 }
@@ -124,7 +124,7 @@ export interface ListMember {
   readonly priority: number
   readonly tags: readonly string[]
   readonly target: string | null
-  /** Its line, if the query differs from it. */
+  /** The line of the file, if it differs from the query. */
   readonly given: string | null
   readonly current: boolean
 }

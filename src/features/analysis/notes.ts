@@ -9,7 +9,7 @@ export interface Note {
   readonly tag: string
 }
 
-/** Notes that apply to some labels, oldest first; notes about all queries apply to each. */
+/** Notes that apply to some tags, oldest first. Notes about all queries apply to each tag. */
 export async function readNotes(db: Database, tags: readonly string[]): Promise<readonly Note[]> {
   return notes(db)
     .where((eb) => eb('tag', '=', eb.fn.any(eb.val(['*', ...tags]))))

@@ -39,7 +39,7 @@ export interface PageDay {
 /** Maximum number of positions read per page. */
 export const mostPageDays = 20_000
 
-/** Reads all positions of a page, in all spellings, newest first. */
+/** Reads all positions of a page, in all spellings of its address, newest first. */
 export async function readPageDays(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -50,7 +50,7 @@ export async function readPageDays(
   return rows
 }
 
-/** Newest answer in the period for a query asked again after the page ranked for it. */
+/** Newest answer in the period to a query that was bought again after the page ranked for it. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
@@ -77,7 +77,7 @@ export async function readNewestAnswers(
   return rows
 }
 
-/** Reads the sums for a page in all spellings, day by day, counted like those of a domain. */
+/** Reads the sums for a page, in all spellings of its address, day by day. They are counted like those of a domain. */
 export async function readPageHoldings(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -90,11 +90,11 @@ export async function readPageHoldings(
 
 /** Position change of a page for one query, between the last known answers on two days. */
 export interface PageMove extends PlaceMove {
-  /** Domain now at the page's previous position; null if unknown, or if the page had none. */
+  /** Domain that now has the page's previous position; null if it is unknown, or if the page had no position. */
   readonly taker: string | null
 }
 
-/** Position changes of a page in all spellings between two days, largest gains and losses first. */
+/** Position changes of a page, in all spellings of its address, between two days, largest gains and losses first. */
 export async function readPageMoves(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },

@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// Rows per row group: the unit that readers can skip, and that must fit in memory.
+// Rows per row group, which is the unit that readers can skip and that must fit in memory.
 const groupRows = 20_000
 // Bodies are long, so their groups are limited by size.
 const groupCharacters = 8_000_000
@@ -20,7 +20,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield file.takeEnd()
 }
 
-/** A Parquet file being written: holds one row group at a time, and hands out its bytes. */
+/** A Parquet file that is being written. It holds one row group at a time, and returns the bytes written so far. */
 export class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
@@ -64,7 +64,7 @@ export class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // Returns a promise only if its output does.
+    // Returns a promise only if the output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -114,7 +114,7 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric may have any number of digits and no fixed scale; readers need a number they can calculate with.
+// A numeric may have any number of digits and no fixed scale; readers need a number that they can calculate with.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {

@@ -112,7 +112,7 @@ export async function readDayRanks(
   return rows
 }
 
-/** A result among the first of a bought answer; without a page if the answer shows none. */
+/** One of the first results of a bought answer; without a page if the answer names none. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
@@ -160,7 +160,7 @@ export interface Serp {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly credits: number | null
-  /** Size of the body as received; null if it is no longer stored. */
+  /** Size of the body as received; null if the body is no longer stored. */
   readonly bytes: number | null
 }
 
@@ -183,7 +183,7 @@ export interface SerpWords {
   readonly text: string
   /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Our own query with the text of a related search. */
+  /** Query on our lists with the text of a related search. */
   readonly query: string | null
 }
 
@@ -257,7 +257,7 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** Null: not in the answer. */
+  /** Null if the domain is not in the answer. */
   readonly position: number | null
   readonly depth: number
 }
@@ -291,7 +291,7 @@ export async function readSuspects(
   return rows
 }
 
-/** Domains with the largest shares of voice on a day; null: no day. */
+/** Domains with the largest shares of voice on a day; empty if no day is given. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },

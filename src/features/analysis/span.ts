@@ -10,7 +10,7 @@ export interface ReadSpan {
   readonly cut: boolean
 }
 
-/** Requested period; null: not specified. */
+/** Requested period; null if none is given. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
@@ -20,7 +20,7 @@ export interface AskedSpan {
   readonly most: number
 }
 
-/** Determines the period: it ends at the newest full day by default, and never exceeds the maximum. */
+/** Determines the period. By default, it ends at the newest complete day; it never exceeds the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -38,7 +38,7 @@ export async function readSpan(
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
 
-/** Moves the earlier day to the first answers if there are none on it, so that there is something to compare. */
+/** If the earlier day has no answers, moves it to the day of the first answers. */
 export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,

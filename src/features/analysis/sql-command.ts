@@ -88,7 +88,7 @@ async function printAnswer(
     reading: true,
     behind: archive === undefined,
   })
-  // A query that uses no views needs no hint about them, unless that may explain an empty result.
+  // A query that uses no views needs no hint about them, unless the hint may explain an empty result.
   let views = /\banalysis\./i.test(question.text)
   let found = true
   const empty = () => {
@@ -101,7 +101,7 @@ async function printAnswer(
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
-  // Adding archived rows, even for one query, requires the owner of the tables.
+  // Only the owner of the tables can add archived rows, even for one query.
   const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null

@@ -19,7 +19,7 @@ export interface Target {
   readonly shown: string
   /** For a file, the path after following all links. */
   readonly path: string
-  /** Only a regular file is replaced; a pipe or device must remain one. */
+  /** Only a regular file is replaced; a pipe or device must remain a pipe or device. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
@@ -71,7 +71,7 @@ export async function findTarget(path: string, shown: string): Promise<Target> {
     const there = await stat(path).catch(nullIfAbsent)
     if (there?.isDirectory() === true) throw unwritable(shown, { code: 'EISDIR' })
     if (there === null || there.isFile()) return { shown, path: await endOf(path), kind: 'file' }
-    // A pipe can't be resolved through links such as /dev/stdout.
+    // Links to a pipe, such as /dev/stdout, can't be resolved.
     return { shown, path, kind: there.isFIFO() ? 'pipe' : 'device' }
   } catch (cause) {
     throw unwritable(shown, cause)
@@ -96,7 +96,7 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
   // A unique name, because two commands writing the same file must not share a draft.
   const part = `${target.path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
-  // Ctrl-C ends the process without running any other cleanup.
+  // Ctrl-C ends the process without any other cleanup.
   process.once('exit', drop)
   try {
     drop()
@@ -135,7 +135,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only write errors are caused by the target; pieces may come from a failing server.
+    // Only write errors are caused by the target. The pieces may come from a server that fails.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()
@@ -151,7 +151,7 @@ async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
     try {
       done += (await handle.write(bytes, done)).bytesWritten
     } catch (error) {
-      // The pipe is full because its reader is slower than the writer.
+      // The pipe is full, because its reader is slower than the writer.
       if (codeOf(error) !== 'EAGAIN') throw error
       await pause(pauseMs)
     }

@@ -77,7 +77,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   return { kind: 'leave', olderMs }
 }
 
-/** The archive lock, and the engine that reads and writes its files. */
+/** The lock on the archive, and the engine that reads and writes its files. */
 interface Movers {
   readonly mill: Mill
   readonly client: Archivist
@@ -125,9 +125,7 @@ async function moveDays(
   return exits.done
 }
 
-/**
- * Stores the sums of archived days first: trends need them, and they can't be computed from the database afterwards.
- */
+/** Stores the sums of the days first: trends need them, and archived days can't be added up. */
 async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
   const last = days.at(-1)
   if (last === undefined) return
@@ -158,7 +156,7 @@ async function returnDays(
     const { rows, files } = await bringBack(from, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
-    // The rows are restored whatever happens to the files; archiving the day again would delete them.
+    // The rows are restored even if the files remain; archiving the day again would replace them.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })

@@ -7,7 +7,7 @@ import { giveCode } from '../../base/database/database.ts'
 import { asError, WrongDatabase } from '../../base/errors.ts'
 import type { ArchivedDay } from './days.ts'
 
-/** Whole rows as copied out by the server; the bytes are only valid until the next batch is requested. */
+/** Whole rows in the server's COPY format. The bytes are valid only until the next batch is requested. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
@@ -49,7 +49,7 @@ async function copyIn(
   try {
     return await copying.done
   } catch (error) {
-    // The server only reports that the copy was aborted; the actual cause is known here.
+    // The server only reports that the copy was aborted; the cause is known only here.
     throw copying.cause ?? error
   } finally {
     copying.over = true
@@ -154,7 +154,7 @@ class CopyOut extends Copying {
 
 class CopyIn extends Copying {
   readonly #source: AsyncIterable<Buffer>
-  /** True once the server has ended the copy, even if there is more to send. */
+  /** True once the server has ended the copy, even if there is more data to send. */
   over = false
   cause: unknown = null
 
@@ -255,7 +255,7 @@ function checkedType(type: string): string {
   )
 }
 
-/** Unmarks staged answers as archived; returns the number of those marked. */
+/** Removes the archived mark from staged answers; returns the number of those that had it. */
 export async function unmarkAnswers(client: PoolClient): Promise<number> {
   const { rowCount } = await client.query(
     `update public.searches set archived = false
@@ -297,7 +297,7 @@ export async function crossOut(client: PoolClient, { run_date: day, part }: Arch
 /** Buffer size in bytes. */
 const bufferBytes = 256 * 1024
 
-// More are hardly ever in use at once, except when several things are read concurrently.
+// A copy hardly ever uses more buffers at once, except when several tables are read concurrently.
 const mostKept = 12
 const kept: Buffer[] = []
 

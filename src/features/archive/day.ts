@@ -64,11 +64,11 @@ export interface Archived {
   readonly bytes: number
 }
 
-// Limit on the text of a file, which is many times as long as the resulting file and is stored in a temporary folder.
+// Limit on the text of a file. It is many times as long as the file, and is stored in a temporary folder.
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if nothing of it was left. */
+/** Moves a day to the archive; returns null if none of its rows were left. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -77,7 +77,7 @@ export async function archiveDay(passage: Passage, day: string): Promise<Archive
       return archived
     } catch (error) {
       await passage.folder.abandon()
-      // A nightly run, a reparse or a prune changed the day, so try again with the current rows.
+      // A nightly run, a reparse or a prune changed the day, so the day is archived again with the current rows.
       if (!changedMeanwhile(error) || attempt === tries) throw error
     }
   }
@@ -212,8 +212,8 @@ async function writeFile(
 type Part = { readonly run_date: string; readonly part: number }
 
 /**
- * Deletes leftovers of an interrupted archive command: files of a day unknown to the database. If they contain answers
- * missing from the database, the database is an older copy, and the files are kept.
+ * Deletes files that an interrupted archive command left for a day that the database does not know. If they contain
+ * answers that are missing from the database, the database is an older copy, and the files are kept.
  */
 async function clearWay(
   passage: Passage,

@@ -27,7 +27,7 @@ export async function holdArchive(pool: Pool): Promise<Archivist> {
 
 /**
  * Sets up a connection to write bytea as text where possible, which is half as long as hex and is read back unchanged.
- * The server can only find out by trying whether bytes are valid text.
+ * Only an attempt shows whether bytes are valid text.
  */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
@@ -42,7 +42,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 const lockNotAvailable = '55P03'
 
-/** Waits briefly, long enough for the server to notice a killed connection, but not for an archive command of hours. */
+/** Waits long enough for the server to notice a killed connection, but not for a long archive command. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -116,17 +116,17 @@ export async function readLeavingDays(db: Database, olderMs: number) {
 /** A table as archived: which of its rows belong to the archived answers, and what happens to them in the database. */
 export interface ArchivedTable {
   readonly name: string
-  /** moved: deleted from the table; copied: kept, and included so that the archive is readable on its own. */
+  /** moved: deleted from the table. copied: kept, and archived too, so that the archive can be read on its own. */
   readonly kind: 'moved' | 'copied'
   /** Sort order for writing, so that the same rows give the same file. */
   readonly key: readonly string[]
-  /** Columns not written. */
+  /** Columns that are not written. */
   readonly without?: readonly string[]
   /** SQL condition that selects rows `t`. */
   readonly where: string
 }
 
-// The range between first and last skips rows archived before.
+// The range between the first and last rows skips rows that were archived before.
 const ofAnswers = `
   t.search_id in (select search_id from pg_temp.leaving)
   and t.search_id >= (select min(search_id) from pg_temp.leaving)
@@ -140,7 +140,7 @@ const named = (name: string, by: string): ArchivedTable => {
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
 
-/** Archived tables: first those whose rows are moved, then those whose rows are copied. */
+/** Archived tables: those whose rows are moved, then those whose rows are copied. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'raw_answers',
@@ -187,7 +187,7 @@ export const archivedTables: readonly ArchivedTable[] = [
   named('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
 
-/** Pages and domains referenced by answers, collected once, because most rows reference them. */
+/** Pages and domains that answers refer to. They are collected once, because most rows refer to them. */
 const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
@@ -255,7 +255,7 @@ export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
 
-/** Collects the archivable answers that other, remaining days reuse; these are kept. */
+/** Collects the archivable answers that remaining days reuse; these answers are kept. */
 export async function gatherKept(client: PoolClient, days: readonly string[]): Promise<void> {
   await client.query('drop table if exists pg_temp.still_used')
   await client.query('create temporary table still_used (search_id bigint primary key)')
@@ -290,7 +290,7 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
     'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1::date',
     [day],
   )
-  // Analyze each table before the next query; otherwise every day would scan everything.
+  // Each table is analyzed before the next query; otherwise every day would need a full scan.
   await client.query('analyze pg_temp.leaving_runs')
   await client.query(`
     insert into pg_temp.leaving

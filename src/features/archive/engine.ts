@@ -10,12 +10,12 @@ import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratc
 const settings = {
   // A single thread keeps the order of rows from the server.
   threads: '1',
-  // Upper limit for the longest bodies; usual nights need a small part of it, because nothing is cached.
+  // Upper limit for the longest bodies. Usual nights need a small part of it, because nothing is cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // Returns free memory to the system at once; otherwise it would grow from day to day.
+  // Returns free memory to the system at once; otherwise memory use would grow from day to day.
   allocator_flush_threshold: '8MB',
-  // Too much data is an error; nothing may spill into an unmonitored folder.
+  // Too much data causes an error, so that nothing is spilled into a folder that nobody monitors.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
@@ -33,7 +33,7 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  /** Text files to be overwritten, because file systems are slow to delete files. */
+  /** Text files are overwritten, because file systems are slow to delete files. */
   readonly #free: string[] = []
   #texts = 0
 
@@ -94,7 +94,7 @@ export class ParquetEngine {
     return this.#text(path, cells.join(', '), 'force_quote *')
   }
 
-  /** The same rows for copying in only, without the quotes, which would be a third of the text. */
+  /** The same rows without the quotes, which would be a third of the text. They can only be copied in. */
   plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     return this.#text(path, cells.join(', '), "quote '\"'")
@@ -174,7 +174,7 @@ const filings: Readonly<Record<string, Filing>> = {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // Text with doubled backslashes if the bytes are text, otherwise \x and two digits per byte; the server reads both.
+  // Text with doubled backslashes if the bytes are text, otherwise \x and two digits per byte. The server reads both.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',

@@ -1,4 +1,4 @@
-// The folder of an archive: its files are drafts until they are published.
+// The folder of an archive. Its files are drafts until they are published.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { callerPath, type Environment } from '../../base/config.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { unwritable } from './scratch.ts'
 
-/** Reads the typed name of an archive's folder, relative to the caller's. */
+/** Reads the name of an archive's folder as typed, relative to the caller's folder. */
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(

@@ -28,9 +28,9 @@ import { ArchiveFolder, archivePath } from './folder.ts'
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
-  /** Query text; only data it can read is loaded. */
+  /** Query text; only the data that the query can read is loaded. */
   readonly text: string
-  /** Archived days; undefined: all of them. */
+  /** Archived days; undefined means all of them. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
   /** Current location of the archive; undefined: where each day was written. */
   readonly folder?: string | undefined
@@ -43,7 +43,7 @@ const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ nam
 /** Loads the archive into temporary tables of this connection, so that the views read both. */
 export async function loadArchive(client: ArchiveReader, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
-  // Locked, because days archived or restored concurrently would be missed, or read twice.
+  // Locked, because days that are archived or restored at the same time would be missed or read twice.
   await takeArchive(client, 'shared')
   const all = await readArchivedDays(reading.db)
   const { since = '', until = '9999-12-31' } = reading.span ?? {}
@@ -123,7 +123,7 @@ async function loadDay(
   return rows
 }
 
-/** Loads rows with the needed columns; if all columns are read, also checks the sum. */
+/** Loads rows with the needed columns. If all columns are read, also checks the sum. */
 async function loadTable(
   client: ArchiveReader,
   filed: FiledPlace,
@@ -153,8 +153,8 @@ async function loadAnswers(
 }
 
 /**
- * Determines which of some tables a query may read: those it names, those named by views or functions it names, and so
- * on. An extra table costs only time, but a missing one would give a wrong result, so every word counts, even in
+ * Determines which tables a query may read: those that it names, those named by views or functions that it names, and
+ * so on. An extra table costs only time, but a missing one would give a wrong result, so every word counts, even in
  * comments.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
@@ -178,7 +178,7 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/** Columns of a table that a planned query may read (the set also contains other words); null: all of them. */
+/** Columns of a table that a planned query may read (the set also contains other words); null means all of them. */
 function columnsRead(
   { words, functions }: PlannedReading,
   table: string,
@@ -191,7 +191,7 @@ function columnsRead(
   return hidden || read.has('.*') ? null : read
 }
 
-/** Strips comments from a definition, because nearly all comments mention results in passing. */
+/** Strips comments from a definition, because nearly all comments mention results. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }

@@ -26,7 +26,7 @@ export async function clearScratch(): Promise<void> {
     const path = join(tmpdir(), name)
     const found = await lstat(path).catch(() => null)
     if (found === null || !found.isDirectory() || found.uid !== process.getuid?.()) continue
-    // Another command may be deleting the same folder; one that can't be deleted does no harm.
+    // Another command may be deleting the same folder. A folder that can't be deleted does no harm.
     await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
@@ -54,7 +54,7 @@ function processes(): string {
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 12)
 }
 
-/** A text on its way to becoming a file, written to a local file as it arrives. */
+/** A local file that receives a text as it arrives, before it is converted. */
 export class Spool {
   readonly path: string
   #file: number | null

@@ -21,7 +21,7 @@ interface CadenceNight {
   readonly api: string
 }
 
-/** Decides a night of a list given by name; does nothing for a list that was never read. */
+/** Decides a night of a list, given by name; does nothing for a list that was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
   {
@@ -34,8 +34,8 @@ export async function decideByName(
 }
 
 /**
- * Decides when each member of a list is next bought, based on the answers of earlier nights, and stores it. The same
- * night may be decided again; only answers received since then change the result.
+ * Decides when each member of a list is next bought, based on the answers of earlier nights, and stores the decision.
+ * The same night may be decided again; only answers received since then change the result.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
@@ -50,7 +50,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const rules = { list: String(list), longest: longestDays, share: usualShare }
   const decisions = decideNight(known, today, rules)
   const outcomes = await readOutcomes(db, night, known)
-  // Replaces earlier decisions; deciding the same night again changes nothing.
+  // Replaces earlier decisions, so that deciding the same night again changes nothing.
   await db.transaction().execute(async (trx) => {
     await trx.executeQuery(
       statement('keep_cadence_decisions', {
@@ -77,7 +77,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   })
 }
 
-/** Results of the queries sampled on earlier nights that were not evaluated yet and have been answered. */
+/** Results of the queries that were sampled on earlier nights, have been answered and were not evaluated yet. */
 async function readOutcomes(
   db: Database,
   { list, runDate }: CadenceNight,

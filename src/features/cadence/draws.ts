@@ -1,9 +1,9 @@
-/** Queries of one or more nights that were sampled at random, and their results. */
+/** Queries that were sampled at random on one or more nights, and their results. */
 interface Draws {
-  /** Queries that could be skipped, and those among them that were sampled. */
+  /** Number of queries that could be skipped, and of those that were sampled. */
   readonly resting: number
   readonly drawn: number
-  /** Sampled queries whose top ten had changed since they were last bought. */
+  /** Number of sampled queries whose top ten had changed since they were last bought. */
   readonly moved: number
 }
 
@@ -33,8 +33,8 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Wilson's interval with continuity correction for `some` of `many`. Errs on the wide side, even if none or all of a
- * few were seen. `many` may be fractional: the effective number of independent observations.
+ * Wilson's interval with continuity correction for `some` of `many`. It is rather too wide than too narrow, even if
+ * none or all of a few were seen. `many` may be fractional: the effective number of independent observations.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -57,8 +57,8 @@ interface Cluster {
 }
 
 /**
- * The same for clustered observations. Moves of one query tend to be late together, so they count as fewer; the
- * variance between clusters determines how many.
+ * The same for clustered observations. Moves of one query tend to be late together, so they count as fewer
+ * observations; the variance between clusters determines how many.
  */
 export function clustered(clusters: readonly Cluster[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)

@@ -11,7 +11,7 @@ interface FirstTenOrder {
   readonly until: string
   readonly origin: Origin
   readonly api: string
-  /** If true, only answers from runs of the list itself, as if there were no other lists. */
+  /** If true, uses only answers from runs of the list itself, as if there were no other lists. */
   readonly own: boolean
 }
 
@@ -27,8 +27,8 @@ interface SeenQuery {
 export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
 
 /**
- * The same, but also stores newly computed top tens. Each night reads the answers of two months; computing them from
- * the results costs several times as much.
+ * The same, but also stores newly computed top tens. Each night reads the answers of two months, and computing them
+ * from the results costs several times as much.
  */
 export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
 
@@ -38,7 +38,7 @@ async function lookAt(
   keep: boolean,
 ): Promise<readonly SeenQuery[]> {
   return db.transaction().execute(async (trx) => {
-    // Two months of a large list are sorted in memory rather than on disk.
+    // The answers of two months of a large list are sorted in memory rather than on disk.
     await trx
       .selectNoFrom((eb) =>
         eb.fn('set_config', [eb.val('work_mem'), eb.val('64MB'), eb.lit(true)]).as('work_mem'),
@@ -101,7 +101,7 @@ const shown = sql`
   where held.search_id = answers.id
     and held.position between 1 and 10`
 
-/** Queries on the list when it was last read; with `own`, all it ever had. */
+/** Queries that were on the list when it was last read; with `own`, all queries that were ever on it. */
 function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags

@@ -6,9 +6,9 @@ import type { Comparison, FirstTen } from './comparison.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** From 0 to 1, constant per query: keeps similar queries from becoming due on the same night. */
+  /** From 0 to 1, constant per query. Prevents similar queries from becoming due on the same night. */
   readonly spread: number
-  /** Its answers of earlier nights, oldest first, each compared with the previous one. */
+  /** Answers of earlier nights, oldest first, each compared with the previous one. */
   readonly steps: readonly Comparison[]
   /** Its newest answer; null if none is known. */
   readonly last: FirstTen | null
@@ -24,7 +24,7 @@ export interface CadenceRules {
   readonly share: number
 }
 
-/** Half of daily buying, minus the additional cost of new queries and those made due early. */
+/** Half of the cost of daily buying, minus the additional cost of new queries and of queries that are bought early. */
 export const usualShare = 0.48
 
 /** A query is bought every night until it has been observed for this many nights. */
@@ -79,7 +79,7 @@ function rest(
   today: number,
 ): CadenceDecision {
   const byChance = false
-  // An answer dated in the future comes from a wrong clock, so it can't be used for tonight.
+  // An answer dated in the future comes from a wrong clock, so it is not used for this night.
   if (last === null || last.day > today) {
     const why = 'no earlier answer is known'
     return { id, interval: 1, due: today, byChance, why }
@@ -133,7 +133,7 @@ interface PaceLimits {
   readonly chance: number
 }
 
-/** Minimum patience, however large the budget: a query with one change in a hundred nights waits three or four. */
+/** Minimum patience. With it, a query with one change in a hundred nights waits three or four nights. */
 const leastPatience = 0.75
 
 /**
@@ -155,7 +155,7 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
     }, 0)
   if (cost(leastPatience) <= allowed) return leastPatience
   let below = leastPatience
-  // With this patience, the most volatile query already has the longest interval, so a higher one saves nothing.
+  // With this patience, the most volatile query already has the longest interval, so a higher patience saves nothing.
   const mostRestless = queries.reduce((most, { rate }) => Math.max(most, rate), 0)
   let above = longest * Math.max(1, Math.cbrt(mostRestless))
   for (let halving = 0; halving < 20; halving++) {
@@ -171,8 +171,8 @@ const first = { changes: 0.5, nights: 2 }
 /** Half-lives in nights of the weights, for the long-term and the current rate. */
 const halfLives = { usual: 28, now: 3 }
 /**
- * Weight of the long-term rate in nights of the current one: one change shortens the interval of a
- * stable query, and a few stable nights lengthen it again.
+ * Weight of the long-term rate, in nights of the current rate. One change shortens the interval of a stable query, and
+ * a few stable nights lengthen it again.
  */
 const trust = 4
 
@@ -217,7 +217,7 @@ function weightsOf(halfLife: number): readonly number[] {
 
 /** Minimum number of shared top-ten pages for two queries to be related. */
 const leastShared = 4
-/** A page in more answers than this does not relate queries: a home page is in all of them. */
+/** A page in more answers than this does not relate queries; a home page, for example, is in all of them. */
 const mostAnswers = 50
 
 /** A query with the pages of its top ten. */

@@ -11,10 +11,7 @@ export interface CadenceReceipt {
   /** Number of queries with an interval of 1 day, 2 days and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /**
-   * Over those nights: queries of the list, those bought, those that were skipped, and those that were
-   * sampled.
-   */
+  /** Totals over those nights: queries of the list, queries bought, queries skipped, and queries sampled. */
   readonly queries: number
   readonly asked: number
   readonly rested: number
@@ -36,19 +33,16 @@ export async function readCadenceReceipts(db: Database): Promise<readonly Cadenc
   return rows
 }
 
-/** A night of a list that is adaptive now or later. */
+/** A night of a list that is adaptive now or became adaptive later. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
   readonly credits: number
-  /** Null, like the following fields except moves, if all queries were bought that night. */
+  /** Null, like the following fields except moves, if all queries were bought on that night. */
   readonly credits_saved: number | null
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
-  /**
-   * Estimated number of skipped queries that hid a move, based on the sampled ones; also null while none
-   * was compared.
-   */
+  /** Estimated number of skipped queries that hid a move, based on the sampled ones; also null if none was compared. */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null

@@ -51,7 +51,7 @@ export function replayNights(
   })
 }
 
-/** The list as last read before a night: a query belongs to it from its first answer to its last. */
+/** The list as it was last read before a night. A query belongs to it from its first answer to its last. */
 function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
@@ -193,7 +193,7 @@ interface Move {
   readonly late: number | null
 }
 
-/** All moves in the histories, and when they are seen if the list is bought on the given nights. */
+/** All moves in the histories, and the nights on which they are seen if the list is bought on the given nights. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],

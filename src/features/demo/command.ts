@@ -55,7 +55,7 @@ export type StartDrifting = (options: {
   readonly calm?: boolean
 }) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
 
-/** The same, behind a proxy with a balance of its own, which can be told to corrupt answers. */
+/** The same, behind a proxy with its own balance that can corrupt answers on request. */
 export type StartSpoilt = (
   options: Parameters<StartDrifting>[0] & { readonly credits: number },
 ) => Promise<MonthStage & { close(): Promise<void> }>
@@ -74,7 +74,7 @@ interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly cadence: boolean
 }
 
-/** Runs the demo from an empty database to answers, then tells where to look. */
+/** Runs the demo from an empty database to answers, then shows where to find the results. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
   starts: Starts,
@@ -82,7 +82,7 @@ export async function runDemo(
   const faults = options.faults === true
   const cadence = options.cadence === true
   if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
-  // Without flags, a history worth looking at: with an alert, and with a night that is left out.
+  // Without flags, the history contains an alert and a night that is left out.
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
@@ -102,14 +102,14 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
-  // Uses a new session's default origins, so that the desk's keyword tables are ready.
+  // Uses the default origins of a new session, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await showReceipts(mill)
   await showWhatIsThere(mill, { json: options.json === true, month })
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/** Buys the nights from a service of their own, which goes wrong on purpose if a month or the first look needs it. */
+/** Buys the nights from a separate service. It fails on purpose if the demo covers a month or runs without flags. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -150,7 +150,7 @@ function readNights(typed: string, faults: boolean): number {
   )
 }
 
-/** The same mill, still marked as sandbox, buying from a different URL with its own key and account. */
+/** The same program, still marked as sandbox, but buying from a different URL with its own key and account. */
 function withApi(
   mill: Mill,
   { url, key, account }: { url: string; key: string; account: string },
@@ -174,7 +174,7 @@ async function showSandboxInViews(mill: Mill): Promise<void> {
   say('the views of this database now show answers of the sandbox too (querymill.origins)')
 }
 
-/** Declares two domains from the answers to be our own, if none are yet. */
+/** If there are no own domains yet, marks two domains from the answers as our own. */
 async function makeDomainsOurs(mill: Mill): Promise<void> {
   if (await hasLiveAnswers(mill.db)) return
   const shown = 'inputs/demo/domains.csv'

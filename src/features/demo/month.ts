@@ -42,7 +42,7 @@ export const leastNights = 12
 const usualNights = 4
 const planned = Object.keys(purposes) as readonly Purpose[]
 
-/** Chooses the fault of a night: the first nights are normal, then each fault occurs once, evenly spaced. */
+/** Chooses the fault of a night. The first nights are normal; then each fault occurs once, evenly spaced. */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / planned.length)
   const since = night - usualNights
@@ -59,8 +59,8 @@ export const spentByOthers = 25
 const shownAlerts = 10
 
 /**
- * Half of the credits for these nights and queries, including about five extra nights: this amount is available at
- * first and added again halfway through.
+ * Half of the credits for these nights and queries, including about five extra nights. This amount is available at
+ * first, and added again halfway through.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
@@ -100,7 +100,7 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
     nights: await listOddNights(db, list),
     alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
     sums: statement.sums,
-    // Changes that may be ours have one line per call; their sum is sufficient here.
+    // Changes that our calls may have caused have one line per call; their sum is sufficient here.
     events: events.filter(({ what }) => what !== 'perhaps ours'),
   }
 }

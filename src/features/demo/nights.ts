@@ -24,7 +24,7 @@ import {
 /** List that the demo buys. */
 export const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
-/** Controls for a drain of the demo. */
+/** Options for a drain of the demo. */
 interface Draining {
   readonly signal: AbortSignal
   readonly report: (line: string) => void
@@ -63,7 +63,7 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so an adaptive list would find all of its queries answered tonight.
+    // The sample was bought today, so for an adaptive list all of its queries would already be answered tonight.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
@@ -79,7 +79,7 @@ export async function runNights(
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
-      // As the following night would do: the remaining tasks are cancelled.
+      // As the following night would do, this cancels the remaining tasks.
       await cancelRun(mill.db, run)
       await endRuns(mill.db, options.report)
       continue

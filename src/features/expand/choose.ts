@@ -8,7 +8,7 @@ import type { RelatedQuery } from './statements.ts'
 /** Rules for selecting related searches. */
 export interface SelectionRules {
   readonly wanted: TextFilter
-  /** Existing queries: nothing similar to one of them is added. */
+  /** Existing queries. A related search that is similar to one of them is not added. */
   readonly there: Iterable<Query>
   /** Scripts used in the list. */
   readonly scripts: ReadonlySet<string>

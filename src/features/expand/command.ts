@@ -36,7 +36,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // As for every purchase, the exit code of a preview tells whether it fits.
+  // As for every purchase, the exit code of a preview tells whether the plan fits the limits.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 
@@ -188,7 +188,7 @@ function roundLines(rounds: readonly RoundYield[]): string[] {
   return [table, ...lessonLine(rounds)]
 }
 
-/** Cells of a round; without answers, its yield is still unknown rather than zero. */
+/** Cells of a round. Without answers, the yield is unknown rather than zero. */
 function cellsOf(round: RoundYield): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)

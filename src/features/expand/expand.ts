@@ -35,7 +35,7 @@ import {
 
 /** Callbacks for user interaction. */
 export interface ExpandPrompts {
-  /** True: shows what would be added, and changes nothing. */
+  /** If true, shows what would be added, and changes nothing. */
   readonly preview: boolean
   /** Shows what is or would be added. */
   readonly show: (found: Takeable) => void
@@ -54,7 +54,7 @@ export interface ExpandOutcome {
   readonly round: number
   readonly run: number | null
   readonly state: ExpansionState
-  /** Null if nothing new was selected. */
+  /** Null if no related search was selected. */
   readonly found: Takeable | null
   /** Queries of a run that was planned again without adding any. */
   readonly again: number
@@ -94,7 +94,7 @@ interface Expansion<Step = ExpandStep> {
   readonly prompts: ExpandPrompts
 }
 
-/** Returns null if another process was first and the state has changed. */
+/** Returns null if another process has changed the state first. */
 async function doStep(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -339,7 +339,7 @@ async function findLists(
   )
 }
 
-/** Returns the expected price of a query: at least one credit, so that the budget is always used up eventually. */
+/** Returns the expected price of a query. It is at least one credit, so that the budget is used up eventually. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {

@@ -28,10 +28,10 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .select(({ fn }) => [
       'expansions.round',
       fn.countAll<number>().as('queries'),
-      // Added, but not in any run yet.
+      // Queries that were added but are not in any run yet.
       fn.countAll<number>().filterWhere('expansions.run_id', 'is', null).as('unplanned'),
       fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
-      // Never bought, because the budget was used up or the run was cancelled.
+      // Queries that were never bought, because the budget was used up or the run was cancelled.
       fn
         .countAll<number>()
         .filterWhere('tasks.state', 'in', ['unaffordable', 'cancelled'])
@@ -92,7 +92,7 @@ export async function readHeld(db: Database, lists: readonly number[]): Promise<
     .execute()
 }
 
-/** Name of the list that a list was expanded from; null: none. */
+/** Name of the list that a list was expanded from; null if there is none. */
 export async function expandedFrom(db: Database, list: number): Promise<string | null> {
   const source = await db
     .selectFrom('expansions')
@@ -183,7 +183,7 @@ export async function lowerBudget(
   })
 }
 
-/** Error if another process planned or changed the same queries in the meantime; this plan is rolled back. */
+/** Error thrown if another process planned or changed the same queries in the meantime; this plan is rolled back. */
 export class TakenElsewhere extends Error {}
 
 /**
@@ -306,7 +306,7 @@ export interface FrontierSources {
   readonly api: string
 }
 
-/** A related search that is not a query yet, as a query. */
+/** A related search that is not a query yet, in the form of a query. */
 export interface RelatedQuery extends Query {
   readonly round: number
   readonly from_query: string

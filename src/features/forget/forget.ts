@@ -57,7 +57,7 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   return addRows(addRows(await countTexts(db, subject), facts), await countQueries(db, queries))
 }
 
-/** Counts where a query is a related search, with the bodies of these answers. */
+/** Counts the answers that name a query as a related search, with their bodies. */
 function countRelated(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -108,7 +108,7 @@ async function forgetFactsOfQuery(
   return addRows(related, await forgetQueries(db, onDeleted))
 }
 
-/** Ends a list whose queries and members are deleted; returns false if it was read again in the meantime. */
+/** Ends a list whose queries and members are deleted; returns false if the list was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await endList(db, list)
   // Sums stored in the meantime contain the list's name.
@@ -123,7 +123,7 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-/** Runs work unless another process is forgetting; then returns null. */
+/** Runs work unless another process is forgetting; in that case, returns null. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
@@ -141,7 +141,7 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 
 const answersAtOnce = 1000
 
-/** Deletes a query where it is a related search of others, and the bodies of these answers, which contain it. */
+/** Deletes a query where it is a related search of others, and the bodies of the answers that contain it. */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
     .insertInto('forgetting_words')
@@ -168,7 +168,7 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
   return gone
 }
 
-/** Deletes them from the next answers. */
+/** Deletes the related search from the next batch of answers. */
 async function removeRelated(trx: Transaction<DB>, after: number): Promise<DeletedRows> {
   const rows = await trx
     .deleteFrom('search_related_searches')

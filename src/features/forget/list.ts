@@ -51,7 +51,7 @@ export function aloneIn(list: number) {
     .innerJoin('runs as r', 'r.id', 't.run_id')
     .innerJoin('lists as l', 'l.id', 'r.list_id')
     .select('t.query_id')
-  // Queries that a forgotten list left behind for other lists are deleted with the last of these.
+  // Queries that a forgotten list left to other lists are deleted with the last of these lists.
   const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
   return listed
     .where('list_id', '=', list)
@@ -122,8 +122,8 @@ function isAmong(places: Expression<{ place: string }>) {
 }
 
 /**
- * Ends the list itself as the last step: its runs and their spending remain under a placeholder name. Returns false if
- * it was read again in the meantime. Planning a list takes the same lock.
+ * Ends the list itself as the last step. Its runs and their costs remain under a placeholder name. Returns false if the
+ * list was read again in the meantime; planning a list takes the same lock.
  */
 export async function endList(db: Database, { id, name }: List): Promise<boolean> {
   return patiently(() =>
@@ -196,7 +196,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
 }
 
-/** Next queries, and their next answers; done if nothing is left to do. */
+/** Next queries, and their next answers; done if no queries are left. */
 async function choose(trx: Transaction<DB>) {
   const due = await trx
     .selectFrom('forgetting_queries')
@@ -215,7 +215,7 @@ async function choose(trx: Transaction<DB>) {
   return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
 }
 
-/** Selects the tasks answered by these answers, or without answers the unanswered ones. Uses the key, run by run. */
+/** Selects the tasks of these answers or, without answers, the tasks without an answer. Uses the key, run by run. */
 async function choosePending(
   trx: Transaction<DB>,
   queries: readonly string[],
@@ -228,7 +228,7 @@ async function choosePending(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes tasks but keeps their calls: their cost and run, without the query. */
+/** Deletes tasks but keeps their calls, with cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = await touched(
     trx,
@@ -362,7 +362,7 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
 
 const dayPortion = 10_000
 
-// Stored with the words still to be deleted, as the only record after an interruption that the sums must be deleted.
+// Stored with the words to be deleted. After an interruption, this alone shows that the sums must be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
 /** Records that sums must be deleted, so that an interrupted command can be continued. */
@@ -432,7 +432,7 @@ export async function countDays(db: Database): Promise<number> {
 /** Unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/** Maximum delay of a late answer; a call, its storing and the server's grace period are far shorter. */
+/** Maximum delay of a late answer. A call, its storing and the server's grace period take far less time. */
 const lateAnswersMs = 10 * 60_000
 
 function runsInUse(db: Database) {

@@ -116,7 +116,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Planning a large list takes several minutes; retries must outlast it. */
+/** Planning a large list takes several minutes, and the retries must last longer. */
 const mostTries = 1_200
 
 /** Retries a batch that conflicted with another writer of the same rows, or with the planning of a list. */

@@ -71,8 +71,8 @@ export async function countBodies(db: Database, olderMs: number): Promise<Bodies
 }
 
 /**
- * Deletes raw bodies received before the limit in small transactions; changes nothing else. The limit is one fixed
- * time, stored before anything is deleted: with a moving limit, bodies older than the recorded limit could remain.
+ * Deletes raw bodies received before the limit in small transactions; changes nothing else. The limit is a fixed time,
+ * stored before anything is deleted. If it moved, bodies older than the recorded limit could remain.
  */
 export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
   const { id: pruning } = await db

@@ -23,11 +23,11 @@ const blank = '(forgotten)'
 interface Place {
   readonly table: keyof DB
   readonly where: Expression<SqlBool>
-  /** Assignments; null to delete the row. */
+  /** Assignments; null deletes the row. */
   readonly set: object | null
 }
 
-/** A place whose columns are checked against its table. */
+/** A place in the database whose columns are checked against its table. */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
@@ -37,7 +37,7 @@ function placeIn<T extends keyof DB>(
   return { table, where: where(eb), set: set?.(eb) ?? null }
 }
 
-/** A place whose text is replaced as a whole. */
+/** A place in the database whose text is replaced as a whole. */
 function blanked<T extends keyof DB>(
   table: T,
   column: Extract<keyof DB[T], string>,
@@ -48,7 +48,7 @@ function blanked<T extends keyof DB>(
   return { table, where, set: { [column]: blank } }
 }
 
-/** All places outside of answers that contain texts of people and programs. */
+/** All places outside of answers that contain texts written by people and programs. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -56,7 +56,7 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // A list's name may be any word, so only texts about lists are searched.
+  // A list's name may be any word, so only texts about lists are searched for it.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
@@ -204,8 +204,8 @@ const lookAgainMs = 20
 
 /**
  * Deletes recorded dictionary entries that are no longer used. A worker may concurrently store an answer that refers to
- * such a row, which it saw and so did not insert. Therefore a deleted row is kept until all concurrent writers have
- * ended, and restored if it is used by then.
+ * such a row, because it saw the row and so did not insert it. Therefore a deleted row is kept until all concurrent
+ * writers have ended, and is restored if it is used by then.
  */
 export async function forgetWords(db: Database): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
@@ -262,7 +262,7 @@ async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
   while ((await touched(db, change)) === portion);
 }
 
-/** Transactions of this database that write; those of other databases of the server name none of its rows. */
+/** Transactions of this database that write. Those of other databases of the server refer to none of its rows. */
 const writers = sql<{ writer: string }>`
   select l.transactionid::text as writer
   from pg_locks l

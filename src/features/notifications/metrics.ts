@@ -61,7 +61,7 @@ export function openMetrics(options: MetricsOptions) {
       ])
       const own = await registry.metrics()
       if (more === undefined) return own
-      // An unreachable queue must not hide the metrics from the database.
+      // If the queue is unreachable, the metrics from the database are still shown.
       const others = await more().catch(() => '# the queue does not answer')
       return `${own}\n${others}\n`
     },
@@ -179,7 +179,7 @@ function nightGauges(gauge: MakeGauge, db: Database) {
   return async () => {
     overdue.set((await overdueNights(db)).length)
     const nights = await ask()
-    // Drops the metrics of removed schedules, which would look like failures.
+    // Drops the metrics of removed schedules; otherwise these would look like failures.
     good.reset()
     since.reset()
     for (const { schedule, seconds, nights_since: count } of nights) {

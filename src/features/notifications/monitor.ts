@@ -25,7 +25,7 @@ const noticesEveryMs = 5_000
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { report } = options
-  // Without a port, they are not even collected.
+  // Without a port, metrics are not even collected.
   const metrics =
     metricsPort === null
       ? null
@@ -81,7 +81,7 @@ interface HealthOptions {
   readonly host?: string
   /** 0 means any free port. */
   readonly port: number
-  /** Reasons why no work can be done; empty if it can. A lack of credit is not one. */
+  /** Reasons why no work can be done; empty if there are none. A lack of credits is not one of them. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }
@@ -98,7 +98,7 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // No client may keep a connection open, because there are only a few, intended for probes.
+  // No client may keep a connection open, because there are only a few, and they are meant for probes.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {

@@ -27,12 +27,12 @@ import {
 } from '../alerts/statements.ts'
 import { post, refusalOf } from './webhook.ts'
 
-// A process starting after a long time does not report events older than this.
+// A process that starts after a long time does not report events older than this.
 const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
   readonly webhook: Webhook
-  /** Open work without a worker is reported after this time; 0 means never. */
+  /** Open tasks without a worker are reported after this time; 0 means never. */
   readonly unattendedMs: number
   readonly report: (line: string) => void
 }
@@ -46,7 +46,7 @@ export function startNotices(
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
-    // Reported once; work and further tries continue.
+    // Reported once; the work and further tries continue.
     if (problem !== null && problem !== lastProblem) options.report(problem)
     lastProblem = problem
   }
@@ -70,11 +70,11 @@ export function startNotices(
   }
 }
 
-// For a single tick, there may be no other process that sends notices. Waits for a slow receiver, but not until the
+// After a single tick, there may be no other process that sends notices. Waits for a slow receiver, but not until the
 // next minute's tick.
 const sendWithinMs = 15_000
 
-/** Performs one check, for a tick that is ending: waits up to a limit, and leaves the rest to the next process. */
+/** Performs one check for a tick that is ending. Waits up to a limit; the next process sends the remaining notices. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -123,10 +123,10 @@ export async function recordNotices(
   })
 }
 
-// Longer than a receiver may take: afterwards, another process sends the notices of a killed one.
+// Longer than a receiver may take. After this time, another process sends the notices of a killed process.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
-// A receiver that is down overnight is usually back in the morning.
+// A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
 /**
@@ -291,7 +291,7 @@ interface Subject {
   readonly subject: string
 }
 
-/** A notice, including other events it covers: many missed nights give one line. */
+/** A notice with the other events that it covers: many missed nights become one line. */
 interface ComposedNotice extends Subject {
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>

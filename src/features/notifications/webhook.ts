@@ -44,7 +44,7 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
         ...authorization,
       },
       body,
-      // A redirect counts as a rejection, because it would send the notice to a URL that nobody configured.
+      // A redirect counts as a rejection, because it would send the notice to a URL that was not configured.
       redirect: 'manual',
       signal: AbortSignal.timeout(answerWithinMs),
     })
@@ -68,7 +68,7 @@ async function beginning({ body }: Response): Promise<string> {
       size += value.length
     }
   } catch {
-    // The status code arrived, and nothing else of the reply is needed.
+    // The status code has arrived, and nothing else of the reply is needed.
   }
   void reader.cancel().catch(() => undefined)
   return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()

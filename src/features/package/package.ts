@@ -19,7 +19,7 @@ export type PackageSettings = Partial<Record<Name, string>>
 export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
 
 export interface WorkChoices {
-  /** True: ends when nothing is left to do; false: works until `signal` is aborted. */
+  /** If true, ends when nothing is left to do; if false, works until `signal` is aborted. */
   readonly drain?: boolean
   readonly signal?: AbortSignal
 }
@@ -74,7 +74,7 @@ interface Files {
   readonly say: (line: string) => void
 }
 
-/** Nobody can be asked for confirmation: a purchase that needs it requires `yes: true`. */
+/** There is no user to ask for confirmation, so a purchase that needs it requires `yes: true`. */
 async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
   const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })

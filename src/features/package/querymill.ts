@@ -64,7 +64,7 @@ function buildProgram(load: Load): Command {
   return program
 }
 
-/** Lists the names of all commands that are not for every day, by purpose. */
+/** Lists the names of all commands that are not for everyday use, by purpose. */
 function otherCommands(): string {
   const width = Math.max(...others.map(({ length }) => length)) + 1
   const lines = others.map(

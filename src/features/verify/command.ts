@@ -28,7 +28,7 @@ export interface VerifyOptions {
   readonly json?: true
 }
 
-/** Result of a verification: the checks, and what the database can't prove. */
+/** Result of a verification: the checks, and facts that the database can't prove. */
 export interface Verified {
   readonly checks: readonly Check[]
   readonly unproved: readonly string[]
@@ -163,7 +163,7 @@ async function rebuildAnswers(db: Database, sample: BodySample): Promise<Rebuilt
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
   const { depth, replaced, result_count: results } = figures
-  // The rows of this readable answer were rejected, so there is nothing to compare.
+  // The database rejected the rows of this readable answer, so there is nothing to compare.
   if (rows.parse_error?.startsWith(refusedRows) === true) return rows.organic_results.length === 0
   return (
     depth === answer.depth &&
@@ -198,7 +198,7 @@ function rowsOf(answer: Answer, q: string): AnswerRows {
   }
 }
 
-/** Normalizes a value as a column would return it: there is no negative zero. */
+/** Normalizes a value to the form that a column would return: there is no negative zero. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -215,7 +215,7 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Number of answers parsed again from their bodies; null: all of them. */
+/** Number of answers to parse again from their bodies; null means all of them. */
 type BodySample = number | null
 
 /** Figures of an answer, in addition to its rows. */

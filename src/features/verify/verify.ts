@@ -9,14 +9,14 @@ import { root } from '../../base/root.ts'
 
 /** An invariant, and the number of rows that violate it. */
 export interface Check {
-  /** Heading of the file that has the check. */
+  /** Heading of the file that contains the check. */
   readonly group: string
   readonly name: string
   readonly ok: boolean
   readonly violations: number
 }
 
-/** Number of finished days to compute again, selected at random; null: all of them. */
+/** Number of finished days to compute again, selected at random; null means all of them. */
 type DaySample = number | null
 
 /** Runs all checks in one snapshot: rows that change between two queries would look like violations. */
@@ -88,9 +88,9 @@ export interface Conservation {
   /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
-  /** Lost while a call with an unreadable outcome was in flight. */
+  /** Fall of the balance while a call with an unreadable outcome was in flight. */
   readonly unknown: number
-  /** Spent by others. */
+  /** External spend. */
   readonly unexplained: number
   /** Top-ups, renewals and refunds. */
   readonly added: number
