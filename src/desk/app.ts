@@ -121,7 +121,7 @@ async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage):
   })
   return c.body(body, 200, {
     ...pageHeaders,
-    // Untrusted content: a stored body must not run as a page of the desk.
+    // A stored body is untrusted, so it must not run as a page of the desk.
     'content-security-policy': "default-src 'none'; sandbox",
     'content-type': type,
     'content-disposition': `attachment; filename="${name.replace(/[^\w.-]+/g, '_')}"`,

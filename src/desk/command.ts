@@ -94,11 +94,11 @@ function readPublicUrl(typed: string): URL {
 
 interface DeskPlace {
   readonly host: string
-  /** 0 means any free port. */
+  /** 0 selects any free port. */
   readonly port: number
-  /** Null for this machine only, without a password. */
+  /** Null if the desk serves this machine only, without a password. */
   readonly password: Secret | null
-  /** Public URL behind a proxy; null: the address it listens on. */
+  /** Public URL behind a proxy; null if it is the address that the desk listens on. */
   readonly publicUrl: URL | null
 }
 
@@ -112,7 +112,7 @@ const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
 
-/** Opens the port, and the database once it is reachable. */
+/** Opens the port at once, and the database when it is reachable. */
 export async function serveDesk(
   options: DeskPlace & { readonly config: Config; readonly report: (line: string) => void },
 ): Promise<OpenDesk> {

@@ -30,9 +30,9 @@ export class Refused extends Error {
 
 interface GuardOptions {
   readonly host: string
-  /** Public URL, if it differs from the address it listens on. */
+  /** Public URL, if it differs from the address that the desk listens on. */
   readonly publicUrl: URL | null
-  /** Null: no password, for this machine only. */
+  /** Null if there is no password; the desk then serves this machine only. */
   readonly sessions: Sessions | null
 }
 
@@ -49,7 +49,7 @@ export class HostGuard {
   }
 
   /**
-   * Throws for requests from other sites: their domain may resolve to this address (DNS rebinding), and their pages may
+   * Throws for requests from other sites. Their domain may resolve to this address (DNS rebinding), and their pages may
    * send requests here.
    */
   checkSource(c: Context<DeskEnv>): void {
@@ -158,7 +158,7 @@ export function addDoor(
   })
 }
 
-/** Page the visitor requested before signing in. */
+/** The page that the visitor requested before signing in. */
 export function cameFrom(c: Context<DeskEnv>): string {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
@@ -224,7 +224,7 @@ export class Sessions {
     this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
     const mine = this.#wrong.filter((one) => one.from === from).length
     if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return { kind: 'wait' }
-    // Counted as wrong until proved right, so that concurrent tries can't bypass the limit.
+    // Each try counts as wrong until it is proved right, so that concurrent tries can't bypass the limit.
     const mark = { at: now, from }
     this.#wrong.push(mark)
     const [given, password] = await Promise.all([

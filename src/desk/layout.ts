@@ -16,17 +16,17 @@ export interface Frame {
   }[]
   /** Area of the desk that the page belongs to. */
   readonly area: string | null
-  /** Path of the page, as in its recipe. */
+  /** Path pattern of the page. */
   readonly path: string
   /** True if visitors sign in with a password, so that a sign-out form is shown. */
   readonly leave: boolean
   /** True if parts of the page are updated while it is open. */
   readonly live: boolean
-  /** Seconds after which the browser reloads automatically; null: never. */
+  /** Seconds after which the browser reloads automatically; null if it does not. */
   readonly again: number | null
 }
 
-/** Lays out a whole page: its content, position in the navigation, and filters. */
+/** Lays out a whole page: its content, its place in the navigation, and its filters. */
 export function layOut(view: View, place: PagePlace | null, frame: Frame): string {
   const { assets, again } = frame
   return html`<!doctype html>

@@ -14,7 +14,7 @@ import { type DeskGround, restAfter } from './tables.ts'
 interface LiveUpdate {
   /** HTML of the changed parts, by element id. */
   readonly parts: Readonly<Record<string, string>>
-  /** Null if everything is fine. */
+  /** Null if the page could be read. */
   readonly problem: string | null
 }
 
@@ -22,10 +22,10 @@ type Send = (event: string) => void
 
 const everyMs = 2_000
 const mostVisitors = 200
-/** A visitor who does not read is disconnected before the events fill the memory. */
+/** A visitor who does not read is disconnected before the pending events fill the memory. */
 const mostWaiting = 64
 
-/** Reads once for all visitors of the same page, and only while there are any. */
+/** Reads once for all visitors of the same page, and only while the page has visitors. */
 class LiveRoom {
   readonly #desk: DeskGround
   readonly #page: DeskPage
@@ -56,7 +56,7 @@ class LiveRoom {
     while (this.#visitors.size > 0 && !this.#closed.aborted) {
       const began = performance.now()
       const event = `data: ${JSON.stringify(await this.#look())}\n\n`
-      // Unchanged parts are not sent again; a short comment shows that the desk is alive.
+      // Unchanged parts are not sent again; a short comment shows that the connection is alive.
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)
@@ -88,7 +88,7 @@ export class LiveRooms {
   readonly #closing = new AbortController()
 
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
-    // Each open page listens for the end of the desk.
+    // Each open page listens for the shutdown of the desk.
     setMaxListeners(0, this.#closing.signal)
     const live = pages.filter((page) => page.live !== null)
     this.#rooms = new Map(
@@ -132,7 +132,7 @@ export class LiveRooms {
           const forget = room.add(send)
           leave = () => {
             forget()
-            // Otherwise the listener of every past visitor would stay in memory.
+            // Otherwise, the listener of every past visitor would stay in memory.
             closing.removeEventListener('abort', end)
           }
           gone.addEventListener('abort', end, { once: true })

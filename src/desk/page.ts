@@ -19,7 +19,7 @@ export interface DeskReading {
   readonly today: string
   /** Origins of answers shown, such as `live,sandbox`. */
   readonly origins: string
-  /** If true, includes answers of suspect nights. */
+  /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
   /** Returns a recent forecast; null if it takes too long to read. */
   readonly forecast: () => Promise<CreditForecast | null>
@@ -40,7 +40,7 @@ export interface PagePlace {
   readonly today: string
   /** Origins of answers shown, such as `live,sandbox`. */
   readonly origins: string
-  /** If true, includes answers of suspect nights. */
+  /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
   /** Builds an address of the desk with the filters that every page has; null if it can't be linked from here. */
   readonly href: (
@@ -49,7 +49,7 @@ export interface PagePlace {
   ) => string | null
   /** Id of an element; parts that occur more than once need distinct ones. */
   readonly id: (name: string) => string
-  /** True in a file, where forms have no desk to send requests to. */
+  /** True in a file, whose forms have no server to send requests to. */
   readonly still: boolean
 }
 
@@ -71,7 +71,7 @@ interface PageRecipe<Asked, Found> {
   readonly path: string
   /** Name in the navigation; pages without one are reached by links. */
   readonly nav?: string
-  /** Area of the desk it belongs to, which has one entry in the navigation. */
+  /** Area of the desk that the page belongs to; each area has one entry in the navigation. */
   readonly area?: string
   readonly ask: (address: PageAddress, today: string) => Asked
   /** Throws `NotThere` with a sentence if an id does not exist. */
@@ -81,7 +81,7 @@ interface PageRecipe<Asked, Found> {
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** A page with its own types hidden. */
+/** A page whose own types are hidden. */
 export interface DeskPage {
   readonly path: string
   readonly nav: string | null

@@ -32,7 +32,7 @@ const questionConnections = 4
 /** Minimum time between connection attempts, so that reloads do not query an unreachable database each time. */
 const restMs = 1_000
 const originsForMs = 10_000
-/** Table, view or column not found: the database was migrated to a different release since it was opened. */
+/** Table, view or column not found: the database was migrated to a different release after it was opened. */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 /** Opens the database on first use, and reopens it after an outage, because the desk outlives it. */
@@ -112,7 +112,7 @@ export class DeskTables {
     return origins
   }
 
-  /** Safe to call if it was never opened. */
+  /** Safe to call if the database was never opened. */
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
     await this.#closers.close()
@@ -121,7 +121,7 @@ export class DeskTables {
 
 const leastKeptMs = 2_000
 
-/** Caches the forecast depending on how long it took to compute. */
+/** Caches the forecast for a time that depends on how long it took to compute. */
 class Forecasts {
   #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
   #reading: Promise<CreditForecast | null> | null = null

@@ -5,7 +5,7 @@ import { element, type Html, html } from './html.ts'
 import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
-/** A group of bars with one bar per series; null if unknown. */
+/** A group of bars, one per series; null if the value is unknown. */
 interface BarGroup {
   readonly name: string
   readonly values: readonly (number | null)[]

@@ -14,7 +14,7 @@ export interface Point {
   readonly value: number | null
   /** Description on hover, if it is more than the value. */
   readonly words?: string
-  /** If true, the spot of the point is hollow. */
+  /** If true, the point is drawn as a hollow circle. */
   readonly hollow?: boolean
 }
 
@@ -42,7 +42,7 @@ export interface LineChart {
   readonly bands?: readonly Happening[]
   /** Days without a point, and why. */
   readonly gaps?: readonly Happening[]
-  /** If true, each point is a spot that says what it is. */
+  /** If true, each point is a circle that names its value. */
   readonly spots?: boolean
   /** If true, points carry data that a script shows on hover. */
   readonly hover?: boolean
@@ -50,7 +50,7 @@ export interface LineChart {
   readonly named?: boolean
 }
 
-/** Something at a time, such as a top-up or a suspect night. */
+/** An event at a time, such as a top-up or a suspect night. */
 export interface Happening {
   readonly at: Date
   readonly name: string
@@ -81,7 +81,7 @@ export function lineChart(chart: LineChart): Html {
     bottom: height - 26,
   }
   const drawn = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
-  // Days before the first point would only make the chart smaller.
+  // Days before the first point would only leave empty space.
   const bands = (chart.bands ?? []).filter(({ at }) => at.getTime() >= Math.min(...drawn))
   const times = [...drawn, ...bands.map(({ at }) => at.getTime())]
   const within = [Math.min(...times), Math.max(...times)] as const
@@ -143,7 +143,7 @@ function path(
     return [{ cx: x(at), cy: y(value), text, lonely, hollow }]
   })
   const told = shown.map(({ cx, cy, text }) => [Math.round(cx), Math.round(cy), text])
-  // A point between two gaps has no line, so draw it as a dot.
+  // A point between two gaps has no line, so it is drawn as a dot.
   const dots = shown
     .filter(({ lonely }) => spots || lonely)
     .map(({ cx, cy, text, hollow }) =>
@@ -189,7 +189,7 @@ function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Ht
   })
 }
 
-/** Moves labels apart within the two bounds; if there are too many, they are closer together. */
+/** Moves labels apart within the two bounds. If there are too many, they are closer together. */
 function spread<T extends { readonly y: number }>(
   ends: readonly T[],
   [top, bottom]: readonly [number, number],
@@ -231,7 +231,7 @@ export function drawDays({
 }: Pick<LineChart, 'title' | 'series' | 'format' | 'notes' | 'bands'> & {
   readonly height?: number
   readonly least?: number
-  /** True for numbers that are whole, so that no tick is between them. */
+  /** True for numbers that are all whole, so that no tick lies between two of them. */
   readonly whole?: boolean
 }): Html {
   const values = chart.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0))
@@ -325,7 +325,7 @@ interface Label {
 function timeLabels(grain: Grain, { x, within, left, right }: Frame): readonly Label[] {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
   const days = grain === 'day' || within[1] - within[0] > 2 * dayMs
-  // Skips ticks that would need hours on a daily axis, or fractions of a second.
+  // Skips ticks that would be hours on a daily axis, or fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const texts = wordsFor(days, shown)
@@ -341,7 +341,7 @@ const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
 const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
 const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/** Formats labels as short as possible: with the year if days repeat, with seconds if minutes are not exact. */
+/** Formats labels as short as possible: years only if days repeat, seconds only if times are not whole minutes. */
 function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   if (days) {
     const spanMs = Number(ticks.at(-1) ?? 0) - Number(ticks[0] ?? 0)

@@ -20,12 +20,12 @@ export function percent(share: number | null): Html {
 /** Dash for an unknown or missing value. */
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number that a test or a person can find by its name in `status -- --json`. */
+/** A number that a test or a person can find by the name that it has in `status -- --json`. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
 
-/** Says how many credits are held for calls with an unknown outcome, if any. */
+/** Shows how many credits are reserved for calls with an unknown outcome, if any. */
 export function uncertainNote({ uncertain }: { readonly uncertain: number }): Html | null {
   return uncertain === 0 ? null : html` <span class="soft">+ ${amount(uncertain)} uncertain</span>`
 }
@@ -39,7 +39,7 @@ export function instant(at: Date | string | null, zone: string): Html {
   >`
 }
 
-/** Text from a list or an answer: it may be long, and has its own text direction. */
+/** Text from a list or an answer, which may be long and has its own text direction. */
 export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
@@ -48,7 +48,7 @@ export function command(line: string): Html {
   return html`<code class="command" data-copy>${line}</code>`
 }
 
-/** A link within the desk; if null, as in a file without a desk, just its text. */
+/** A link within the desk. If there is no address, as in a file without a desk, shows only the text. */
 export function to(href: string | null, text: Html | string | number): Html {
   if (href === null) return html`${text}`
   return html`<a href="${href}">${text}</a>`
@@ -142,7 +142,7 @@ function shownAs(value: Content): Content {
   return value === null || typeof value === 'number' ? amount(value) : value
 }
 
-/** A colored word; the color never is the only information. */
+/** A colored word; the color is never the only information. */
 export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }

@@ -11,7 +11,7 @@ export interface Column<Row> {
     readonly order: 'ascending' | 'descending' | null
   }
   readonly cell: (row: Row) => Content
-  /** Numbers are aligned right, words are not wrapped. */
+  /** Numbers are aligned right; words are not wrapped. */
   readonly look?: 'n' | 'word' | undefined
 }
 
@@ -42,7 +42,7 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// With one column more than these, a phone shows all: a way to unfold them would take as much space.
+// With only one more column, a phone shows all: a control to unfold the last one would take as much space.
 const phoneColumns = 4
 
 /**
@@ -91,7 +91,7 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html {
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
-/** A section with a table; without rows, it says what would be there, and which command to type. */
+/** A section with a table. Without rows, it says what would be shown, and which command to run. */
 export function tableSection<Row>(
   {
     empty,
@@ -100,7 +100,7 @@ export function tableSection<Row>(
   }: Titles & {
     /** Name of the table; by default, the title. */
     readonly name?: string
-    /** Shown without rows; left out if there always are some. */
+    /** Text that is shown if there are no rows; left out if there always are some. */
     readonly empty?: string | readonly [text: string, line: string]
   },
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// The page Ask: runs a library query or typed SQL, and shows the result as chart and table.
+// The page Ask: runs a library query or SQL from a form, and shows the result as chart and table.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, typed as typedWord } from '../../base/cli/text.ts'
@@ -83,7 +83,7 @@ export const askPage = definePage({
 
 const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', npmRun('sql'))
 
-/** Questions of most mornings, with the flags of an example. */
+/** Questions that are useful on most mornings, with the flags of an example. */
 const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ranks-losses': {},
   'ranks-reach': { top: '20' },
@@ -191,7 +191,7 @@ function linesOf(
 
 type FormValues = ReadonlyMap<string, string>
 
-/** Flags offered in the form; two separate days replace --between. */
+/** Flags that the form offers; two separate days replace --between. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']
@@ -256,7 +256,7 @@ const askButton = html`<button class="main">Ask</button>`
 const mostRunning = 2
 let running = 0
 
-/** Reads a result in batches. Limits concurrent queries, because other pages need the desk's few connections, too. */
+/** Reads a result in batches. Limits concurrent queries, because other pages also need the desk's few connections. */
 async function* readInTurn(reading: DeskReading, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   if (running >= mostRunning) {
     throw new Misuse(
@@ -291,7 +291,7 @@ const longestCell = 2_000
 const longestFileCell = 32_000
 const mostCharacters = 3_000_000
 
-/** Checks SQL typed by a visitor: rejects it if it could do more than read, or if there is no read-only role. */
+/** Checks SQL from a form. Rejects it if it could do more than read, or if there is no read-only role. */
 async function expectStrangers(reading: DeskReading, text: string): Promise<void> {
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
@@ -306,7 +306,7 @@ function inquiryOf(reading: DeskReading, question: SqlQuestion, seconds: number)
   return { ...question, timeoutMs, origins, suspects, signal, warn: () => undefined }
 }
 
-/** Reads the first rows of a result. Cancelled if the visitor leaves or presses stop. */
+/** Reads the first rows of a result. The query is cancelled if the visitor leaves or presses stop. */
 async function askFor(
   reading: DeskReading,
   question: SqlQuestion,
@@ -333,7 +333,7 @@ async function askFor(
   return { columns, rows: rows.slice(0, most), more: isFull(), ms, warnings }
 }
 
-/** Maximum rows in a file; a download with more rows is aborted. */
+/** Maximum number of rows in a file; a download with more rows is aborted. */
 const mostFileRows = 1_000_000
 
 /** Reads a whole result in batches, for a file. */
@@ -360,7 +360,7 @@ const fileSeconds = 120
 
 interface AskFound {
   readonly asked: AskedRows | null
-  /** Why there is no result; null if there is one, or no query was run. */
+  /** Reason why there is no result; null if there is one, or no query was run. */
   readonly refusal: string | null
 }
 
@@ -446,7 +446,7 @@ function askTypedSql(address: PageAddress) {
   }
 }
 
-/** Typed SQL, run in the read-only role. */
+/** SQL from a form, run in the read-only role. */
 export const sqlPage = definePage({
   path: '/sql',
   nav: 'SQL',

@@ -23,7 +23,7 @@ const usualDays = 92
 
 /**
  * The page of adaptive schedules: credits and moves before and after, hidden moves, intervals, and results of the
- * draws.
+ * random samples.
  */
 export const cadencePage = definePage({
   path: '/cadence',

@@ -27,13 +27,13 @@ export function askedDomains(address: PageAddress): readonly string[] {
     .filter((name) => name !== '')
 }
 
-/** Describes the period, and says if it was cut short. */
+/** Describes the period, and says if it was shortened. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
   const bound = cut ? ' (more days are not read at once)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
 }
 
-/** A field of a form, drawn with the filters of the page. */
+/** A field of a form, rendered with the filters of the page. */
 type Field = (place: PagePlace) => Html
 
 /** A form that reloads the page with other filters; works without script, and every selection has an address. */
@@ -92,11 +92,11 @@ export function textField(name: string, label: Html | string, options: TextOptio
 
 interface SelectOptions {
   readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Chosen word; by default, the filter of this name. */
+  /** Selected word; by default, the value of the filter with this name. */
   readonly value?: string
 }
 
-/** Field for one of several words; the empty one means any. */
+/** Field for selecting one of several words; the empty one means any. */
 export function selectField(
   name: string,
   label: string,

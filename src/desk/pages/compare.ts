@@ -48,7 +48,7 @@ async function readCompare(
   const days = await chooseDays(db, { day: null, since: null })
   if (days === null) return null
   const newest = days.now.day
-  // Two dates are compared, unless the labels differ: then both sides have the same date.
+  // Two dates are compared, unless the tags differ; in that case, both sides have the same date.
   const usual = first.label === second.label ? daysBefore(newest, 7) : newest
   const a = { ...first, day: first.day ?? usual }
   const b = { ...second, day: second.day ?? newest }

@@ -68,7 +68,7 @@ async function readDomainPage(
   return readDomain(db, known, await readDays(db, asked))
 }
 
-/** Reads the days that were asked for. */
+/** Reads the requested days. */
 export async function readDays(db: Database, asked: AskedSpan): Promise<DomainDays> {
   const span = await readSpan(db, asked)
   return {
@@ -90,7 +90,7 @@ interface DomainDays {
   readonly suspect: readonly SuspectRun[]
 }
 
-/** Reads all data of a domain for some days; it need not be in any answer. */
+/** Reads all data of a domain for some days; the domain need not be in any answer. */
 export async function readDomain(db: Database, known: KnownDomain, told: DomainDays) {
   const { span, compared } = told
   const of = { domain: known.domain, ...span }
@@ -105,7 +105,7 @@ export async function readDomain(db: Database, known: KnownDomain, told: DomainD
   }
 }
 
-/** Everything about a domain; `ranks` goes between its positions and its moves. */
+/** Renders everything about a domain; `ranks` is placed between its positions and its moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -275,7 +275,7 @@ export function suspectBands(
   }))
 }
 
-// The reasons are in the chart, and among the nights.
+// The reasons are given in the chart, and on the page of nights.
 const toldSuspects = 5
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {

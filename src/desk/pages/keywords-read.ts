@@ -30,7 +30,7 @@ export interface KeywordDays {
 
 /**
  * Chooses the days to compare: the two newest stored ones, unless the address names others. For a day without a run,
- * the previous one is used; days that are not stored are computed from the answers. Null if there are no runs.
+ * the last one before it is used. Days that are not stored are computed from their answers. Null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
@@ -154,7 +154,7 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/** Whether a domain left or entered is known only if the other answer was deep enough to show the position. */
+/** It is known whether a domain left or entered only if the other answer was deep enough to show the position. */
 function changeOf(eb: SidesBuilder) {
   return eb
     .case()
@@ -203,7 +203,7 @@ function ranksIn(eb: SidesBuilder, range: (typeof rankRanges)[number]): Expressi
   return eb.between('now.position', bounds[range][0], bounds[range][1])
 }
 
-/** Gain in positions; an unknown position counts as the one below the last known. */
+/** Gain in positions. An unknown position counts as the one below the last known position. */
 function gainOf(eb: SidesBuilder) {
   const at = (side: 'now' | 'before') =>
     eb.fn.coalesce(`${side}.position`, eb(`${side}.depth`, '+', 1))
@@ -312,9 +312,9 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country: gl, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // Its ranks, oldest day first; undefined: unknown that day.
+      // Ranks of the keyword, oldest day first; undefined if the rank of a day is unknown.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // A day and a week earlier, or on the last stored day before.
+      // One day and one week earlier, or on the last stored day before that.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }

@@ -165,7 +165,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   )
 }
 
-/** Reading options specified for the list; if there are none, they are detected. */
+/** Reading options that were set for the list; if there are none, they are detected. */
 function readingOf(reading: ListFacts['reading']): Html {
   if (reading === null) return html`Highest weight first. The format of the list was detected.`
   return html`Highest weight first. The list is read with these options:

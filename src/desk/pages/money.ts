@@ -60,7 +60,7 @@ async function readMoney(reading: DeskReading, span: DaySpan) {
   return { ...accounts, events, forecast }
 }
 
-/** Balance changes within some days that none of our calls certainly explains. */
+/** Balance changes on some days that our calls do not explain with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -137,7 +137,7 @@ interface BalanceFound extends Pick<AccountsFound, 'points' | 'events'> {
   readonly span: DaySpan
 }
 
-/** One account: its balance, its spending, and changes by others. */
+/** One account: its balance, its spending, and external spend. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const { account, events, span } = found
   const name = account.account
@@ -188,7 +188,7 @@ function picture({ account, points, events }: BalanceFound): Html {
   const { floor, account: name } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values)
-  // Without a floor below it, a balance that hardly changed would look flat on an axis from 0.
+  // A balance that hardly changed would look flat on an axis from 0, unless the floor is below it.
   const flat = floor === null && least > greatest / 2
   const from = flat ? least - (greatest - least) * 0.1 - 1 : 0
   return html`${drawPicture({
@@ -317,7 +317,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   )
 }
 
-/** The forecast in sentences; null if it took too long. */
+/** The forecast in sentences; null if the forecast took too long. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
   if (forecast === null) return html`<p>The forecast takes too long to compute for this page.</p>`
   return lines(forecastSentences(forecast, zone))

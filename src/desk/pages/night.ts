@@ -26,7 +26,7 @@ import { toDomain, toNight, toQuery, toRun } from './ways.ts'
 
 const mostCompared = 3_000
 
-/** One run: its orders, results, cost and position changes. */
+/** One run: its purchases, results, cost and position changes. */
 export const night = definePage({
   path: '/runs/:run',
   area: 'Operations',
@@ -53,7 +53,7 @@ async function readRun(db: Database, id: number) {
     throw new NotThere(`There is no run ${id}: the calendar of nights lists all runs.`)
   const counts = await countTasks(db, id)
   const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
-  // Too many answers cannot be compared for a page.
+  // Comparing this many answers would take too long for a page.
   const moves = queries > mostCompared ? null : await readRunMoves(db, run)
   return { run, counts, moves }
 }

@@ -84,7 +84,7 @@ const verdicts = {
 
 type NightVerdict = keyof typeof verdicts
 
-/** A night's verdict, also as a sentence. */
+/** Formats the verdict on a night as a sentence. */
 function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: string } {
   const { run, state, outcome, suspect, reasons, asked, answered, note } = entry
   const counts = asked === null ? '' : `, ${answered ?? 0} of ${asked} answered`
@@ -130,7 +130,7 @@ export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace
       `${npmRun('nightly --')} --show`,
     )
   }
-  // A calendar per list: months below each other, one square per day.
+  // One calendar per list: months below each other, one square per day.
   const calendars = [...groupBy(entries, ({ list }) => list)].map(([list, found], index) => {
     const months = [...groupBy(found, ({ run_date: day }) => day.slice(0, 7))]
     return section(

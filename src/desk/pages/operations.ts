@@ -54,7 +54,7 @@ export const operationsPage = definePage({
   live: async (reading, place) => drawOperations(await readOperations(reading), place),
 })
 
-/** State of the mill as in `status`, without the queue, with workers and notices. */
+/** The same data as in `status`, without the queue, but with workers and notices. */
 type OperationsFound = Awaited<ReturnType<typeof readOperations>>
 
 const shownNotices = 6
@@ -233,7 +233,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether work progresses, why not, and which command to run next. */
+/** Shows whether tasks progress, why not, and which command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []
@@ -255,7 +255,7 @@ function drawState(found: OperationsFound, place: PagePlace): Html {
   </section>`
 }
 
-/** Lists the runs with failed or unknown tasks; the table below may show only newer ones. */
+/** Lists the runs with failed or unknown tasks; the table on the page may show only newer ones. */
 function wrongRuns({ runs }: OperationsFound, place: PagePlace): Html | null {
   const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
   if (wrong.length === 0) return null

@@ -64,7 +64,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 /** Share of the clicks of all our own domains on a day; null if unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // For an excluded day, the previous one is used.
+  // For a day that is left out, the previous one is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',
@@ -73,11 +73,11 @@ function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
 }
 
-/** Something that a person should look at or do. */
+/** Something that a person should look at or act on. */
 export interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
-  /** Command to type; null: open the page. */
+  /** Command to run; null if the page should be opened instead. */
   readonly line: string | null
   readonly path: string | null
 }
@@ -128,7 +128,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/** A bad night is one task: why it is left out, and how many of its queries have no answer. */
+/** A bad night is a single item: why it is left out, and how many of its queries have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
   const failures = new Map(
     state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
@@ -318,7 +318,7 @@ const alertWords: Readonly<Record<string, readonly [string, Severity]>> = {
 }
 const severities = ['bad', 'warn', 'good'] as const
 
-/** Active alerts by night and kind, newest night and worst kind first. */
+/** Open alerts by night and kind, newest night and worst kind first. */
 export function groupAlerts(alerts: readonly AlertRow[]) {
   const kind = ({ what, position, previous_position: before }: AlertRow) => {
     if (what !== 'moved' && what !== 'crossed') return what
@@ -399,15 +399,15 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Further away, a date says nothing. */
+/** A date further away than this is not meaningful. */
 const mostDaysAhead = 3_650
 
-/** Credits in number of nights, and when the floor is reached; null if it cannot be predicted. */
+/** The balance expressed in nights, and the time at which the floor is reached; null if it cannot be predicted. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
   /** The forecast of the coming week reaches the floor then. */
   readonly topUpBy: Date | null
-  /** The same, or estimated from recent prices if it is further away. */
+  /** The same, or an estimate from recent prices if it is further away. */
   readonly lastsUntil: Date | null
 } {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {

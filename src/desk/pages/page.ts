@@ -23,7 +23,7 @@ import { askedSpan, dayChooser, daysText } from './choose.ts'
 import { drawHoldings, drawWonAndLost, readDays } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
-/** The page of a ranking URL: its queries, since when, and the pages that replaced it. */
+/** The page of a ranking URL: its queries, the dates of its positions, and the pages that replaced it. */
 export const onePage = definePage({
   path: '/pages/:page',
   area: 'Domains',
@@ -93,7 +93,7 @@ function drawPage(found: PageFound, place: PagePlace): Html {
   )}`
 }
 
-/** Each query with the page's first and last positions, and the domain now there if the page is gone. */
+/** Renders each query with the page's first and last positions, and the domain that replaced the page if it is gone. */
 function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html {
   const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
   return tableSection(
@@ -119,7 +119,7 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
   )
 }
 
-/** Link to the last night with the page, compared with the newest night if it is gone, or else with the first. */
+/** Link that compares the last night with the page to the newest night if the page is gone, or else to the first. */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
   const night = toNight(place, queryId, { day: last.runDate })
@@ -136,7 +136,7 @@ interface PageQuery {
   readonly best: number
   readonly first: PageDay
   readonly last: PageDay
-  /** Newest answer of the query; the page may be gone if it differs from the last one with the page. */
+  /** Newest answer to the query. The page may be gone if it differs from the last one with the page. */
   readonly newest: NewestAnswer | null
 }
 

@@ -34,9 +34,9 @@ export interface LostRank {
   readonly previousDate: string
   readonly domain: string
   readonly previous: number
-  /** Null: not in the answer, although it is deep enough to show the previous position. */
+  /** Null if the page is not in the answer, although the answer is deep enough to show the previous position. */
   readonly rank: number | null
-  /** Domain at the previous position now. */
+  /** Domain that now has the previous position. */
   readonly taker: string | null
 }
 
@@ -62,7 +62,7 @@ export function lostRanks(
   })
 }
 
-/** The days of entries that are sorted from new to old. */
+/** Days of entries, which are sorted from new to old. */
 function seen(own: readonly { readonly runDate: string }[]) {
   const days = [...new Set(own.map(({ runDate }) => runDate))]
   return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
@@ -76,7 +76,7 @@ const seenColumns = [
 
 const mostRows = 20
 
-/** Draws what changed from answer to answer; sections without a row are left out. */
+/** Renders the changes between consecutive answers; sections without a row are left out. */
 export function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
   const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
   const days = daysOf(first)

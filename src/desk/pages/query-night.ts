@@ -229,7 +229,8 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
 }
 
 /**
- * A result with its change: on the left, those that left; on the right, those that entered, moved or got a new title.
+ * Renders a result with its change: results that left on one side; those that entered, moved or got a new title on the
+ * other.
  */
 function side(
   result: SerpResult | null,
@@ -321,7 +322,7 @@ function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpRe
   return found
 }
 
-/** Whether a result entered or left is known only if the other answer was deep enough to show the position. */
+/** It is known whether a result entered or left only if the other answer was deep enough to show the position. */
 function judge(
   { before, now }: Pick<SerpChange, 'before' | 'now'>,
   otherDepth: number,
@@ -352,7 +353,7 @@ export function resultTable(results: readonly SerpResult[], place: PagePlace): H
   ])
 }
 
-/** A title linking to its address if that is a web address; otherwise the address is shown as text. */
+/** Renders a title as a link if its address is a web address; otherwise, shows the address as text. */
 function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   const text = title === null || title.trim() === '' ? (url ?? '(without a title)') : title
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
@@ -376,7 +377,7 @@ export function drawWords(words: readonly SerpWords[], place: PagePlace): Html |
   )
 }
 
-/** Kinds of parts, each with its chips; those without any are left out. */
+/** Renders the kinds of parts, each with its items; kinds without items are left out. */
 function wordFacts(shown: readonly (readonly [head: string, chips: readonly Html[]])[]): Html {
   return html`<dl class="facts words">
     ${shown.map(([head, chips]) =>

@@ -69,7 +69,7 @@ function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null 
   )
 }
 
-/** The last day before that has another answer; null if there is none. */
+/** The previous day with a different answer; null if there is none. */
 function dayBefore(
   days: QueryFound['days'],
   { runDate, search }: { readonly runDate: string; readonly search: number },

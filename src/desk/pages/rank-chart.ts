@@ -16,7 +16,7 @@ interface ChartDay {
   readonly runDate: string
   /** Null if no answer is shown for the day. */
   readonly evidence: string | null
-  /** Why none is shown; null if one is. */
+  /** Reason why no answer is shown; null if one is. */
   readonly silence: string | null
   readonly depth: number | null
 }
@@ -43,7 +43,7 @@ const words: Readonly<Record<string, string>> = {
   cancelled: 'not asked, the run was cancelled',
 }
 
-/** Draws positions over time: the first at the top, "not in it" below the last, gaps for days without an answer. */
+/** Draws positions over time: position 1 at the top, "not in it" at the bottom, gaps for days without an answer. */
 function rankChart({ shown, ranks, notes }: QueryFound, days: readonly ChartDay[], title: string) {
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))
   const out = deepest * 1.12 + 0.5
@@ -112,7 +112,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
   )
 }
 
-/** Same data as in the chart; the answer's state distinguishes a domain that is not in it from a day without one. */
+/** The same data as the chart. The state tells a day without the domain from a day without an answer. */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
   return [

@@ -6,7 +6,7 @@ import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Selected days; null: the page's default. */
+/** Selected days; null for the default of the page. */
 interface Days {
   readonly since?: string | null
   readonly until?: string | null
@@ -16,7 +16,7 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
 
-/** Link to a query, with what distinguishes it from others with the same text. */
+/** Link to a query, with the parameters that distinguish it from others with the same text. */
 export function toVariant(
   place: PagePlace,
   {
@@ -32,7 +32,7 @@ function nightPath(query: string, day: string): string {
   return `/queries/${query}/nights/${day}`
 }
 
-/** Link to a query's answer on a day, next to that of another day if one is given. */
+/** Link to a query's answer on a day, next to the answer of another day if one is given. */
 export function toNight(
   { href }: PagePlace,
   query: string,

@@ -54,7 +54,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
-  // A mistyped label must not look like one that nobody ranks for.
+  // A mistyped tag must not look like a tag for which nobody ranks.
   const labels = await hintLabels(mill.db, slice)
   if (labels !== null) say(labels)
   const hint = await hintOrigins(mill.db, origins)
@@ -112,7 +112,7 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 
 const forecastMs = 10_000
 
-/** Rejects too many domains, because a silently omitted one would look as if it ranked for nothing. */
+/** Rejects too many domains, because a domain that is silently left out would look as if it did not rank. */
 function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')

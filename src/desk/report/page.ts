@@ -21,7 +21,7 @@ export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
-  // Must match the policy's hash exactly, so there must be no additional blanks.
+  // Must match the policy's hash exactly, so no blanks may be added.
   const styleElement = new Html(`<style>${style}</style>`)
   const place = stillPlace(found)
   const page = html`<!doctype html>
@@ -132,7 +132,7 @@ function domainPart(
     }`
 }
 
-/** Page context within a file: only targets in the same file are linked. */
+/** Page context within a file: only targets in the same file become links. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
   const anchors = new Map(
     figures.domains.map(({ domain }, index) => [
@@ -158,7 +158,7 @@ function insidePlace(place: PagePlace, name: string): PagePlace {
   return { ...place, id: (part) => `${name}-${part}` }
 }
 
-/** One line per query in order of first occurrence; by id, because two may have the same text. */
+/** One line per query, in order of first occurrence. Queries are told apart by id, since texts may be equal. */
 function linesOf({ ranks, variants }: Figures, domain: string) {
   const names = nameVariants(variants)
   const own = ranks.filter((row) => row.domain === domain)
