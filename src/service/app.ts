@@ -45,10 +45,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return root
 }
 
-// After the deadline of a search, the time to settle it.
+// After the deadline of a search, this much time is left to settle it.
 const settlementMs = 3000
 
-/** Answers a request at the latest this long after its arrival, even when the database hangs. */
+/** Responds to a request at the latest this long after its arrival, even if the database hangs. */
 function endInTime(ms: number) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     let timer: NodeJS.Timeout | undefined

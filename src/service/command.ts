@@ -22,7 +22,7 @@ export interface ServiceFlags {
   readonly log: string
 }
 
-/** Returns the address of the embedded database, for a service whose settings name none. */
+/** Returns the address of the embedded database, for a service without a configured database. */
 export type EmbeddedDatabase = (home: string) => Promise<string>
 
 /** Runs the service until a signal ends it. */
@@ -50,7 +50,7 @@ async function startFromFlags(
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
-  // Errors link to a help page, and no default address of it is right for every client.
+  // Errors link to a help page, and no default address is right for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
@@ -77,12 +77,12 @@ async function startFromFlags(
 
 /** Reads the base path of all routes from a flag; an empty string means none. */
 function pathFlag(name: string, text: string): string {
-  // Other characters have a meaning for the router or arrive percent-encoded.
+  // Other characters have a special meaning for the router or arrive percent-encoded.
   if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }
 
-/** Reads a day from a flag and makes it the clock of drifting answers. */
+/** Reads a day from a flag and uses it as the clock of changing answers. */
 function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined
   if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)

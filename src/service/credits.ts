@@ -86,8 +86,8 @@ export interface Keeping {
 }
 
 /**
- * Records the cost of a request, releases the rest of its reservation and returns the balance. Returns null when the
- * request had already been refunded as dead: then nothing is charged.
+ * Records the cost of a request, releases the unused part of its reservation and returns the balance. Returns null if
+ * the request had already been refunded as dead; in that case, nothing is charged.
  */
 export async function settleCredits(
   pool: pg.Pool,
@@ -111,7 +111,7 @@ export async function settleCredits(
   return rows[0]?.remaining ?? null
 }
 
-// Charge and answer are one commit: a charged answer can be replayed, an uncharged one cannot.
+// Charge and answer are committed together: only a charged answer can be replayed.
 const ownClaim =
   'and exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update)'
 const keepAnswer = `,
@@ -157,7 +157,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}')
 }
 
-// A settlement in another process frees credits without a wake-up here, so poll.
+// A settlement in another process releases credits without waking up this process, so poll.
 const lookAgainMs = 100
 const usualPatienceMs = 10_000
 
@@ -165,7 +165,7 @@ const usualPatienceMs = 10_000
 interface AccountRequest extends CreditRequest {
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` at which the request gives up; unset: the patience alone limits the wait. */
+  /** Time of `performance.now()` at which the request gives up; if unset, only the patience limits the wait. */
   readonly deadline?: number
 }
 
@@ -177,13 +177,13 @@ interface Patience {
 }
 
 interface Line {
-  /** Resolves after the last request in line. */
+  /** Resolves after the last waiting request. */
   last: Promise<unknown>
   length: number
   wake: () => void
 }
 
-/** Reserves credits. When other requests may still release some, waits before it reports a lack of credits. */
+/** Reserves credits. If other requests may still release some, waits before it reports a lack of credits. */
 export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
@@ -196,7 +196,7 @@ export class KeyCredits {
 
   /** Returns `busy` only after the patience or the deadline has passed. */
   async reserve(key: FoundKey, want: AccountRequest): Promise<Charge | Unpaid> {
-    // Count from the arrival: waiting in line must not add the patience of each request before it.
+    // Counted from the arrival, so that waiting in the queue does not add the patience of each request before it.
     const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
       const first = await reserveCredits(this.#pool, key, want)
@@ -243,7 +243,7 @@ export class KeyCredits {
   }
 }
 
-// High enough that no honest client reaches it.
+// Higher than the rate of any legitimate client.
 const usualRates = { test: 1000, live: 10_000 }
 
 /** Counts the requests of each account in windows of one second. */
@@ -263,7 +263,7 @@ export class RateLimiter {
     const { accountId, kind } = key
     const limit = kind === 'test' ? this.#testRate : (key.rate ?? usualRates.live)
     let count = this.#count(`${kind} ${accountId}`)
-    // An agreed limit holds across all processes. A request over the limit in this process is not counted in the table.
+    // A configured limit applies across all processes. A request over this process's limit is not counted in the table.
     if (kind === 'live' && key.rate !== null && count <= limit)
       count = await this.#countAll(accountId)
     const headers = rateHeaders(limit, count)

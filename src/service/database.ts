@@ -13,12 +13,12 @@ export interface Tables {
   readonly pool: pg.Pool
   /** For searches: the server cancels their statements at a time limit. */
   readonly searches: pg.Pool
-  /** False where pg_trgm cannot be installed: titles are then compared by words only. */
+  /** False if pg_trgm cannot be installed; titles are then compared by words only. */
   readonly trigrams: boolean
   close(): Promise<void>
 }
 
-// Below the deadline of a request, so that no statement outlives the response.
+// Shorter than the deadline of a request, so that no statement outlives the response.
 const longestSearchMs = 8000
 const searchesAtOnce = 4
 
@@ -137,7 +137,7 @@ async function migrate(client: pg.Client): Promise<void> {
   }
 }
 
-/** Looks before creating: a role without CREATE on the database is refused even when the schema exists. */
+/** Checks before creating: a role without CREATE on the database is refused even if the schema exists. */
 async function ensureSchema(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regnamespace('service') is not null as there",
@@ -190,7 +190,7 @@ async function findTrigrams(client: pg.Client): Promise<string | null> {
   return rows[0]?.schema ?? null
 }
 
-/** Not a migration: the service works without pg_trgm. */
+/** Not a migration, because the service works without pg_trgm. */
 async function indexTrigrams(client: pg.Client, schema: string): Promise<void> {
   const operators = `${pg.escapeIdentifier(schema)}.gin_trgm_ops`
   await client.query(

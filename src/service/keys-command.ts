@@ -84,7 +84,7 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
   return { json: issued, lines: [issued.key], hint: 'this key is shown only once: store it now' }
 }
 
-/** Reads the key from stdin for `-`: every user of the machine can see a command line. */
+/** Reads the key from stdin for `-`, because every user of the machine can see a command line. */
 export async function withoutDash(args: readonly string[]): Promise<string[]> {
   if (args[1] !== '-') return [...args]
   const typed = await text(process.stdin)

@@ -198,7 +198,7 @@ function randomDigits(length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the last multiple of 62 in a byte: without this check the first digits would be more frequent.
+      // 248 is the last multiple of 62 in a byte. Without this check, the first digits would be more frequent.
       if (byte < 248 && text.length < length) text += digits[byte % digits.length] ?? ''
     }
   }
@@ -215,8 +215,8 @@ const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unl
 export const planNames = Object.keys(quotas)
 
 /**
- * Spec gap 8: one credit per ten results, rounded up, from 1 to 10. An empty answer costs one: it was
- * searched.
+ * Spec gap 8: one credit per ten results, rounded up, from 1 to 10. An empty answer costs one, because a search was
+ * made.
  */
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
@@ -253,7 +253,7 @@ export class KeyRing {
     this.#pool = pool
   }
 
-  /** Finds a key; null for one that is unknown or revoked. A mistyped key costs no query. */
+  /** Finds a key; null if it is unknown or revoked. A mistyped key causes no query. */
   find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return Promise.resolve(null)
     return new Promise((resolve, reject) => {

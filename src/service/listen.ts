@@ -44,8 +44,8 @@ let accepting: Promise<void> | null = null
 const mostWaitMs = 250
 
 /**
- * Waits until no further connection is there to be accepted. Node accepts one in each turn of its event loop: as long as
- * searches fill the turns, a new client would wait behind hundreds of connections.
+ * Waits until no further connection is waiting to be accepted. Node accepts one in each turn of its event loop, so
+ * while searches fill the turns, a new client would wait behind hundreds of connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -56,7 +56,7 @@ async function acceptAll(): Promise<void> {
   let before: number
   do {
     before = accepted
-    // The first may end in the turn that began before; connections are accepted between it and the second.
+    // The first call may end in the turn that began before it; connections are accepted between the two calls.
     await setImmediate()
     await setImmediate()
   } while (accepted > before && performance.now() < end)
@@ -78,7 +78,7 @@ export async function listen(
       headersTimeout: slowestHeadMs,
       requestTimeout: slowestRequestMs,
       connectionsCheckingInterval: 5000,
-      // Checked below, where the refusal has the format of the others.
+      // Checked below, so that this error has the same format as the others.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -115,11 +115,11 @@ interface Incoming {
   readonly where: Where
 }
 
-/** Answers a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
+/** Handles a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
 async function answerWhole({ request, response, listener, where }: Incoming): Promise<void> {
   const refuse = (refusal: Refusal) => refuseSocket(refusal, response.socket, where)
   const body = request.method === 'POST' ? 'none' : await readAway(request)
-  // Pipelined input may have closed the connection meanwhile.
+  // Pipelined input may have closed the connection in the meantime.
   if (body === 'broken' || request.socket.writableEnded) return
   if (body === 'large') {
     refuse(new Refusal(413, 'The body is too large; none is needed'))
@@ -138,10 +138,10 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// A connection beyond these tries again after seconds, however idle the service is by then. The system may allow fewer.
+// A client beyond this limit retries only after seconds, even if the service is idle. The system may allow fewer.
 const mostUnaccepted = 4096
 
-// The address itself is wrong: another port would not help.
+// The address itself is wrong, so another port would not help.
 const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -218,7 +218,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
   log.info({ request: id, client, status: refusal.status }, 'answered before it was a request')
 }
 
-/** Checks method and length before any route: other methods spend nothing (HEAD would run a search). */
+/** Checks method and length before any route. Other methods must spend nothing (HEAD would run a search). */
 export function checkRequest(request: Request): Refusal | null {
   if (request.method !== 'GET') {
     return new Refusal(405, `${request.method} is not supported`, { allow: 'GET' })
@@ -227,7 +227,7 @@ export function checkRequest(request: Request): Refusal | null {
   return null
 }
 
-/** Closes the server: waits up to the grace period for requests in flight, then closes their connections. */
+/** Closes the server. Waits up to the grace period for requests in flight, then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve())
@@ -244,14 +244,14 @@ type BodyEnd = 'none' | 'whole' | 'broken' | 'large' | 'unreadable'
 const largestBody = 65_536
 
 /**
- * Reads and discards the body of a request that needs none. A request that breaks off in its body must not have been
- * searched for and charged by then.
+ * Reads and discards the body of a request that needs none. A request that is cut off in its body must not have been
+ * searched and charged by then.
  */
 function readAway(request: IncomingMessage): Promise<BodyEnd> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (!chunked && length === 0) return Promise.resolve('none')
-  // Node reads nothing after an Upgrade header, granted or not.
+  // Node reads nothing after an Upgrade header, whether it is accepted or not.
   if (request.headers.upgrade !== undefined) return Promise.resolve('unreadable')
   if (length > largestBody) return Promise.resolve('large')
   return new Promise((resolve) => {
@@ -291,7 +291,7 @@ export function compress(basePath: string) {
     await next()
     if (c.req.path.startsWith(secret)) return
     const { res } = c
-    // A response that is cut off on purpose is already on its way.
+    // A response that is cut off on purpose is already being sent.
     if (res.body === null || res.headers.has('content-encoding')) return
     res.headers.set('vary', 'Accept-Encoding')
     const encoding = chooseEncoding(c.req.header('accept-encoding'))

@@ -3,7 +3,7 @@
 /** A stream of numbers in [0, 1). The same seed gives the same stream. */
 export type Random = () => number
 
-/** Opens the stream of a seed. Good enough for invented answers, not for secrets. */
+/** Opens the stream of a seed. Good enough for generated answers, not for secrets. */
 export function seeded(text: string): Random {
   let [a, b, c, d] = spread(text)
   return () => {

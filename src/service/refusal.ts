@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-// Spec gap 7: only 401 and 403 are given; the other codes follow their style, the HTTP phrase in capitals.
+// Spec gap 7: only the codes of 401 and 403 are documented; the others follow their style, the HTTP phrase in capitals.
 export const codes = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -92,7 +92,7 @@ export function missingKey(): Refusal {
   return new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
 }
 
-/** One message for unknown, mistyped and revoked keys: a guesser learns nothing from it. */
+/** One message for unknown, mistyped and revoked keys, so that an attacker learns nothing from it. */
 export function refusedKey(): Refusal {
   return new Refusal(403, 'API key is invalid or has been revoked')
 }
@@ -102,24 +102,24 @@ export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
 }
 
-/** For a bug. */
+/** Response to an internal error. */
 export function ourFault(): Refusal {
   return new Refusal(500, 'Something went wrong on our side; nothing was charged')
 }
 
-/** For a search that was not over by its deadline. */
+/** Response if a search was not done by its deadline. */
 export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
-/** For a search when no engine answered: that is not an empty result, and nobody pays for it. */
+/** Response if no engine answered. That is not an empty result, and it is not charged. */
 export function noEngine(retryAfter: string): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter,
   })
 }
 
-/** For an answer of the upstream that is not one. */
+/** Response if the upstream sent an invalid answer. */
 export function invalidAnswer(cause?: unknown): Refusal {
   const refusal = new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
   refusal.cause = cause

@@ -29,7 +29,7 @@ export function respond(search: Search, { answer, used, remaining }: Sold): Sear
     ...found,
     credits_used: used,
     credits_remaining: remaining,
-    // Absent from the JSON when the query was searched as sent: then it has the ten fields of the specification.
+    // Absent from the JSON if the query was searched as sent. The specification has only the other ten fields.
     interpretation,
   }
 }
@@ -85,7 +85,7 @@ function isAway(error: unknown): boolean {
   return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
 }
 
-/** The refusal when the database does not answer, or not in time. */
+/** Response if the database does not answer, or not in time. */
 export function databaseAway(): Refusal {
   return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
 }
@@ -104,7 +104,7 @@ export interface Tracing {
   readonly logged: Logged
 }
 
-/** The level of request logging. Queries are the client's business and are logged on demand only. */
+/** The level of request logging. Queries are private to the client, so they are logged only on demand. */
 export const loggings = ['requests', 'queries', 'none'] as const
 export type Logged = (typeof loggings)[number]
 
@@ -130,7 +130,7 @@ export function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Without parameters and unknown paths: a key may be in either.
+// Logged without parameters and unknown paths, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
 /** Gives every request an ID, and logs one line about it after the response. */
@@ -139,7 +139,7 @@ export function trace({ log, logged }: Tracing) {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
-    // Read it now: a closed connection has no address.
+    // Read before the response, because a closed connection has no address.
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)

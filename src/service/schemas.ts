@@ -65,7 +65,7 @@ const qRule = {
 
 const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 
-/** The parameters of a search. A value that they refuse gets a 400 whose message names the rule. */
+/** The parameters of a search. An invalid value gets a 400 whose message names the rule. */
 export const searchParams = z.object({
   q: z
     .string(qRule)
@@ -114,7 +114,7 @@ export const searchParams = z.object({
     description:
       'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
-  // Beyond the specification: a client that does not send the next three sees no difference.
+  // Not in the specification: a client that does not send the next three sees no difference.
   page: wholeParam('page', {
     least: 1,
     most: mostPages,
@@ -217,11 +217,11 @@ export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 
-/** A search as providers see it, with every parameter decided. */
+/** A search as providers see it, with a value for every parameter. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
 /**
- * Fills in defaults, and refuses a page out of reach. Spec gap 4.1: `num` is 10; the others have no effect unless they
+ * Fills in defaults, and refuses a page out of range. Spec gap 4.1: `num` is 10; the others have no effect unless they
  * are sent.
  */
 export function readSearch(params: z.infer<typeof searchParams>) {
@@ -243,7 +243,7 @@ export function readSearch(params: z.infer<typeof searchParams>) {
   }
 }
 
-/** The message of a broken rule. */
+/** The message of a violated rule. */
 function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }

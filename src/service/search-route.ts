@@ -67,7 +67,7 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
 async function serve(parts: SearchParts, order: Order): Promise<Sold> {
   const { key, search } = order
   if (key.kind === 'live') return await sellAnswer(parts, order)
-  // Store nothing for a test key: it leaves balance and usage unchanged.
+  // Nothing is stored for a test key, so that balance and usage are unchanged.
   const answered = await parts.mock.answer(search, {
     account: key.accountId,
     signal: AbortSignal.timeout(parts.deadlineMs),

@@ -38,7 +38,7 @@ export interface SearchSeller {
   readonly credits: KeyCredits
   readonly provider: Provider
   readonly deadlineMs: number
-  /** Age at which a request counts as dead: none lasts longer. */
+  /** Age at which a request counts as dead; no request lasts longer. */
   readonly leaseMs: number
 }
 
@@ -90,7 +90,7 @@ async function sellOnce(shop: SearchSeller, order: Timed, claim: Claim | null): 
   const charge = await shop.credits.reserve(key, want)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
-  // A search ends with its client, unless an idempotency key allows a replay.
+  // A search ends when its client disconnects, unless an idempotency key allows a replay.
   const over = claim === null ? order.gone : new AbortController().signal
   const end = async (credits: number, status: number, keep: Keeping | null) => {
     const ms = performance.now() - start
@@ -124,14 +124,14 @@ async function beforeDeadline(
   { key, search, gone, deadline }: Timed,
   over: AbortSignal,
 ): Promise<Answered> {
-  // The wait for the database may have taken all of the time.
+  // The wait for the database may have used up all of the time.
   if (performance.now() >= deadline) throw tooLate()
   const stop = new AbortController()
   let end: (refusal: Refusal) => void = () => undefined
   const ended = new Promise<never>((_, reject) => {
     end = (refusal) => {
       stop.abort(refusal)
-      // Let the queue refuse first: its refusal is more precise.
+      // The queue refuses first, because its error is more precise.
       setImmediate(() => reject(refusal))
     }
   })
@@ -191,7 +191,7 @@ export async function makeTrouble(trouble: string, gone: AbortSignal): Promise<b
   return trouble === 'cut'
 }
 
-/** Cuts a response off in its middle, like a lost connection. */
+/** Cuts a response off in the middle, like a lost connection. */
 export function cutShort(
   outgoing: ServerResponse,
   body: object,

@@ -9,10 +9,10 @@ import { fraction } from './random.ts'
 const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
 type NightFault = (typeof nightFaults)[number]
 
-/** A proxy with a balance of its own that spoils the answers of the service behind it. */
+/** A proxy with its own balance that corrupts the answers of the service behind it. */
 interface SpoilingFront {
   readonly url: string
-  /** Sets the fault of all answers from now on; null: none. */
+  /** Sets the fault of all answers from now on; null for none. */
   set(fault: NightFault | null): void
   /** Changes the balance, as a top-up or external spend does. */
   change(credits: number): void

@@ -1,4 +1,4 @@
-// Starts the search service: opens its parts, serves, and sweeps up after requests that died.
+// Starts the search service: opens its components, serves, and cleans up after requests that died.
 
 import type pg from 'pg'
 import { Misuse, unhandled } from '../base/errors.ts'
@@ -20,26 +20,26 @@ import { readDays } from './usage-route.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** 0: any free port. */
+  /** 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or invented pages. */
+  /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or generated pages. */
   readonly upstream?: (typeof upstreams)[number]
   /** Address of SearXNG, with upstream `searxng`. */
   readonly searxngUrl?: URL | null
   /** Base path of all routes, such as `/search-api`. */
   readonly basePath?: string
-  /** Seed of answers that drift from day to day; unset: answers do not change. */
+  /** Seed of answers that change from day to day; if unset, answers do not change. */
   readonly drift?: string | undefined
-  /** True: most drifting answers stay unchanged for days or weeks. */
+  /** If true, most changing answers stay the same for days or weeks. */
   readonly calm?: boolean
-  /** The clock of drifting answers. */
+  /** The clock of changing answers. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
   readonly logged?: Logged
-  /** Password of the dashboard; unset: it opens on this machine only. */
+  /** Password of the dashboard; if unset, the dashboard opens on this machine only. */
   readonly password?: Secret | null
-  /** Address of the service for clients, with its path; unset: the address that it listens on. */
+  /** Address of the service for clients, with its path; if unset, the address that it listens on. */
   readonly publicUrl?: string | undefined
   /** Requests per second of the test keys of one account. */
   readonly testRate?: number | undefined
@@ -63,7 +63,7 @@ const sweepMs = 60_000
 const usualKeepMs = 90 * dayMs
 const usualDeadlineMs = 30_000
 const graceMs = 8000
-// A request is settled after its deadline.
+// A request is settled after its deadline, so this is longer.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; resolves when it accepts requests. */
@@ -144,7 +144,7 @@ function needUrl(url: URL | null | undefined): URL {
   )
 }
 
-/** Opens only the parts that the keys command needs. */
+/** Opens only the components that the keys command needs. */
 export async function openKeys(databaseUrl: string) {
   const tables = await openTables(databaseUrl, 1)
   return { ...keysOf(tables), close: () => tables.close() }

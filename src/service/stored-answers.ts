@@ -9,14 +9,14 @@ import type { Search, SearchResponse } from './schemas.ts'
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** A request with an idempotency key, and its right to be the one that answers. */
+/** A request with an idempotency key, and its claim to answer that key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 interface Again {
   readonly account: number
   readonly key: string
   readonly search: Search
-  /** Age at which a claim counts as abandoned: no request lasts longer. */
+  /** Age at which a claim counts as abandoned; no request lasts longer. */
   readonly leaseMs: number
   /** The longest that a second request waits for the first. */
   readonly waitMs: number
@@ -54,12 +54,12 @@ export async function claimAnswer(pool: pg.Pool, again: Again) {
   }
 }
 
-/** The request as text. Additions that were not sent are left out, so that older keys stay valid. */
+/** The request as text. Optional parameters that were not sent are left out, so that older keys stay valid. */
 function identityOf({ page, safe, freshness, ...search }: Search): string {
   const { hl, device } = search
   return JSON.stringify({
     ...search,
-    // A default that is sent equals one that is not.
+    // A parameter that is sent with its default value equals one that is not sent.
     hl: hl?.toLowerCase() === 'en' ? null : hl,
     device: device === 'desktop' ? null : device,
     ...(page === 1 ? {} : { page }),
@@ -104,7 +104,7 @@ async function read(pool: pg.Pool, { account, key }: Again): Promise<KeptRow | u
   return rows[0]
 }
 
-/** Releases a claim without an answer or a charge: the next request with this key starts afresh. */
+/** Releases a claim without an answer or a charge; the next request with this key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
     name: 'give-up-claim',
@@ -162,7 +162,7 @@ export function shownOf<Result>({ page, num }: Search, results: readonly Result[
   return results.slice((page - 1) * num, page * num)
 }
 
-/** A source of answers: invented pages, the documents of this machine, or the web. */
+/** A source of answers: generated pages, the documents of this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>

@@ -22,7 +22,7 @@ export async function runCorpus(
     throw new Misuse(`expected load or add, got ${action}`)
   }
   if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
-  // Open all files before loading any: a typing error in the last name must not leave half of them added.
+  // Opens all files before loading any, so that a mistyped last name does not leave half of them added.
   const opened: PageFile[] = []
   for (const file of files) {
     const pages = await openPages(callerPath(env, file), file)

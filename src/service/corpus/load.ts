@@ -15,14 +15,14 @@ const corpusLock = 7_361_002
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
 /**
- * Loads the shipped corpus unless this version is loaded. Of several services that start at once, one loads and the
- * others wait.
+ * Loads the shipped corpus unless this version is already loaded. If several services start at once, one loads it and
+ * the others wait.
  */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = createHash('sha256').update(packed).digest('hex')
   return await inTransaction(pool, async (client) => {
-    // Check without the lock first: every start after the first ends here.
+    // Checked without the lock first, because every start after the first ends here.
     if ((await loadedSum(client)) === sha256) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if ((await loadedSum(client)) === sha256) return 0
@@ -89,7 +89,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // Discard the connection: it may be what failed.
+    // The connection is discarded, because it may be the part that failed.
     client.release(true)
     throw error
   }
@@ -207,7 +207,7 @@ async function insertBatch(
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
-  // An INSERT ... ON CONFLICT cannot update a row twice, so the last line for an address wins.
+  // An INSERT ... ON CONFLICT cannot update a row twice, so the last line for an address is used.
   const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
   const columns = [
     batch.map(({ url }) => url),

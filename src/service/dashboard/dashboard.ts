@@ -25,7 +25,7 @@ import { dashboardStyle, renderDashboard } from './page.ts'
 
 export interface DashboardParts {
   readonly pool: pg.Pool
-  /** Null: the dashboard opens on this machine only. */
+  /** If null, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
   readonly basePath: string
@@ -47,7 +47,7 @@ const largestForm = 10_000
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
-  // A rejected form is shown at its own address, which browsers reload and bookmark.
+  // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
   for (const path of ['/dashboard', '/dashboard/keys']) {
     app.get(path, async (c) => {
       guard.check(c)
@@ -164,7 +164,7 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
   if (kind === 'live' && account === null && prepaid && credits === null) {
     return { issued: null, problem: 'Credits: expected the number of prepaid credits, got nothing' }
   }
-  // A test key spends nothing, and one of an existing account has its plan and rate.
+  // A test key spends no credits, and a key of an existing account has the plan and rate of that account.
   const bought = prepaid ? { credits: credits ?? 0 } : { plan }
   const terms = kind === 'live' ? { ...bought, rate: limit ?? undefined } : {}
   try {
@@ -201,7 +201,7 @@ class Guard {
     }
     const client = clientOf(c)
     this.#wrong = this.#wrong.filter(({ at }) => at > Date.now() - 60_000)
-    // Count each client alone: a guesser must not lock the operator out.
+    // Each client is counted separately, so that an attacker can't lock the operator out.
     if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
@@ -223,7 +223,7 @@ class Guard {
   }
 }
 
-/** Checks the Host header too, against DNS rebinding: another site's name can resolve to this machine. */
+/** Also checks the Host header against DNS rebinding: the name of another site can resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')

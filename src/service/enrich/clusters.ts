@@ -5,7 +5,7 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Among many pages, two share a phrase by chance: require three, unless the phrase is a known name.
+// Among many pages, two share a phrase by chance, so three are required unless the phrase is a known name.
 const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
@@ -79,7 +79,7 @@ function note(
   phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
 }
 
-// Generic words: pages that share nothing else share no topic.
+// Generic words: pages that share only these share no topic.
 const empty = new Set(
   'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
     ' ',

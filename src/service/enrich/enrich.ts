@@ -18,7 +18,7 @@ interface Findings {
   readonly known: readonly NamedEntity[]
 }
 
-/** Labels the findings. Lists are not padded: unknown means empty. */
+/** Adds the labels to the results. Lists are not padded: if nothing is known, they are empty. */
 export async function enrich(
   q: string,
   found: Findings,
@@ -45,7 +45,7 @@ export async function enrich(
   }
 }
 
-/** Title and text of each page, without sentences of earlier pages such as menus and copies. */
+/** Title and text of each page, without sentences that earlier pages also contain, such as menus and copies. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
@@ -54,7 +54,7 @@ function freshTexts(pool: Findings['pool']): ClusterText[] {
       const key = sentence.replace(/\d+/g, '#')
       return !seen.has(key) && seen.add(key)
     })
-    // Drop the site name: it is in every title of its host.
+    // The site name is dropped, because it is in every title of its host.
     const head = title.split(/ [-|–—] /)[0] ?? title
     return { host: hostOf(url), text: `${head}. ${sentences.join(' ')}` }
   })

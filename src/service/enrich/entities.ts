@@ -29,7 +29,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
   return [...byName.values()].slice(0, mostEntities)
 }
 
-/** Keeps names in at least two results, the most frequent first: in one result a name is chance. */
+/** Keeps names that occur in at least two results, the most frequent first. A single occurrence may be chance. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const list of lists) {
@@ -56,7 +56,7 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
 }
 
-// Each kind with its tags: most texts contain none of them, and checking for a tag is much cheaper.
+// Each kind with its tags. Most texts contain none of them, and checking for a tag is much cheaper.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -72,7 +72,7 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   })
 }
 
-/** The tagger takes HTML and API for companies. */
+/** Words that the tagger mistakes for companies. */
 function isName(name: string): boolean {
   return name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name)
 }
@@ -114,7 +114,7 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 /** Finds known names in a text, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** The length in words of the longest name by first word: most words of a text begin no name. */
+  /** The length in words of the longest name, by first word. Most words of a text begin no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {

@@ -8,7 +8,7 @@ type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
-// A host alone, or with words that ask for a site: `what is a .com domain` does not ask for one.
+// A host name alone, or with words that ask for a site: `what is a .com domain` does not ask for one.
 const hostAlone =
   /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
@@ -114,7 +114,7 @@ export function relateSearches(q: string, sources: Sources): string[] {
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // Nobody appends a label to a long query.
+    // Users do not append a label to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, most)
@@ -144,7 +144,7 @@ export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** Words without a subject of their own. */
+/** Words that carry no subject of their own. */
 export const stopWords: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by ' +

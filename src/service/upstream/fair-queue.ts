@@ -33,7 +33,7 @@ const longestRetrySeconds = 60
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The queue of each waiting account; the first account is served next. */
+  /** The queue of each waiting account; the account at the front is served next. */
   #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
@@ -113,7 +113,7 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** Take the slot here, before a newcomer can see that it is free. */
+  /** Takes the slot here, before a newly arrived turn can see that it is free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -160,7 +160,7 @@ export class FairQueue {
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts ahead of this one in the round have one more turn.
+    // Accounts before this one in the round have one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -177,7 +177,7 @@ export class FairQueue {
 
   /** Estimated time until this many turns have ended. */
   #waitMs(ends: number): number {
-    // A slot that is free while turns wait is one that their accounts may not use.
+    // If a slot is free while turns wait, the accounts of those turns have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#limits.places - this.#free)
   }
 
@@ -192,7 +192,7 @@ export class FairQueue {
     })
   }
 
-  /** Averages the last turns without the slowest, so that one slow search does not get a whole queue refused. */
+  /** Averages the last turns without the slowest, so that one slow search does not block a whole queue. */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
     const sorted = this.#observed.toSorted((a, b) => a - b)

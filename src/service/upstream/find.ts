@@ -39,11 +39,11 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// The least number of pages for labelling clusters, even when fewer are shown.
+// The minimum number of pages for labelling clusters, even if fewer are shown.
 export const leastPool = 50
-// Maximum number of candidates to rank by all words: of many words fewer pages contain all.
+// Maximum number of candidates to rank by all words. The more words a query has, the fewer pages contain all.
 const rankings = 8000
-// When most words of a query are unknown, matches of the rest are chance.
+// If most words of a query are unknown, pages that match the other words match by chance.
 const leastKnown = 0.5
 // The least share of the query's weight in a page that lacks some words; higher where many words are unknown.
 const leastShare = { known: 0.35, strange: 0.6 }
@@ -80,7 +80,7 @@ export async function findPages(run: Statements, options: FindOptions) {
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The same candidates for every page of an answer: otherwise page 2 could reorder page 1.
+      // The candidates are the same for every page of an answer; otherwise, page 2 could reorder page 1.
       mostReach,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
@@ -123,7 +123,7 @@ function interpret({ words, strange, corrections: mends }: KnownTerms): Interpre
   }
 }
 
-// A word on this few pages is in the query by accident.
+// A word that occurs on this few pages is probably not meant.
 const accident = 2
 const besideSubject = 0.3
 
@@ -139,8 +139,8 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * True when matches are likely chance. One known word beside unknown ones has to be the subject of some page: `football
- * results` does not ask about results. A corrected word counts as unknown when others could not be corrected.
+ * True if matches are likely due to chance. One known word beside unknown ones has to be the subject of some page:
+ * `football results` does not ask about results. A corrected word counts as unknown if others could not be corrected.
  */
 async function isChance(
   run: Statements,
@@ -189,7 +189,7 @@ export function makeSnippet(q: string, text: string): string {
   const scores = sentences.map(
     (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
   )
-  // Take the first of equals: the beginning of a page says what it is about.
+  // Of equal sentences, the first is used: the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
   return cut(sentences.slice(best).join(' '))
 }

@@ -57,7 +57,7 @@ interface Parts {
   readonly gazetteer: Gazetteer
 }
 
-// Candidates beyond the shown pages, which move up on days when others are missing.
+// Candidates beyond the shown pages, which move up on days on which others are missing.
 const reserve = 12
 
 async function answer(

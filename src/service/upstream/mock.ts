@@ -1,4 +1,4 @@
-// Invents answers, and lets them drift from day to day.
+// Generates answers, and changes them from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
 import { type FoundAnswer, type Provider, shownOf } from '../stored-answers.ts'
@@ -66,7 +66,7 @@ const endings = [
   'price',
 ] as const
 
-/** Opens a provider of invented answers on reserved example hosts. The same search always gives the same answer. */
+/** Opens a provider of generated answers on reserved example hosts. The same search always gives the same answer. */
 export function openMock(drift: Drift = noDrift): Provider {
   return {
     name: 'mock',
@@ -76,10 +76,10 @@ export function openMock(drift: Drift = noDrift): Provider {
   }
 }
 
-/** Invents an answer from a seed of all parameters: another place gives other results. */
+/** Generates an answer from a seed of all parameters, so that another place gives other results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, gl, safe, freshness } = search
-  // A default that is sent equals one that is not.
+  // A parameter that is sent with its default value equals one that is not sent.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   const added = safe === null && freshness === null ? [] : [safe, freshness]
   // Without `num` and `page`, so that the first ten of a hundred results equal a search for ten.
@@ -136,7 +136,7 @@ function some<T>(
 
 /** The change of answers from day to day, for generated histories. */
 export interface Drift {
-  /** False: answers never change. */
+  /** If false, answers never change. */
   readonly moves: boolean
   /** Puts the pages of a query into the order of the day; some are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
@@ -150,11 +150,11 @@ const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/** The share of queries of a calm drift that move every day, and the range of days between moves of the others. */
+/** The share of queries that move every day with `calm`, and the range of days between moves of the others. */
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /**
- * Opens the drift of a seed: the same seed and day give the same order. With `calm`, most queries stay unchanged for
+ * Opens the changes of a seed: the same seed and day give the same order. With `calm`, most queries stay the same for
  * days or weeks, each at its own interval, as real ones do.
  */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
@@ -181,7 +181,7 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** Offsets a page by a slow wave, a quick wave and daily noise, and removes it for some days now and then. */
+/** Offsets a page by a slow wave, a quick wave and daily noise, and occasionally removes it for some days. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / stretchDays + phase)

@@ -32,7 +32,7 @@ export function readQuestion(q: string): AskedWords {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // A query of exclusions alone excludes nothing: `-css` is then the word itself.
+  // A query that consists only of exclusions excludes nothing: `-css` is then the word itself.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
@@ -56,8 +56,8 @@ function readToken(text: string): Token {
 }
 
 /**
- * Rebuilds the query for PostgreSQL. `or` joins all its neighbours and appears once, so that a chain of them stays
- * short.
+ * Rebuilds the query for PostgreSQL. An `or` joins all of its neighbours and appears once, so that a chain of them
+ * stays short.
  */
 function websearch(tokens: readonly Token[]): string {
   const joined = tokens.some(({ joins }) => joins)
@@ -99,7 +99,7 @@ export async function withStatements<T>(
     return result
   } finally {
     signal.removeEventListener('abort', cancel)
-    // A cancel on its way must not hit the next search on this connection.
+    // A cancel request in transit must not hit the next search on this connection.
     client.release(broken || signal.aborted)
   }
 }

@@ -19,7 +19,7 @@ interface SearxngOptions {
   readonly url: URL
   readonly log: Log
   readonly fetch?: typeof fetch
-  /** Time limit: results received by then are the answer. */
+  /** Time limit of a search; at the deadline, the results received so far are returned. */
   readonly budgetMs?: number | undefined
 }
 
@@ -30,7 +30,7 @@ export function openSearxng({
   fetch: get = fetch,
   budgetMs = usualBudgetMs,
 }: SearxngOptions): Provider {
-  // One page at a time: the engines block an instance that asks too quickly.
+  // One page at a time, because the engines block an instance that sends requests too quickly.
   const queue = new FairQueue({
     places: pagesAtOnce,
     placesPerAccount: pagesAtOnce,
@@ -104,8 +104,8 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   const entities: NamedEntity[] = []
   let partial = false
   const { account, over: signal } = asker
-  // Only the first page can be refused, and a client can leave only until it begins: later pages keep the results so
-  // far.
+  // Only the first page can be refused, and a disconnected client ends the search only before that page begins; later
+  // pages keep the results so far.
   const first = {
     account,
     signal: AbortSignal.any([signal, asker.gone]),
@@ -195,7 +195,7 @@ function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   return found?.[0] ?? 'Thing'
 }
 
-/** Drops list items that do not have the shape, so that one of them does not spoil the others. */
+/** Drops list items of the wrong shape, so that one of them does not invalidate the others. */
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
@@ -251,7 +251,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
   if (!response.ok) {
     web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
     await response.body?.cancel()
-    // Pass on the upstream's Retry-After; one of our own would be a guess.
+    // Passes on the upstream's Retry-After; a value of our own would be a guess.
     if (request.number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
@@ -271,10 +271,10 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
 
 async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
   try {
-    // Never follow redirects: an engine's shortcut in a query can point anywhere.
+    // Redirects are never followed: an engine's shortcut in a query can point anywhere.
     return await web.get(url, { redirect: 'manual', signal })
   } catch (error) {
-    // Refused, unknown or cut off: to the caller all mean that the upstream does not answer.
+    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
     if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
     return null
   }
@@ -389,7 +389,7 @@ async function readRegions(): Promise<RegionOf> {
   const given = names.getNames('en', { select: 'all' })
   const countries = new Map<string, string>()
   for (const { alpha2 } of iso31661) {
-    // CLDR has one long and one short name for each; the others are in common use.
+    // CLDR has one long and one short name for each country; the others are in common use.
     const every = [displayed(alpha2, 'long'), displayed(alpha2, 'short'), ...(given[alpha2] ?? [])]
     for (const name of every.map(fold)) if (!countries.has(name)) countries.set(name, alpha2)
   }
@@ -404,7 +404,7 @@ async function readRegions(): Promise<RegionOf> {
     const country = countries.get(last) ?? null
     const holders = [...(parts.get(last) ?? [])]
     if (country === null) return holders.length === 1 ? (holders[0] ?? null) : null
-    // A town in Georgia may be in either of two.
+    // A town in Georgia may be in the country or in the US state.
     const another = holders.some((holder) => holder !== country)
     return another && pieces.length > 1 ? null : country
   }

