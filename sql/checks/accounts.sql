@@ -37,7 +37,7 @@ where a.day_spent < (
     coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
   from calls c
   where c.account_id = a.id
-    -- A call decided on just before midnight counts for the day before.
+    -- A call that was admitted just before midnight counts for the previous day.
     and c.sent_at >= a.day::timestamp at time zone :zone::text + interval '5 seconds'
     and c.sent_at < (a.day + 1)::timestamp at time zone :zone::text
 );
@@ -68,7 +68,7 @@ from accounts a
 left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
 where a.obs_seq is not null
   and a.obs_remaining is distinct from c.credits_remaining
-  -- The API said that credit is used up: nothing is taken to be left.
+  -- The API reported that the credits are used up, so the balance counts as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
 -- check: the spending since the newest balance is that of the calls that ended since
@@ -115,13 +115,13 @@ left join (
   select
     c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
   from calls c
-  -- An answer whose rows the database rejected reported its price as well.
+  -- An answer whose rows the database rejected also reported its price.
   where (c.error_code is null or c.error_code = 'UNSTORABLE')
     and c.http_status is not null
     and c.outcome = 'settled'
   group by c.account_id, c.class
 ) told using (account_id, class)
--- Prices may have been forgotten on request: what is believed since then is not the whole, and nothing else.
+-- If prices were forgotten on request, the bound is based only on the prices since then.
 where p.dearest > coalesce(told.dearest, 0)
   or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
   or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
@@ -174,5 +174,5 @@ join accounts a on a.id = begun.account_id
 where a.kind <> 'test'
   and not begun.probe
   and begun.newest[2] - begun.bound < begun.floor
-  -- When exactly a late answer was read is not written down.
+  -- The exact time at which a late answer was read is not recorded.
   and (begun.late is null or begun.late < begun.newest[1]);

@@ -3,7 +3,7 @@
 -- check: each call that was answered has its answer, unless the tables refused it
 select count(*) as violations
 from calls c
--- A call that was answered has a status and no error code; one that was given up has no status.
+-- An answered call has a status and no error code; a call that was given up has no status.
 where c.error_code is null
   and c.http_status is not null
   and c.outcome in ('settled', 'unknown')
@@ -23,7 +23,7 @@ join calls c on c.id = s.call_id
 where c.outcome = 'settled'
   and (
     s.credits_used is distinct from case when not c.estimated then c.credits_used end
-    -- The look of a key that turned out to be of another account told the balance of that one.
+    -- The probe of a key that turned out to belong to another account reported the balance of that account.
     or s.credits_remaining is distinct from c.credits_remaining and not (c.probe and c.credits_remaining is null)
   );
 
@@ -76,7 +76,7 @@ where c.max_age_ms > 0
     first.account_id = c.account_id
     or s.api = (select own.api from searches own where own.call_id = c.id)
   )
-  -- The tables refused it when it came: nobody could take it.
+  -- The database rejected its rows when it arrived, so it could not be reused.
   and first.error_code is null
   and first.finished_at < c.sent_at - interval '1 second'
   and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'

@@ -139,7 +139,7 @@ from (
   join finished_losses as sums on sums.finish_id = drawn.id
   where not :all_days::boolean
     or sums.confirmed
-    -- What an answer in the archive said cannot be computed again.
+    -- An archived answer cannot be computed again.
     and sums.base_run_date not in (select archived_days.run_date from archived_days)
 ) as there
 full join (

@@ -150,7 +150,7 @@ where not exists (select from list_queries m where m.list_id = e.list_id and m.q
 select count(*) as violations
 from expansions e
 where case
-  -- It was forgotten.
+  -- The query was forgotten.
   when e.from_query = uuid '00000000-0000-0000-0000-000000000000' then false
   when e.round = 1 then not exists (
     select

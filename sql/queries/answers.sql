@@ -1,4 +1,4 @@
--- Which blocks besides the results do answers show, day by day, and in how many are we?
+-- Which SERP features do answers show, day by day, and in how many are our domains?
 select run_date, kind, shown, round(share::numeric, 3) as share, ours, things, queries
 from analysis.feature_days
 where tag = '*'
@@ -6,14 +6,14 @@ where tag = '*'
 order by run_date desc, share desc, kind;
 
 -- show intents: Which intents and sentiments do the answers of a day carry?
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 select kind, label, queries, round(share::numeric, 3) as share
 from analysis.label_mix
 where tag = '*'
   and run_date = :day::date
 order by kind, share desc nulls last, label;
 
--- show changes: Whose intent or sentiment changed?
+-- show changes: For which queries did intent or sentiment change?
 -- :day = (day of the run; empty: every day)
 select
   run_date, q, kind, previous_label, label,
@@ -23,15 +23,15 @@ where (:day::date is null or run_date = :day::date)
   and analysis.in_span(run_date)
 order by run_date desc, q, kind, variant;
 
--- show fields: Which fields do answers carry that nobody announced, and since when?
+-- show fields: Which undocumented fields do answers have, and since when?
 -- unsliced: it is about the API, not about queries
 select place, field, api, first_seen, last_seen, answers
 from analysis.unannounced_fields
 where analysis.in_span(last_seen::date)
 order by first_seen desc, place, field;
 
--- show curve: Which share of the clicks does each place get, by the curve that all shares and estimates use?
--- unsliced: a curve belongs to no query
+-- show curve: What share of the clicks does each position get, by the click curve in use?
+-- unsliced: the click curve does not depend on queries
 select
   coalesce(nullif(current_setting('querymill.ctr_curve', true), ''), 'default') as curve,
   position,

@@ -1,18 +1,18 @@
--- Which domains won and lost most between two days?
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the other one is, where --since names none)
+-- Which domains gained and lost most between two days?
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 -- :top = 20 (how many)
 with known as (
   select distinct domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
 ),
--- A query that nobody asked before is nobody's gain: such queries are counted apart.
+-- A query that was asked for the first time is not a gain for any domain, so such queries are counted separately.
 asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
   cross join lateral (
-    -- By the keys of runs and tasks, until one is found: nearly every query was asked before.
+    -- Looked up by the keys of runs and tasks until one is found, because nearly every query was asked before.
     select count(*) as runs
     from (
       select
@@ -53,8 +53,8 @@ limit :top::integer;
 
 -- show takers: Who took the clicks that a domain lost between two days?
 -- :domain = (a domain; empty: ours)
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the other one is, where --since names none)
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 select
   flows.loser, flows.taker, round(sum(flows.clicks)::numeric, 3) as clicks,
   count(*) as queries, min(flows.q) as example
@@ -69,10 +69,10 @@ where case
 group by flows.loser, flows.taker
 order by sum(flows.clicks) desc, flows.loser, flows.taker;
 
--- show new: Which domains stand in the first places now, and stood in no answer before?
--- :day = newest (the later day; newest: the newest full one)
--- :days = 30 (how many days before it the other one is, where --since names none)
--- :within = 10 (how many first places)
+-- show new: Which domains rank in the first positions now and were in no answer before?
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 30 (days between the two, if --since is not given)
+-- :within = 10 (number of first positions)
 -- :top = 20 (how many)
 with known as materialized (
   select distinct result_domains.domain
@@ -86,7 +86,7 @@ select
   min(queries.q) as example,
   min(pairs.previous_run_date) as since,
   max(pairs.run_date) as run_date
--- Only queries that both days know: of one that was asked for the first time, everybody would be new.
+-- Only queries that were answered on both days: for a query asked for the first time, every domain would be new.
 from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
 join queries on queries.id = pairs.query_id
 cross join lateral analysis.domains_in(pairs.search_id) as result_domains
@@ -97,10 +97,10 @@ group by result_domains.domain
 order by queries desc, best_position, result_domains.domain
 limit :top::integer;
 
--- show rival: For which queries is a rival ahead of a domain, and for which is it behind?
+-- show rival: For which queries does a rival rank above a domain, and for which below?
 -- :rival (a domain, or a brand)
 -- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 -- :top = 30 (how many, the greatest differences first)
 select
   q,
@@ -125,7 +125,7 @@ from (
     cross join lateral analysis.domains_in(observations.search_id) as held
     where observations.run_date = :day::date
       and held.place is not null
-      -- As a list that is known before: so it goes down to the rows of these domains.
+      -- Computed first as an array, so that only the rows of these domains are read.
       and held.domain = any (array(
         select domain from own_domains
         union all
@@ -158,7 +158,7 @@ from (
 order by abs(difference) desc, q, variant
 limit :top::integer;
 
--- show gaps: Where does a rival stand in the top 10, and we nowhere in the top 20?
+-- show gaps: For which queries is a rival in the top 10 and our domain not in the top 20?
 -- :top = 30 (how many)
 select q, own_domain, domain, position, weight, analysis.variant_of(query_id) as variant
 from (
@@ -169,7 +169,7 @@ from (
 ) as greatest
 order by weight desc, q, position, domain, own_domain, variant;
 
--- show competitors: Who shows up where we do?
+-- show competitors: Which domains rank for the same queries as ours?
 -- :top = 20 (how many)
 select own_domain, domain, shared, own_queries, queries, round(lift::numeric, 2) as lift, everywhere
 from analysis.competitors
@@ -182,7 +182,7 @@ limit :top::integer;
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
   max(ranked) as most_queries, max(top_10) as most_in_top_10
--- Over sets of labels: a query is in one of them.
+-- Summed over sets of labels, because each query is in exactly one set.
 from (
   select run_date, domain, sum(ranked)::bigint as ranked, sum(top_10)::bigint as top_10
   from analysis.set_shares
@@ -194,8 +194,8 @@ group by domain
 order by most_queries desc, domain
 limit :top::integer;
 
--- show traffic: Which domains get most clicks by estimate, and what would they cost in advertising?
--- :day = newest (day of the run; newest: the newest full one)
+-- show traffic: Which domains get the most estimated clicks, and what would these cost in advertising?
+-- :day = newest (day of the run; newest: the newest full day)
 -- :top = 20 (how many)
 select
   domain,

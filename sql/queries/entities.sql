@@ -1,5 +1,5 @@
--- Which entities do the answers of a day name most?
--- :day = newest (day of the run; newest: the newest full one)
+-- Which entities do the answers of a day name most often?
+-- :day = newest (day of the run; newest: the newest full day)
 -- :top = 30 (how many)
 select name, type, queries, weight
 from analysis.entity_frequency
@@ -7,24 +7,24 @@ where run_date = :day::date
 order by queries desc, name
 limit :top::integer;
 
--- show changes: Which entities came and went on a day?
--- :day = newest (day of the run; newest: the newest full one)
+-- show changes: Which entities appeared or disappeared on a day?
+-- :day = newest (day of the run; newest: the newest full day)
 select name, type, change, count(*) as queries, min(q) as example
 from analysis.entity_changes
 where run_date = :day::date
 group by name, type, change
 order by queries desc, name, change;
 
--- show pairs: Which entities stand together more often than chance would have it?
+-- show pairs: Which entities appear together more often than by chance?
 -- :top = 30 (how many)
 select name, other_name, together, queries, other_queries, round(npmi::numeric, 3) as npmi
 from analysis.entity_pairs
 order by npmi desc, together desc, name, other_name
 limit :top::integer;
 
--- show beside: Which entities do the answers of a day name where a domain stands in the top 10?
+-- show beside: Which entities do the answers with a domain in the top 10 name on a day?
 -- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 -- :top = 30 (how many)
 select
   entities.name, entities.type, count(*) as queries, min(ranks.position) as best_position,
@@ -37,7 +37,7 @@ from (
   cross join lateral analysis.domains_in(observations.search_id) as held
   where observations.run_date = :day::date
     and held.place >> 20 <= 10
-    -- As a list that is known before: so it goes down to the rows of these domains.
+    -- Computed first as an array, so that only the rows of these domains are read.
     and held.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then held.domain in (

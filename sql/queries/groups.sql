@@ -1,5 +1,5 @@
--- Which queries belong together, since they share pages?
--- :day = newest (day of the run; newest: the newest full one)
+-- Which queries form a group because their answers share pages?
+-- :day = newest (day of the run; newest: the newest full day)
 -- :shared = 4 (least number of common pages among the top 10)
 select
   groups.group_name, groups.size, groups.q, groups.weight,
@@ -12,7 +12,7 @@ from analysis.keyword_groups_on(
 join queries on queries.id = groups.query_id
 order by size desc, group_name, group_id, weight desc nulls last, q, variant;
 
--- show twins: Which heavier query could stand for each query, since they share pages?
+-- show twins: Which query of higher weight could replace each query, because their answers share pages?
 select
   hubs.heavier_twin, hubs.q, hubs.weight, hubs.shared,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -23,7 +23,7 @@ join queries as others on others.id = hubs.twin_query_id
 order by heavier_twin, twin_variant, hubs.twin_query_id, weight desc nulls last, q, variant;
 
 -- show pairs: Which queries show the same pages on a day?
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 -- :shared = 4 (least number of common pages among the top 10)
 -- :top = 50 (how many)
 select
@@ -36,16 +36,16 @@ from analysis.serp_overlap_on(
 order by shared desc, jaccard desc, q, other_q, variant, other_variant
 limit :top::integer;
 
--- show changes: Which groups of queries split, merged, came or went between two days?
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the other one is, where --since names none)
+-- show changes: Which groups of queries split, merged, appeared or disappeared between two days?
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 -- :shared = 4 (least number of common pages among the top 10)
 select change, previous_group, group_name, queries, previous_size, size
 from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::date, :shared::integer)
 order by change = 'kept', change, queries desc, previous_group, group_name;
 
 -- show devices: How much do the answers to one text differ between devices and places?
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 select q, variant, other_variant, shared, round(divergence::numeric, 2) as divergence
 from analysis.serp_divergence
 where run_date = :day::date

@@ -1,7 +1,7 @@
--- What does the result page of a query show, and what came, went, moved or was retitled since an earlier day?
+-- What does the result page of a query show, and what changed since an earlier day?
 -- :q (text of the query)
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the earlier one lies, where --since names none)
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 with asked as materialized (
   select
     queries.id as query_id, now.search_id, now.run_date, before.search_id as previous_search_id,
@@ -55,7 +55,7 @@ full join (
 join asked on asked.query_id = coalesce(now.query_id, before.query_id)
 order by variant, asked.query_id, now.position nulls last, before.position;
 
--- show history: Where did a domain stand for a query, day by day?
+-- show history: Where did a domain rank for a query, day by day?
 -- :q (text of the query)
 -- :domain = (a domain; empty: ours)
 select
@@ -63,7 +63,7 @@ select
   rank_history.evidence,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Query by query, so that a question about one text does not read the answers to all.
+-- Read query by query, so that a question about one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.rank_history
@@ -82,7 +82,7 @@ where lower(queries.q) = lower(analysis.canonical(:q))
   end
 order by domain, variant, rank_history.query_id, run_date;
 
--- show parts: What did the answers to a query show besides results that can be read, day by day?
+-- show parts: What did the answers to a query show besides results, day by day?
 -- :q (text of the query)
 select
   observations.run_date,
@@ -105,14 +105,14 @@ join searches on searches.id = observations.search_id
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, observations.query_id, observations.run_date;
 
--- show related: What do the answers to a query call related, and since when?
+-- show related: Which related searches do the answers to a query name, and since when?
 -- :q (text of the query)
 select
   edges.related, edges.related_queries is not null as ours, edges.ordinal, edges.first_seen, edges.last_seen,
   edges.observations,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Query by query, so that a question about one text does not read the answers to all.
+-- Read query by query, so that a question about one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.related_edges
@@ -129,7 +129,7 @@ select
   stays.lasts,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Query by query, so that a question about one text does not read the answers to all.
+-- Read query by query, so that a question about one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.top_ten_stays
@@ -139,13 +139,13 @@ cross join lateral (
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, stays.query_id, answers desc, best_position, page;
 
--- show find: Which queries have a word in them, and when were they last answered?
+-- show find: Which queries contain a word, and when were they last answered?
 -- :word (a word or a part of one)
 -- :top = 50 (how many)
 select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
 from queries
 left join analysis.latest on latest.query_id = queries.id
--- Not "ilike": a percent sign is a character here, as it is in a query.
+-- Not "ilike", because a percent sign is an ordinary character in a query.
 where strpos(lower(queries.q), lower(:word)) > 0
   and (
     analysis.slice() is null

@@ -1,12 +1,12 @@
--- What became of each list on each night, can it be believed, and where is data missing?
+-- What was the outcome of each list on each night, is it trusted, and where is data missing?
 -- :list = (name of a list; empty: all)
 -- :only = all [all|gaps|suspect|missed] (which nights are shown; gaps: those without an answer to every query)
--- :day = newest (the newest day that is sure to be shown; newest: the newest full one)
--- :days = 7 (how many days before it the first one lies, where --since names none)
+-- :day = newest (the last day; newest: the newest full day)
+-- :days = 7 (days before it to include, if --since is not given)
 select
   run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
--- Worked out once, or the days of all time would be read.
+-- Computed once; otherwise, all days would be read.
 from (
   select analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer) as since
   offset 0
@@ -63,8 +63,8 @@ where (:list::text is null or list = :list)
 group by list
 order by list;
 
--- show balance: How did the balance go each day, and what explains it?
--- unsliced: a balance belongs to no query
+-- show balance: How did the balance change each day, and what explains it?
+-- unsliced: a balance does not depend on queries
 select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
   closing_balance

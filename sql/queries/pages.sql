@@ -1,8 +1,8 @@
 -- Which pages or folders of a domain gained and lost most between two days, and to whom?
 -- :domain = (a domain; empty: ours)
 -- :folders = 0 (0: pages; else how many parts of the path make a folder)
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the earlier one lies, where --since names none)
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 -- :change = all [all|gained|lost] (which are shown)
 -- :top = 20 (how many, the greatest changes first)
 with changes as materialized (
@@ -55,9 +55,9 @@ left join lateral (
 ) as taker on true
 order by abs(summed.change) desc, page;
 
--- show ranking: Which pages of a domain rank, for how many queries, and what are they worth?
+-- show ranking: Which pages of a domain rank, for how many queries, and with what estimated value?
 -- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 -- :least = 1 (least number of queries of a page)
 -- :top = 20 (how many, those with most clicks first)
 select
@@ -77,7 +77,7 @@ from (
     where results.run_date = :day::date
       and results.position is not null
       and results.url_key is not null
-      -- As a list that is known before: so it goes down to the rows of these domains.
+      -- Computed first as an array, so that only the rows of these domains are read.
       and results.domain = any (array(select domain from own_domains union all select :domain::text))
       and case
         when :domain::text is null then results.domain in (
@@ -97,15 +97,15 @@ having count(*) >= :least::integer
 order by sum(clicks) desc, page
 limit :top::integer;
 
--- show several: For which queries do several pages of one domain stand in the same answer?
+-- show several: For which queries does an answer show several pages of one domain?
 -- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 select
   q, domain, pages, positions, url_keys,
   analysis.variant_of(cannibalised_serps.query_id) as variant
 from analysis.cannibalised_serps
 where run_date = :day::date
-  -- As a list that is known before: so it goes down to the rows of these domains.
+  -- Computed first as an array, so that only the rows of these domains are read.
   and cannibalised_serps.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
@@ -134,9 +134,9 @@ where page_switches.domain = any (array(select domain from own_domains union all
   end
 order by switches desc, q, domain, variant;
 
--- show titles: Which pages changed their titles, and where did they stand before and after?
+-- show titles: Which pages changed their titles, and where did they rank before and after?
 -- :domain = (a domain; empty: ours)
--- :fell = no [no|yes] (yes: only those that stood lower afterwards, or not at all)
+-- :fell = no [no|yes] (yes: only those that ranked lower afterwards, or not at all)
 -- :top = 50 (how many, newest first)
 select
   changed.run_date, changed.q, changed.url_key as page, changed.position, later.position as next_position,
@@ -145,7 +145,7 @@ from (
   select *
   from analysis.title_changes
   where analysis.in_span(title_changes.run_date)
-    -- As a list that is known before: so it goes down to the rows of these domains.
+    -- Computed first as an array, so that only the rows of these domains are read.
     and title_changes.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then exists (
@@ -175,8 +175,8 @@ where :fell = 'no'
 order by changed.run_date desc, changed.q, changed.position, page, variant
 limit :top::integer;
 
--- show wrong: For which queries does another page rank than the one that the list names?
--- :day = newest (day of the run; newest: the newest full one)
+-- show wrong: For which queries does a page other than the target page rank?
+-- :day = newest (day of the run; newest: the newest full day)
 select
   q, domain, position, url_key as page, target_key as wanted, target_position as wanted_position,
   analysis.variant_of(wrong_pages.query_id) as variant
@@ -204,7 +204,7 @@ cross join lateral (
   where analysis.page_name(shown.url_key) = analysis.page_name(analysis.url_key(:page))
   having count(*) > 0
 ) as placed
--- Days of which nothing is kept are read whole: their pages are not known yet.
+-- Days without stored rows are read completely, because their pages are not known yet.
 where queries.id in (
     select seen_pages.query_id
     from seen_pages

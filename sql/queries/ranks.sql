@@ -1,10 +1,10 @@
--- Where do domains stand for each query on a day, against an earlier day?
+-- Where do domains rank for each query on a day, compared with an earlier day?
 -- :domain = (a domain; empty: ours; any: every domain)
--- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the earlier one lies, where --since names none)
+-- :day = newest (the later day; newest: the newest full day)
+-- :days = 7 (days between the two, if --since is not given)
 -- :change = changed [changed|all|same|up|down|entered|left] (which changes are shown)
--- :crossed = (a place, as in 10: only moves from one side of it to the other)
--- :top = 50 (how many rows, those that won or lost most clicks first)
+-- :crossed = (a position, such as 10: only moves across it)
+-- :top = 50 (how many rows, most clicks won or lost first)
 select
   moves.q, moves.domain, moves.previous_position, moves.position, moves.change, moves.places,
   round(moves.clicks::numeric, 3) as click_change, moves.url_key as page, moves.previous_url_key as previous_page,
@@ -46,7 +46,7 @@ left join lateral (
 ) as taker on true
 order by abs(moves.clicks) desc, moves.places desc, moves.q, variant, moves.domain;
 
--- show losses: Which places in the top ten were lost for good, two answers running?
+-- show losses: Which positions in the top ten were lost in two consecutive answers?
 -- :domain = (a domain; empty: ours)
 -- :top = 50 (how many, newest first)
 select
@@ -54,7 +54,7 @@ select
   analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
 where analysis.in_span(run_date)
-  -- As a list that is known before: so it goes down to the rows of these domains.
+  -- Computed first as an array, so that only the rows of these domains are read.
   and confirmed_losses.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
@@ -67,9 +67,9 @@ where analysis.in_span(run_date)
 order by run_date desc, base_position, q, domain, variant
 limit :top::integer;
 
--- show chance: Which moves of a domain on a day are more than what their queries do every day?
+-- show chance: Which moves of a domain on a day are larger than usual for their queries?
 -- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 -- :top = 20 (how many, the least likely first)
 select
   q, domain, previous_position, position, change, places,
@@ -88,7 +88,7 @@ from analysis.judged_moves(
 order by verdict = 'unknown', chance, places desc, q, variant, domain
 limit :top::integer;
 
--- show reach: Where would a domain gain most by coming up to the third place?
+-- show reach: For which queries would a domain gain most by reaching position 3?
 -- :domain = (a domain; empty: ours)
 -- :top = 20 (how many)
 select

@@ -1,19 +1,19 @@
--- Which related texts did we never ask, by how many of our queries name them?
+-- Which related searches are not queries yet, by number of queries that name them?
 -- :top = 30 (how many)
 select q, sources, weight, example
 from analysis.untracked_related
 order by sources desc, weight desc, q
 limit :top::integer;
 
--- show most: Which texts do most of our queries lead to?
+-- show most: Which related searches do most of our queries lead to?
 -- :top = 30 (how many)
 select q, in_degree, out_degree, reciprocal, component, component_size
 from analysis.related_nodes
 order by in_degree desc, q
 limit :top::integer;
 
--- show taken: Which related searches were taken, in which round, and whose answer named them?
--- :list = (name of the list, the expanded one or that which took; empty: all)
+-- show taken: Which related searches were added, in which round, and which query's answer named them?
+-- :list = (name of the expanded list or of the new one; empty: all)
 -- :top = 30 (how many)
 select
   lists.name as list, expansions.round, queries.q,
@@ -30,9 +30,9 @@ where (:list::text is null or lists.name = :list or expanded.name = :list)
 order by list, expansions.round, expansions.weight desc, expansions.sources desc, queries.q
 limit :top::integer;
 
--- show rounds: What did each round of an expansion cost, and what did it bring that nobody knew?
--- unsliced: a round is looked at as a whole
--- :list = (name of the list, the expanded one or that which took; empty: all)
+-- show rounds: What did each round of an expansion cost, and which new pages and domains did it find?
+-- unsliced: a round is counted as a whole
+-- :list = (name of the expanded list or of the new one; empty: all)
 select
   list, round, queries, answers, credits_used, new_pages, new_domains,
   round(new_pages_per_answer::numeric, 2) as new_pages_per_answer,

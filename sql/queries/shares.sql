@@ -1,9 +1,9 @@
--- Which share of the clicks do domains have, by label or dimension, on a day or over time?
+-- What share of the clicks do domains have, by label or dimension, on a day or over time?
 -- :domain = any (a domain; any: every domain; empty: ours)
 -- :by = all [all|label|device|country|language|place|list] (a row for each of these)
--- :across = all [all|label|device|country|language|place|list] (and for each of these beside it)
+-- :across = all [all|label|device|country|language|place|list] (and, for each of these rows, one for each of these)
 -- :over = once [once|day|week|month] (once: the one day; else all days, or those from --since to --until)
--- :day = newest (the day of --over once; newest: the newest full one)
+-- :day = newest (the day of --over once; newest: the newest full day)
 -- :top = 20 (how many domains of each row, those with the greatest shares)
 with sets as materialized (
   select run_date, set_id, labels, queries, weight
@@ -40,7 +40,7 @@ held as (
     join analysis.set_shares as shares on shares.run_date = cells.run_date and shares.set_id = cells.set_id
     where (:over <> 'once' or shares.run_date = :day::date)
       and analysis.in_span(shares.run_date)
-      -- As a list that is known before: so it goes down to the rows of these domains.
+      -- Computed first as an array, so that only the rows of these domains are read.
       and case when :domain::text = 'any' then true
         else shares.domain = any (array(select domain from own_domains union all select :domain::text))
       end
@@ -53,7 +53,7 @@ held as (
         )
       end
     union all
-    -- A domain that is asked for has a row even where it holds nothing: a missing row would hide the worst day.
+    -- A requested domain has a row even if it does not rank, because a missing row would hide the worst day.
     select distinct cells.period, cells.one, cells.other, asked.domain, 0, 0, 0, 0, 0::double precision, 0::double precision
     from cells
     cross join lateral (
@@ -89,10 +89,10 @@ from (
 where nth <= :top::integer
 order by run_date, one, other, clicks / nullif(weight, 0) desc nulls last, domain;
 
--- show brands: Which share of the clicks do our brands have, and those of rivals, on a day or over time?
+-- show brands: What share of the clicks do our brands and those of rivals have, on a day or over time?
 -- :brand = (a brand; empty: all)
 -- :over = once [once|day] (once: the one day; else all days, or those from --since to --until)
--- :day = newest (the day of --over once; newest: the newest full one)
+-- :day = newest (the day of --over once; newest: the newest full day)
 select
   run_date, brand, ours,
   round(share_of_voice::numeric, 4) as share_of_voice,
@@ -106,7 +106,7 @@ where tag = '*'
 order by run_date, share_of_voice desc nulls last, brand, ours;
 
 -- show topics: Who has the greatest share of voice within each topic, on a day?
--- :day = newest (day of the run; newest: the newest full one)
+-- :day = newest (day of the run; newest: the newest full day)
 select topic, domain, round(share_of_voice::numeric, 4) as share_of_voice, ranked, queries
 from (
   select *, row_number() over (partition by topic order by share_of_voice desc nulls last, domain) as nth
@@ -116,7 +116,7 @@ from (
 where nth <= 3
 order by topic, nth;
 
--- show bounds: Between which ends does the share of voice of a domain lie, whatever the unanswered queries would have said?
+-- show bounds: What are the lowest and highest possible shares of voice of a domain, given the unanswered queries?
 -- :domain = (a domain; empty: ours)
 select
   run_date,
@@ -129,7 +129,7 @@ select
 from analysis.share_bounds
 where tag = '*'
   and analysis.in_span(run_date)
-  -- As a list that is known before: so it goes down to the rows of these domains.
+  -- Computed first as an array, so that only the rows of these domains are read.
   and share_bounds.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (

@@ -1,7 +1,7 @@
--- Whose answers changed most, or least, up to a day?
+-- Which queries changed most, or least, up to a day?
 -- :order = most [most|least] (which come first)
--- :day = newest (the last day; newest: the newest full one)
--- :days = 30 (how many days before it the first one lies, where --since names none)
+-- :day = newest (the last day; newest: the newest full day)
+-- :days = 30 (days before it to include, if --since is not given)
 -- :top = 20 (how many)
 select
   queries.q, judged.changed, judged.compared, round(judged.volatility::numeric, 4) as volatility,
@@ -22,7 +22,7 @@ order by
   judged.volatility, judged.compared desc, queries.q, variant
 limit :top::integer;
 
--- show nights: How much did the answers of each night change, and was it out of the ordinary?
+-- show nights: How much did the answers of each night change, and was that unusual?
 select
   nights.run_date, nights.queries, round(nights.volatility::numeric, 4) as volatility, round(nights.usual::numeric, 4) as usual,
   round(nights.z::numeric, 2) as z, churn.entered as entered_top_10, churn.left_top_10, churn.stayed as stayed_in_top_10
@@ -31,8 +31,8 @@ join analysis.churn using (run_date)
 where analysis.in_span(nights.run_date)
 order by nights.run_date;
 
--- show labels: How restless were the queries of each label, device, country and list on a day?
--- :day = newest (day of the run; newest: the newest full one)
+-- show labels: How volatile were the queries of each label, device, country and list on a day?
+-- :day = newest (day of the run; newest: the newest full day)
 select
   tag, queries, changed,
   round(volatility::numeric, 4) as volatility,
@@ -42,7 +42,7 @@ from analysis.volatility_days
 where run_date = :day::date
 order by volatility desc, tag;
 
--- show weekdays: Are some days of the week more restless than the others?
+-- show weekdays: Are some days of the week more volatile than others?
 select
   name as weekday,
   nights,
@@ -51,10 +51,10 @@ select
   round(standard_error::numeric, 4) as standard_error,
   abs(difference) >= 2 * standard_error as significant
 from analysis.volatility_weekdays
--- The nights of the time that is asked about: the view chooses them.
+-- The view itself restricts the nights to the requested period.
 order by volatility_weekdays.weekday;
 
--- show survival: How long do pages stay in the top 10, in answers in a row, those counted in that still last?
+-- show survival: For how many consecutive answers do pages stay in the top 10, including stays that still last?
 select
   answers,
   round(survival::numeric, 3) as survival,

@@ -1,4 +1,4 @@
--- Counts open tasks more urgent than :priority, up to :limit.
+-- Counts open tasks that are more urgent than :priority, up to :limit.
 select count(*)::integer as count
 from (
   select 1

@@ -1,8 +1,8 @@
--- Stores the related searches that answers of a day name first.
+-- Stores the related searches that answers of a day were the first to name.
 insert into finished_related (finish_id, query_id, related_search_id)
 select distinct :finish::bigint, observations.query_id, named.related_search_id
 from analysis.observations
--- Answer by answer: gathered in one, those of all days would be read.
+-- Read answer by answer: a single join would read the answers of all days.
 cross join lateral (
   select search_related_searches.related_search_id
   from search_related_searches

@@ -1,9 +1,9 @@
 -- Creates the temporary table `merged` from the staged lines in :"wanted": one row per distinct query with its first
 -- line, most urgent priority, highest weight, shortest interval and age; whether run :run already has it, whether it
--- rests, and the answer to reuse, if any.
+-- is not asked, and the answer to reuse, if any.
 --
 -- :joined    an open run is added to; a new one has no tasks yet
--- :nightly   queries may rest, and a line's maximum age applies
+-- :nightly   queries may be skipped, and a line's maximum age applies
 -- :own_age   lines may have a maximum age of their own
 -- :dated     the plan may not be bought completely, so the times of last answers are needed
 -- :judged    a line has an interval or a maximum age, or the list has a cadence
@@ -44,7 +44,7 @@ from (
   group by id
 ) as lines
 cross join lateral (
-  -- A resting query may be due when a later nightly run joins, and a dropped one may come back.
+  -- A query that is not asked may be due when a later nightly run joins, and a dropped one may come back.
   select :joined::boolean and exists (
     select
     from tasks
@@ -86,7 +86,7 @@ left join lateral (
   limit 1
 ) as last on not known.already
 cross join lateral (
-  -- A typed interval takes precedence over one derived from the history.
+  -- An explicit interval takes precedence over one derived from the history.
   select :nightly::boolean and :judged::boolean and coalesce(
     last.id is not null and case
       when lines.every_days is not null then last.run_date + lines.every_days
@@ -97,7 +97,7 @@ cross join lateral (
     false
   ) as rests
 ) as rest
--- Answer to reuse. Unreadable answers count as well: they were paid for and are kept to be read again.
+-- Answer to reuse. Unreadable answers count as well: they were paid for, and can be parsed again later.
 left join lateral (
   select searches.id, searches.parse_error is not null as unreadable
   from searches

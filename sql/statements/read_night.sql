@@ -1,4 +1,4 @@
--- Figures of a run, without queries that rested or reused older answers. Paused are the minutes in which nothing of it
+-- Figures of a run, without queries that were not asked or that reused older answers. Paused are the minutes in which nothing of it
 -- could be bought: an account is available from its first to its last call of the run, except during stops. A stop
 -- counts only while none of the accounts of the run was available: one of two accounts may continue while the other is
 -- stopped, or take over hours later. The time between the last call and a reopening also counts.

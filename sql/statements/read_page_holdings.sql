@@ -5,7 +5,7 @@ with asked as materialized (
   from analysis.query_days
   join analysis.observations using (query_id, run_date)
   where query_days.run_date between :since::date and :until::date
-    -- The condition stands on both sides: the planner does not infer it and would read the answers of all days.
+    -- The condition is stated for both tables: the planner does not infer it and would read the answers of all days.
     and observations.run_date between :since::date and :until::date
 ),
 held as (

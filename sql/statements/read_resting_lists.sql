@@ -1,4 +1,4 @@
--- Reads the resting lists, each with its newest decision and its results over the nights of the last weeks.
+-- Reads the adaptive lists, each with its newest decision and its results over the nights of the last weeks.
 -- Parameter: :nights (how many of the newest).
 select
   list, max(run_date) as run_date,

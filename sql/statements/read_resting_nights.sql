@@ -1,4 +1,4 @@
--- Reads the nights of resting lists, day by day, newest first, including those before they rested. Parameters:
+-- Reads the nights of adaptive lists, day by day, newest first, including those before they were adaptive. Parameters:
 -- :since, :until (date).
 with nights as (
   select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits

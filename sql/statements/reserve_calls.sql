@@ -59,7 +59,7 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs whose budget, or whose list's budget, has been spent from since, by another account or another run.
+-- Runs whose own budget or list budget has since been drawn on by another account or another run.
 changed_runs as (
   select w.run
   from given
@@ -224,8 +224,8 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- Tasks that the budget of their run does not cover: those that were looked at, and the next ones of the run. A limited
--- number at a time, because reservations wait for this statement; later reservations end the others.
+-- Tasks that the budget of their run does not cover: those that were read, and the next ones of the run. Their number
+-- is limited, because reservations wait for this statement; later reservations end the others.
 unaffordable_tasks as (
   select t.id
   from given

@@ -35,9 +35,9 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- A key that has not reported a balance before. If its balance is possible for this account, it is another key of the same
--- account. If not, the key was replaced by one of another account; or, while the earlier key is still in use, two accounts
--- are used under one name: then the new key is foreign, and its balances are ignored.
+-- A key that has not reported a balance before. If its balance is possible for this account, it is another key of the
+-- same account. If not, the key was replaced by one of another account. If the earlier key is still in use, two
+-- accounts are used under one name; the new key is then foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -106,7 +106,7 @@ account_before as materialized (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
--- The API reported that no credit is left: the balance counts as 0, unless a call that started later reported one.
+-- The API reported that no credits are left: the balance counts as 0, unless a call that started later reported one.
 balance_after as materialized (
   select
     account_before.*,
@@ -223,8 +223,8 @@ bounds as materialized (
   join account_costs o on o.account_id = given.account
   full join new_costs l on l.class = o.class
 ),
--- Credits held for calls with an unknown outcome. If a call that started long enough after them has reported a balance,
--- that balance includes them. For the others, no more is held than a call of their class costs by now.
+-- Credits reserved for calls with an unknown outcome. If a call that started long enough after them has reported a
+-- balance, that balance includes them. For the others, at most the current price of their class is reserved.
 held as materialized (
   select
     c.id,
@@ -333,7 +333,7 @@ updated_account as (
     replay_ms = case when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
-      -- All refused keys, because a key left out would be tried again and again.
+      -- All refused keys are stored, because a key that is left out would be tried repeatedly.
       else array(
         select jsonb_array_elements_text(change -> 'refused_keys')
         union
@@ -385,8 +385,8 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged as late as now. No call ends before its start, even if the clock of the
-    -- database was set back.
+    -- A repeated call may have been charged at any time until now. No call ends before its start, even if the clock of
+    -- the database was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())

@@ -87,7 +87,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Leaves out rows of answers that already existed. There are usually none: then no row is checked.
+-- Leaves out rows of answers that already existed. Usually there are none, and then no row is checked.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

@@ -1,4 +1,4 @@
--- Days whose answers lie in the archive: nothing is known of them here, and nothing is said of them.
+-- Days whose answers are in the archive, so that the tables hold no data about them.
 create or replace view analysis.away_days as
 select distinct run_date
 from archived_days

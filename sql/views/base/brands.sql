@@ -1,4 +1,4 @@
--- Which domains make up each brand, ours and those of rivals, and when.
+-- Domains of each brand, our own and those of rivals, with their periods.
 create or replace view analysis.brands as
 select coalesce(brand, label) as brand, domain, label, true as ours, since, until
 from public.own_domains

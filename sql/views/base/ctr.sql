@@ -1,4 +1,4 @@
--- The curve of clicks in use.
+-- The click curve in use.
 create or replace view analysis.ctr as
 select position, ctr
 from ctr_curve

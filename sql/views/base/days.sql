@@ -1,4 +1,5 @@
--- What each day holds, over all lists, and whether it can stand beside the days before it.
+-- Number of queries planned and answered on each day, over all lists, and whether the day is comparable with earlier
+-- ones.
 create or replace view analysis.days as
 select
   run_date,

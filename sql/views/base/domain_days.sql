@@ -1,4 +1,4 @@
--- What each domain holds of each label on each day: the sums behind share of voice, buckets, averages and coverage.
+-- Sums for each domain, label and day, from which share of voice, buckets, averages and coverage are computed.
 create or replace view analysis.domain_days as
 with asked as not materialized (
   select run_date, tag, queries, weight
@@ -18,7 +18,7 @@ select
   held.positions,
   held.clicks
 from (
-  -- Grouped rather than joined: a choice of domains goes down to the rows.
+  -- Grouped rather than joined, so that a filter on domains is applied to the rows.
   select
     run_date,
     tag,
@@ -33,7 +33,7 @@ from (
     select run_date, tag, domain, ranked, top_3, top_10, top_20, positions, clicks
     from analysis.label_shares
     union all
-    -- Ours have a row even where nothing of theirs ranks: a missing row would hide the worst day.
+    -- Our own domains have a row even if they do not rank, because a missing row would hide the worst day.
     select asked.run_date, asked.tag, ours.domain, 0, 0, 0, 0, 0, null
     from asked
     cross join lateral analysis.ours_on(asked.run_date) as ours

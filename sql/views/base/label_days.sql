@@ -1,4 +1,4 @@
--- How many queries of each label were asked and answered on each day.
+-- Number of queries of each label that were planned and answered on each day.
 create or replace view analysis.label_days as
 select
   run_date,

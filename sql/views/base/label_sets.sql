@@ -1,4 +1,5 @@
--- How many queries of each set of labels were asked and answered on each day: what is kept of finished days, the rest anew.
+-- Number of queries of each set of labels that were planned and answered on each day: stored sums of finished days, and
+-- the other days from their answers.
 create or replace view analysis.label_sets as
 select
   finished_days.run_date,
@@ -14,7 +15,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
 union all
--- Day by day: a look at all would be planned for all, however few are left.
+-- Read day by day: a query over all days would be planned for all of them, however few are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
 from analysis.unfinished_days

@@ -1,4 +1,4 @@
--- What each domain held of each label on each day.
+-- Sums for each domain, label and day.
 create or replace view analysis.label_shares as
 select
   run_date,

@@ -1,4 +1,4 @@
--- The newest readable answer to each query, found through the index on searches: nothing to refresh, never stale.
+-- The newest readable answer to each query, found through the index on searches, so that it is always current.
 create or replace view analysis.latest as
 select
   queries.id as query_id,
@@ -16,7 +16,8 @@ select
   queries.num,
   queries.device
 from queries
--- One look into an index for each query, where "distinct on" would misjudge its own size by ten and ruin the plans above it.
+-- One index lookup for each query. The planner misjudges "distinct on" by a factor of ten, which ruins the plans of the
+-- views that use it.
 cross join lateral (
   select *
   from searches
@@ -24,7 +25,7 @@ cross join lateral (
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
-    -- Asked once, and mostly answered with no: then no answer is looked up in its run.
+    -- Evaluated once and usually false; then no answer has to be looked up in its run.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1

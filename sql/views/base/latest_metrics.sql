@@ -1,4 +1,4 @@
--- What the tools behind the lists said last about each query, one that left its list included: how often it is asked, what a click costs.
+-- Latest volume, cost per click and difficulty of each query, including queries that have left their list.
 create or replace view analysis.latest_metrics as
 select
   list_queries.query_id,

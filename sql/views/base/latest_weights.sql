@@ -1,11 +1,11 @@
--- What the lists say about each query now.
+-- Current weight of each query in the lists.
 create or replace view analysis.latest_weights as
 select
   list_queries.query_id,
   max(coalesce(list_queries.weight, 1)) as weight,
   count(*) as lists
 from list_queries
--- A query that the last reading of its list did not find is not in the list any more.
+-- A query that was missing from the last reading of its list is no longer in the list.
 join (
   select list_id, max(last_seen) as last_seen
   from list_queries

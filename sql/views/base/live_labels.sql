@@ -1,4 +1,4 @@
--- How many queries of each set of labels were asked and answered on each day, from the answers themselves.
+-- Number of queries of each set of labels that were planned and answered on each day, computed from the answers.
 create or replace view analysis.live_labels as
 select run_date, analysis.set_id(labels) as set_id, labels, queries, weight, planned, planned_weight
 from (

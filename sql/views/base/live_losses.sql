@@ -1,6 +1,6 @@
--- Domains that lost a place in the top ten and stayed away in two answers running, from the answers themselves.
+-- Domains that lost a position in the top ten in two consecutive answers, computed from the answers.
 create or replace view analysis.live_losses as
--- Once for all who ask for it below.
+-- Computed once for all subqueries below.
 with answers as materialized (
   select
     query_id, search_id, run_date, depth, fetched_at, step, steps,
@@ -29,9 +29,9 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- A series is of one query: the fewer columns, the more rows are put in order in memory.
+        -- Without the query, which the series implies: with fewer columns, more rows are sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- The best place of an answer comes last: of several, all others are followed by their own answer.
+        -- The best position of an answer comes last. After any other position, the next row is of the same answer.
         lead(answers.step, 1, answers.steps + 1)
           over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
           as next_step
@@ -54,7 +54,7 @@ from (
         and result_domains.position > 10
       offset 0
     ) as lower on true
-    -- Two answers away from the top ten are needed before anything can be confirmed.
+    -- Two answers without the position in the top ten are needed to confirm a loss.
     where base.next_step - base.step > 2
   ) as judged
   where lost

@@ -1,4 +1,4 @@
--- What each domain held of each set of labels on each day, from the answers themselves.
+-- Sums for each domain, set of labels and day, computed from the answers.
 create or replace view analysis.live_shares as
 select
   run_date, analysis.set_id(labels) as set_id, labels, domain, ranked, top_3, top_10, top_20, positions, clicks

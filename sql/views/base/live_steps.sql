@@ -1,4 +1,4 @@
--- Each new answer with how it differs from the one before it, from the answers themselves.
+-- Each new answer with its difference from the previous one, computed from the answers.
 create or replace view analysis.live_steps as
 select
   steps.query_id,
@@ -18,13 +18,14 @@ from analysis.steps
 left join (
   select
     query_id, run_date,
-    -- Below the shallower answer's last place nothing is known of the other: both end there.
+    -- Nothing is known below the last position of the shallower answer, so both are compared down to it.
     coalesce(
       sum(abs(
         case when position <= places then position else places + 1 end
         - case when previous_position <= places then previous_position else places + 1 end
       ))
-      -- What it would be if no page had stayed. Counted, since places may be shared by two pages or held by none.
+      -- The difference if no page had stayed. It is counted, because two pages may share a position and some positions
+      -- may be empty.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,

@@ -1,4 +1,5 @@
--- What each list said about each query at each of its runs: a later change of the list leaves earlier days as they were.
+-- Weight, labels and target page of each query at each run of its list. Later changes of the list do not affect earlier
+-- days.
 create or replace view analysis.memberships as
 select
   runs.run_date,

@@ -18,7 +18,7 @@ select
   queries.num,
   queries.device
 from (
-  -- A query may have been asked by several lists of one day, and one task may have come to several answers.
+  -- Several lists may have bought a query on one day, and one task may have several answers.
   select distinct on (tasks.query_id, runs.run_date)
     tasks.query_id, runs.run_date, searches.id as search_id, coalesce(searches.depth, 0) as depth,
     case when reused.id is null then 'bought' when tasks.state = 'reused' then 'reused' else 'not asked' end as evidence,
@@ -26,26 +26,30 @@ from (
   from tasks
   join runs on runs.id = tasks.run_id
   left join searches as reused on reused.id = case when tasks.state in ('reused', 'not_asked') then tasks.search_id end
-  -- One equality for all kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
+  -- A single equality for all kinds of evidence, so that the planner can estimate the number of rows here and in all
+  -- views that use this one.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The other task may have come to more answers since. Said with "<>", which the planner takes for true of nearly all.
+    -- The other task may have received more answers since. Written with "<>", which the planner expects to be true for
+    -- nearly all rows.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- Asked once, and mostly answered with no: then no answer is looked up.
+    -- Evaluated once and usually false; then no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
     end <> 0
     and searches.origin = any ((select analysis.origins())::text[])
-    -- What is in the archive is no answer without results: it is not here. Both said with "<>", as below.
+    -- An archived answer is not an answer without results; its results are in the archive. Both conditions use "<>",
+    -- for the reason given above.
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
     and case when (select exists (select from public.archived_days))
       then (runs.run_date not in (select away_days.run_date from analysis.away_days))::integer
       else 1
     end <> 0
-    -- Without a slice nothing is looked up; said with "<>", which the planner takes for true of nearly all.
+    -- Without a slice, nothing is looked up. Written with "<>", which the planner expects to be true for nearly all
+    -- rows.
     and case when (select analysis.slice() is not null)
       then (coalesce(
         (

@@ -1,4 +1,4 @@
--- Each page beside its place in the answer before: the sums behind volatility and churn.
+-- Each page with its position in an answer and in the previous one, from which volatility and churn are computed.
 create or replace view analysis.page_steps as
 select
   sides.query_id,

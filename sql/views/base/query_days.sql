@@ -1,13 +1,13 @@
--- What counts for each query on each day: its labels and its weight, over all lists that asked it.
+-- Labels and weight of each query on each day, over all lists that contained it.
 create or replace view analysis.query_days as
 select
   days.run_date,
   days.query_id,
   days.weight,
   days.tags,
-  -- What the query is asked as stands beside what lists call it: one column to slice by.
+  -- Labels for the parameters of the query stand beside those of its lists, so that slices need only one column.
   case
-    -- A label that a list spells the same way counts once.
+    -- A label that a list spells in the same way counts once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels

@@ -1,4 +1,4 @@
--- What each query is called now: by the lists as they were read last, and by what it is asked as.
+-- Current labels of each query: those of its lists as last read, and those for its parameters.
 create or replace view analysis.query_labels as
 select
   queries.id as query_id,
@@ -15,7 +15,7 @@ left join (
   select list_queries.query_id, array_agg(label) as labels
   from list_queries
   join lists on lists.id = list_queries.list_id
-  -- A query that the last reading of its list did not find is not in the list any more.
+  -- A query that was missing from the last reading of its list is no longer in the list.
   join (
     select list_id, max(last_seen) as last_seen
     from list_queries

@@ -1,4 +1,4 @@
--- The best place of each domain in each observation. A domain counts once, however many pages it shows.
+-- The best position of each domain in each observation. A domain counts once, however many of its pages are shown.
 create or replace view analysis.ranks as
 select
   best.query_id,

@@ -1,4 +1,4 @@
--- Each organic result with the domain that it counts for: the one place that knows where a domain comes from.
+-- Each organic result with the domain that it counts for. No other code determines the domain of a result.
 create or replace view public.result_domains as
 select
   organic_results.search_id,
@@ -6,7 +6,7 @@ select
   organic_results.position,
   organic_results.page_id,
   case
-    -- Asked once: without a line that names a folder or hosts below one, no result is looked at any further.
+    -- Evaluated once: if no domain line names a folder or a wildcard, results need no further look-up.
     when domains.domain like any ((select analysis.site_patterns())::text[])
       then analysis.site_of(domains.domain, pages.url_key)
     else domains.domain
@@ -14,14 +14,14 @@ select
   domains.site,
   organic_results.title,
   organic_results.snippet,
-  -- One number compares and copies many times faster than a pair; a position beyond 2^40 is no place.
+  -- One number is compared and copied many times faster than a pair. A position beyond 2^40 counts as none.
   case when organic_results.position between 0 and 1099511627775
     then (organic_results.position << 20) | organic_results.ordinal
   end as place,
   pages.url_key
 from organic_results
 left join pages on pages.id = organic_results.page_id
--- Not every answer names a host for every result: the address tells it as well. One look-up for both.
+-- Some answers name no host for a result; the address then provides it. One look-up serves both.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
 comment on view public.result_domains is 'Organic results of all answers of every origin, with the domain for which each counts. For analysis, use analysis.results.';
 comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';

@@ -1,4 +1,4 @@
--- Every organic result of every observation, readable: where to begin when no other view answers the question.
+-- Every organic result of every observation in readable form. Start here if no other view answers the question.
 create or replace view analysis.results as
 select
   observations.query_id,

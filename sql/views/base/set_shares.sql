@@ -1,4 +1,4 @@
--- What each domain held of each set of labels on each day: what is kept of finished days, the rest anew.
+-- Sums for each domain, set of labels and day: stored sums of finished days, and the other days from their answers.
 create or replace view analysis.set_shares as
 select
   finished_days.run_date,
@@ -18,7 +18,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
 union all
--- Day by day: a look at all would be planned for all, however few are left.
+-- Read day by day: a query over all days would be planned for all of them, however few are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks

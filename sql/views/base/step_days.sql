@@ -1,4 +1,4 @@
--- Each new answer with how it differs from the one before it: what is kept of finished days, the rest anew.
+-- Each new answer with its difference from the previous one: stored for finished days, and computed for the others.
 create or replace view analysis.step_days as
 select
   kept.query_id,
@@ -22,19 +22,19 @@ select
   case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
--- What an answer in the archive said is not here to be held against another one.
+-- The content of an archived answer is not in the tables, so another answer cannot be compared with it.
 left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
-  -- Before an answer outside of the slice may lie another one inside: of a query that changed its labels what is kept does
-  -- not tell.
+  -- A previous answer outside the slice may have an earlier one inside it. For a query whose labels changed, the stored
+  -- rows do not show this.
   and case when (select analysis.slice() is not null)
     then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
     else 1
   end <> 0
 union all
--- Day by day: a look at all would be planned for all, however few are left.
+-- Read day by day: a query over all days would be planned for all of them, however few are needed.
 select
   found.query_id,
   unfinished_days.run_date,

@@ -1,4 +1,4 @@
--- Each new answer to a query beside the answer before it: what every comparison over time rests on.
+-- Each new answer to a query with the previous one. All comparisons over time are based on this view.
 create or replace view analysis.steps as
 select
   fresh.query_id,
@@ -30,9 +30,9 @@ from (
       ) as fetched_before
     from analysis.observations
   ) as served
-  -- A reused answer is no new evidence: it counts on the first day it serves, or it would confirm itself. One that is
-  -- older than an answer shown before it would even make time run backwards. What stands in for a query that was not asked
-  -- never counts.
+  -- A reused answer is no new evidence. It counts only on the first day for which it is used; otherwise it would
+  -- confirm itself. If it is older than an answer shown before it, it does not count at all, because time would run
+  -- backwards. The last answer of a query that was not asked never counts.
   where evidence = 'bought'
     or evidence <> 'not asked'
       and (fetched_before is null or fetched_at > fetched_before)

@@ -1,4 +1,4 @@
--- Days of which nothing is kept under the basis in use, or not yet.
+-- Days without stored sums under the current basis.
 create or replace view analysis.unfinished_days as
 select distinct runs.run_date
 from runs

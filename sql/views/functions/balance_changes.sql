@@ -1,5 +1,5 @@
 -- Puts the calls of one account into the order in which the API charged them, and explains each change of the balance.
--- Pure: it reads arrays, so that a view over it shows what its owner may see.
+-- Pure: it reads only arrays, so that a view that uses it shows only what the owner of the view may read.
 create or replace function analysis.balance_changes(
   ids bigint[],
   sent timestamptz[],
@@ -13,11 +13,11 @@ language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
   last constant integer := coalesce(array_length(ids, 1), 0);
-  -- Calls that told a balance and are not in their place yet: the first waiting_count of the array.
+  -- Calls that reported a balance and have not been put in order yet: the first waiting_count elements of the array.
   waiting integer[] := '{}';
   waiting_count integer := 0;
   first_end timestamptz;
-  -- Calls that told no balance: their charge shows as a fall that another call sees.
+  -- Calls that reported no balance. Their charge is visible as a fall of the balance in another call.
   silent integer[] := '{}';
   silent_count integer := 0;
   best integer;
@@ -31,7 +31,7 @@ declare
   part bigint;
 begin
   loop
-    -- What began before the first of those waiting had ended may have been charged before it.
+    -- A call that began before the first of the waiting calls ended may have been charged before it.
     while next <= last and (waiting_count = 0 or sent[next] <= first_end) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
@@ -47,8 +47,9 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- Next is what found the balance as it was left. Where none did, the balance moved without us: it fell to the
-    -- greatest that was found below, or, if none was, rose to the greatest.
+    -- The next call is one whose balance before its charge equals the current balance. If there is none, the balance
+    -- changed without a call of ours: it fell to the highest such balance below it or, if there is none, rose to the
+    -- highest.
     best := null;
     for place in 1..waiting_count loop
       i := waiting[place];
@@ -87,8 +88,9 @@ begin
     end if;
 
     fall := balance - found;
-    -- First what is known to have cost something, then what may have. What ended before this one began is in its balance
-    -- for sure; where the balance did not fall by it, it rose meanwhile.
+    -- Calls with a known cost are considered first, then those that may have cost something. A call that ended before
+    -- this one began is certainly included in its balance. If the balance did not fall by its cost, credits were added
+    -- in the meantime.
     for pass in 1..2 loop
       k := 1;
       while k <= silent_count loop
@@ -129,7 +131,7 @@ begin
     after := finished[i];
   end loop;
 
-  -- Nobody has seen the balance since: what they say they used is taken from it.
+  -- No later balance was reported, so the reported costs of these calls are subtracted.
   for place in 1..silent_count loop
     part := silent[place];
     continue when balance is null or used[part] is null;

@@ -1,4 +1,4 @@
--- What the sums of finished days rest on besides answers, in one word; null where they may not be used at all.
+-- Hash of everything besides answers on which the sums of finished days depend; null if the sums may not be used.
 create or replace function analysis.basis() returns text
 language sql stable parallel safe as $$
   select case

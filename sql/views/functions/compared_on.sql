@@ -1,4 +1,5 @@
--- The rows of analysis.live_steps for one day. In plpgsql: the planner would plan it anew into every view.
+-- The rows of analysis.live_steps for one day. Written in plpgsql, so that the planner does not inline it into every
+-- view.
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
@@ -25,7 +26,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Answer by answer: gathered in one, the results of all days would be read.
+      -- Read answer by answer: a single join would read the results of all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -39,13 +40,14 @@ begin
     compared as (
       select
         query_id,
-        -- Below the shallower answer's last place nothing is known of the other: both end there.
+        -- Nothing is known below the last position of the shallower answer, so both are compared down to it.
         coalesce(
           sum(abs(
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- What it would be if no page had stayed. Counted, since places may be shared by two pages or held by none.
+          -- The difference if no page had stayed. It is counted, because two pages may share a position and some
+          -- positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -67,7 +69,7 @@ begin
       ) as placed
       group by query_id
     ),
-    -- The best page of a domain can only be another one where both answers show it, and several pages of it.
+    -- The best page of a domain can only differ if both answers show the domain, and more than one page of it.
     divided as (
       select query_id, domain
       from results
@@ -87,14 +89,14 @@ begin
           (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
         from results
         join divided using (query_id, domain)
-        -- Beyond lies no place, as result_domains has it.
+        -- Beyond this value there is no position, as in result_domains.
         where position between 0 and 1099511627775
         group by query_id, domain
       ) as best
       where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
       group by query_id
     ),
-    -- As analysis.moves_of counts them.
+    -- Counted as in analysis.moves_of.
     shifted as (
       select
         query_id,

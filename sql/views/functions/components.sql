@@ -1,4 +1,4 @@
--- Which nodes of a graph hang together, given the two ends of each edge.
+-- Connected components of a graph, given the two ends of each edge.
 create or replace function analysis.components(ends_a text[], ends_b text[])
 returns table (node text, component text)
 language plpgsql immutable parallel safe as $$
@@ -22,7 +22,8 @@ begin
   join unnest(names) with ordinality as first (name, place) on first.name = edge.a
   join unnest(names) with ordinality as second (name, place) on second.name = edge.b;
   parent := array(select generate_series(1, cardinality(names)));
-  -- Union and find with halved paths: almost linear, where a recursive query would walk every pair of a component.
+  -- Union-find with path halving. It takes almost linear time, whereas a recursive query would visit every pair of a
+  -- component.
   for i in 1 .. cardinality(a) loop
     x := a[i];
     y := b[i];
@@ -34,7 +35,7 @@ begin
       parent[y] := parent[parent[y]];
       y := parent[y];
     end loop;
-    -- The first name in order stands for the whole, so that equal graphs give equal answers.
+    -- A component is named after its first node in order, so that equal graphs give equal results.
     if x < y then
       parent[y] := x;
     elsif y < x then

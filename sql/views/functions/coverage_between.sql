@@ -1,4 +1,4 @@
--- What became of the queries of each list on each day of a span, and of the nights on which nothing was bought.
+-- Outcome of the queries of each list on each day of a period, including nights on which nothing was bought.
 create or replace function analysis.coverage_between(since date, until date)
 returns table (
   run_date date, list text, planned bigint, answered bigint, bought bigint, reused bigint, unreadable bigint,
@@ -52,7 +52,8 @@ language sql stable parallel safe as $$
       count(*) filter (where evidence = 'not asked') as not_asked,
       count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
     from (
-      -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
+      -- Several runs of one day may contain a query, with different states. It counts once, with the most informative
+      -- state.
       select
         run_date, list, query_id,
         max(evidence) as evidence,
@@ -76,9 +77,9 @@ language sql stable parallel safe as $$
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
-          -- Said of both: it does not follow for the planner.
+          -- Stated for both tables, because the planner does not infer one condition from the other.
           and observations.run_date between since and until
-        -- Only of a query without an observation it is asked what its answer is.
+        -- Answers are looked up only for queries without an observation.
         left join lateral (
           select searches.id, searches.parse_error, searches.archived
           from public.searches

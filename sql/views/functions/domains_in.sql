@@ -1,4 +1,5 @@
--- The domains of one answer with their best places: what is kept of answers of finished days, the rest from its results.
+-- The domains of one answer with their best positions: stored for answers of finished days, and computed from the
+-- results for others.
 create or replace function analysis.domains_in(search bigint) returns table (domain text, place bigint)
 language sql stable parallel safe rows 10 as $$
   select held.domain, held.place

@@ -1,4 +1,4 @@
--- The stored sums of a day, where they may be used.
+-- The stored sums of a day, if they may be used.
 create or replace function analysis.finished_on(day date) returns bigint
 language sql stable parallel safe as $$
   select finished_days.id

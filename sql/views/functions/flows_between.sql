@@ -1,4 +1,4 @@
--- Who took what from whom: the weighted clicks that each domain lost for a query, divided among those that gained.
+-- Weighted clicks that each domain lost for a query, divided among the domains that gained.
 create or replace function analysis.flows_between(since date, until date)
 returns table (query_id uuid, q text, loser text, taker text, clicks double precision)
 language sql stable parallel safe as $$
@@ -26,7 +26,7 @@ language sql stable parallel safe as $$
   join totals on totals.query_id = losers.query_id
   where losers.clicks < 0
   union all
-  -- What nobody is known to have taken, and what came from nobody known: with these, rows and columns add up.
+  -- Clicks without a known gainer, and clicks without a known loser, so that rows and columns add up.
   select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
   from changes
   join totals on totals.query_id = changes.query_id

@@ -1,8 +1,8 @@
--- Groups of queries that split, merged, came and went between two days.
+-- Groups of queries that split, merged, appeared or disappeared between two days.
 create or replace function analysis.group_changes(since date, until date, least_shared integer default 4)
 returns table (change text, group_name text, previous_group text, queries bigint, size bigint, previous_size bigint)
 language sql stable as $$
-  -- Of queries that both days answer: what was not asked has not left its group.
+  -- Only queries that were answered on both days: a query that was not asked has not left its group.
   with both_days as materialized (
     select query_id from analysis.observations where run_date = until
     intersect

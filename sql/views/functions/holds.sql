@@ -1,4 +1,4 @@
--- Whether a query of these labels belongs to the slice in use.
+-- Whether a query with these labels belongs to the slice in use.
 create or replace function analysis.holds(labels text[]) returns boolean
 language sql stable parallel safe as $$
   select analysis.slice() is null or not exists (

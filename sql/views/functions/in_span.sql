@@ -1,4 +1,4 @@
--- Whether a day lies in the time that is asked about.
+-- Whether a day lies in the requested period.
 create or replace function analysis.in_span(day date) returns boolean
 language sql stable parallel safe as $$
   select day between coalesce(nullif(current_setting('querymill.since', true), '')::date, '-infinity')

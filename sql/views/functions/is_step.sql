@@ -1,4 +1,4 @@
--- Whether an observation is new evidence, by the rule of analysis.steps. Asked for one observation at a time.
+-- Whether an observation is new evidence, by the rule of analysis.steps. Called for one observation at a time.
 create or replace function analysis.is_step(
   query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
 ) returns boolean

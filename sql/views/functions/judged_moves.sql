@@ -1,4 +1,4 @@
--- The moves of some domains on a day, each held against what its query usually does.
+-- The moves of some domains on a day, each compared with earlier moves for the same query.
 create or replace function analysis.judged_moves(night date, domains text[], most_answers integer default 30)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, change text,
@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   select
     moves.query_id, moves.q, moves.domain, moves.run_date, moves.previous_position, moves.position, moves.change,
     moves.places, earlier.moves, earlier.as_great,
-    -- The move itself counts as one of those that are as great: never nought, however few there are.
+    -- The move itself counts among those of at least its size, so that chance is never zero.
     (earlier.as_great + 1)::double precision / (earlier.moves + 1),
     case
       when earlier.moves < 60 then 'unknown'
@@ -27,7 +27,7 @@ language sql stable parallel safe as $$
       order by steps.run_date desc
       limit most_answers
     ) as steps
-    -- Of answers of which that is not known, all results are compared.
+    -- For answers without stored moves, all results are compared.
     cross join lateral (
       select moved.places
       from unnest(steps.moves) as moved (places)

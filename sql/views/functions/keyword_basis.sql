@@ -1,4 +1,4 @@
--- The lines of our domains and of rivals that tables of keywords rest on, in one word.
+-- Hash of the lines of our domains and of rivals, on which the stored keywords depend.
 create or replace function analysis.keyword_basis() returns text
 language sql stable parallel safe as $$
   select md5(coalesce(string_agg(concat_ws(' ', ours, domain, since, until), ',' order by ours, domain, since), ''))

@@ -1,4 +1,4 @@
--- Queries of one day that answers hold together: connected by pairs that share enough pages.
+-- Groups of queries of one day, connected by pairs that share enough pages.
 create or replace function analysis.keyword_groups_on(night date, least_shared integer default 4)
 returns table (
   run_date date, group_name text, query_id uuid, q text, weight double precision, size bigint, group_id uuid
@@ -31,7 +31,7 @@ language sql stable as $$
     queries.q,
     query_days.weight,
     count(*) over (partition by members.component),
-    -- A component is named by its first node in order: here the smallest id.
+    -- A component is named after its first node in order: in this case, the smallest id.
     members.component
   from members
   left join public.queries on queries.id = members.query_id

@@ -1,13 +1,13 @@
--- The stored keywords of a day, where they tell the last known answer to each query.
+-- The stored keywords of a day, if they contain the last known answer to each query.
 create or replace function analysis.keywords_kept(day date, most_age integer) returns bigint
 language sql stable parallel safe as $$
   select finished_keyword_days.finish_id
   from public.finished_keyword_days
   where finished_keyword_days.finish_id = analysis.finished_on(keywords_kept.day)
-    -- Keywords are stored with answers of a month, of queries in every slice.
+    -- Keywords are stored with answers from a month, for queries in all slices.
     and keywords_kept.most_age = 31
     and analysis.slice() is null
-    -- An answer that went into the archive later stands in the stored rows.
+    -- An answer that was archived later is still in the stored rows.
     and not exists (
       select
       from analysis.away_days

@@ -1,4 +1,4 @@
--- What a query is asked as, each as a label: beside the labels of lists, to slice by.
+-- Labels for the parameters of a query, used in slices beside the labels of lists.
 create or replace function analysis.kinds_of(device text, gl text, hl text, location text) returns text[]
 language sql immutable parallel safe as $$
   select array_remove(array['device=' || device, 'country=' || gl, 'language=' || hl, 'place=' || location], null)

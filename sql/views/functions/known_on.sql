@@ -1,13 +1,13 @@
--- The last known answer to each query on a day, with the day that it is of: what a question over several lists may compare.
+-- The last known answer to each query on a day, with its day. It makes days of several lists comparable.
 create or replace function analysis.known_on(day date, most_age integer default 31)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
 )
 language sql stable parallel safe as $$
-  -- The table of keywords of a finished day holds the same.
+  -- The table of keywords of a finished day contains the same answers.
   select
     kept.query_id, kept.run_date, kept.search_id, kept.depth,
-    -- Looked up one by one, where they are asked for: joined, all answers of all days would be read.
+    -- Looked up one by one when needed: a join would read all answers of all days.
     (select searches.fetched_at from public.searches where searches.id = kept.search_id),
     (select searches.origin from public.searches where searches.id = kept.search_id),
     (select searches.api from public.searches where searches.id = kept.search_id)
@@ -16,10 +16,10 @@ language sql stable parallel safe as $$
     and kept.search_id is not null
   union all
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
-  -- Worked out once, whatever the caller wrote for the day.
+  -- Evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
-  -- Mostly a query was asked on the day itself: these answers are read at once, and only others are looked for.
+  -- Most queries were asked on the day itself. Their answers are read at once, and only the others are looked up.
   left join lateral (
     select *
     from analysis.observations
@@ -32,7 +32,7 @@ language sql stable parallel safe as $$
     union all
     (
       select seen.query_id, seen.run_date, seen.search_id, seen.depth, seen.fetched_at, seen.origin, seen.api
-      -- In order before any is looked at: the newest run that holds the query is mostly the one.
+      -- Sorted before any run is read, because the newest run that contains the query is usually the right one.
       from (
         select runs.id, runs.run_date
         from public.runs
@@ -56,14 +56,14 @@ language sql stable parallel safe as $$
         from analysis.observations
         where observations.query_id = queries.id
           and observations.run_date = earlier.run_date
-        -- Kept apart, so that the day and the query go down into it.
+        -- A separate subquery, so that the conditions on day and query are applied inside it.
         offset 0
       ) as seen
       order by earlier.run_date desc
       limit 1
     )
   ) as found
-  -- A query that never belonged to the slice would be looked for in every run.
+  -- Otherwise, a query that never belonged to the slice would be looked up in every run.
   where case when (select analysis.slice() is not null)
     then (queries.id in (
       select query_id from analysis.sliced_queries()

@@ -1,5 +1,5 @@
--- Domains that had lost a place in the top 10 before a finished day, which no answer had confirmed or given back by then.
--- In plpgsql: the planner would plan it anew into every view, and nearly nobody asks it.
+-- Positions in the top 10 that domains had lost before a finished day, and that no answer had confirmed as lost or
+-- shown again by then. Written in plpgsql, so that the planner does not inline it into every view; few queries need it.
 create or replace function analysis.losses_before(day date, queries uuid[])
 returns table (query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint)
 language plpgsql stable parallel safe rows 1000 as $$

@@ -1,5 +1,5 @@
--- Domains that lost a place in the top 10 by a finished day: confirmed on that day, or still to be confirmed.
--- In plpgsql: the planner would plan it anew into every view.
+-- Positions in the top 10 that domains lost by a finished day: confirmed on that day, or not confirmed yet. Written in
+-- plpgsql, so that the planner does not inline it into every view.
 create or replace function analysis.losses_on(day date)
 returns table (
   query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
@@ -8,7 +8,7 @@ returns table (
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
 declare
-  -- Queries whose answer before is of a day that is not kept.
+  -- Queries whose previous answer belongs to a day without stored rows.
   unkept uuid[];
 begin
   select array_agg(steps.query_id) into unkept
@@ -45,7 +45,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Answer by answer: gathered in one, the results of all days would be read.
+      -- Read answer by answer: a single join would read the results of all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -65,7 +65,7 @@ begin
         min(position) filter (where not now and position > 10) as previous_lower
       from results
       where domain is not null
-      -- What is the same for all results of a query stands beside it: steps need not be joined again.
+      -- Values that are the same for all results of a query are included, so that steps do not have to be joined again.
       group by query_id, depth, previous_depth, previous_run_date, previous_search_id, domain
     ),
     missing as (
@@ -91,7 +91,7 @@ begin
     )
     select
       judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
-      -- An answer that held the place is none of the two that confirm its loss.
+      -- An answer with the old position is neither of the two that confirm its loss.
       judged.base_run_date <> judged.previous_run_date
         and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
         and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)

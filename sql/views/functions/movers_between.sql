@@ -1,4 +1,4 @@
--- What changed for each domain between the last known answers on two days.
+-- Changes of each domain between the last known answers on two days.
 create or replace function analysis.movers_between(since date, until date)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
@@ -58,7 +58,7 @@ language sql stable parallel safe as $$
     group by steps.query_id, held.domain
   ) as sides
   left join public.queries on queries.id = sides.query_id
-  -- Entered or left is known only when the other answer was deep enough to have shown the place.
+  -- It is known that a domain entered or left only if the other answer was deep enough to show the position.
   where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
     and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20)
 $$;

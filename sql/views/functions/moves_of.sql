@@ -1,4 +1,4 @@
--- What changed for each domain between two answers to one query.
+-- Changes of each domain between two answers to one query.
 create or replace function analysis.moves_of(search bigint, seen integer, previous_search bigint, previous_seen integer)
 returns table (
   domain text, previous_position bigint, "position" bigint, delta bigint, change text,
@@ -32,7 +32,7 @@ language sql stable parallel safe as $$
         as several_pages,
       min(result_domains.place) filter (where side.now) as place,
       min(result_domains.place) filter (where not side.now) as previous_place,
-      -- With the page at hand: to look the best place up again would cost more than all before it.
+      -- Includes the page, because looking up the best position again would cost more than all previous steps.
       (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
       (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
         as previous_url_key
@@ -42,7 +42,7 @@ language sql stable parallel safe as $$
       and result_domains.domain is not null
     group by result_domains.domain
   ) as sides
-  -- Entered or left is known only when the other answer was deep enough to have shown the place.
+  -- It is known that a domain entered or left only if the other answer was deep enough to show the position.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;

@@ -1,4 +1,4 @@
--- The values that a set of labels has in one dimension, a row each.
+-- The values of a set of labels in one dimension, one row each.
 create or replace function analysis.names_of(labels text[], dimension text) returns setof text
 language sql immutable parallel safe rows 2 as $$
   select '*'

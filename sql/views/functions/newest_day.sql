@@ -1,4 +1,5 @@
--- The newest day that can be compared with those before it: not the greatest date, which may hold one query.
+-- The newest day that can be compared with earlier ones. This is not always the latest date, which may hold a single
+-- query.
 create or replace function analysis.newest_day(list text default null) returns date
 language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
@@ -21,7 +22,7 @@ language sql stable parallel safe cost 100000 as $$
   select coalesce(
     (
       select nights.run_date
-      -- In order before the answers of any are counted: mostly the first will do.
+      -- Sorted before the answers of any day are counted, because the first day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
       where (
         select count(*)
@@ -35,7 +36,7 @@ language sql stable parallel safe cost 100000 as $$
       order by nights.run_date desc
       limit 1
     ),
-    -- No day has as many: the newest with any answer at all.
+    -- No day has enough answers: use the newest day with any answer.
     (
       select chosen.run_date
       from chosen

@@ -1,4 +1,4 @@
--- Which kinds of answers the views show: those that the setting querymill.origins names, live ones unless it says more.
+-- Origins of the answers that the views show: those in the setting querymill.origins, or live.
 create or replace function analysis.origins() returns text[]
 language sql stable parallel safe as $$
   select string_to_array(

@@ -1,4 +1,4 @@
--- The domains that are ours on a day: what every question, view and page means by "ours".
+-- The domains that are ours on a day, as every question, view and page defines "ours".
 create or replace function analysis.ours_on(day date) returns setof public.own_domains
 language sql stable parallel safe rows 10 as $$
   select *

@@ -1,4 +1,4 @@
--- What changed for each page between the last known answers on two days.
+-- Changes of each page between the last known answers on two days.
 create or replace function analysis.page_changes(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,
@@ -24,7 +24,7 @@ language sql stable parallel safe as $$
     cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
-      -- Answers without a domain that is asked about are not read.
+      -- Answers without a requested domain are not read.
       and (page_changes.domains is null or result_domains.domain = any (page_changes.domains))
       and case when page_changes.domains is null then 1
         else (exists (
@@ -40,7 +40,7 @@ language sql stable parallel safe as $$
   left join analysis.latest_weights as weights on weights.query_id = sides.query_id
   left join analysis.ctr as now on now.position = sides.position
   left join analysis.ctr as before on before.position = sides.previous_position
-  -- Came or went is known only when the other answer was deep enough to have shown the place.
+  -- It is known that a page entered or left only if the other answer was deep enough to show the position.
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;

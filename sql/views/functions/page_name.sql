@@ -1,6 +1,6 @@
--- A page whatever its host is called: with and without www. it is the same.
+-- A page without the leading www. of its host.
 create or replace function analysis.page_name(url_key text) returns text
--- Not strict, or it would be called for each row rather than be read as a part of the question.
+-- Not strict: a strict function would be called for each row instead of being inlined.
 language sql immutable parallel safe as $$
   select case when url_key like 'www._%' then substr(url_key, 5) else url_key end
 $$;

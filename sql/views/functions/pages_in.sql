@@ -1,4 +1,5 @@
--- The pages at positions 1 to 10 of one answer: what is kept of answers of finished days, the rest from its results.
+-- The pages at positions 1 to 10 of one answer: stored for answers of finished days, and computed from the results for
+-- others.
 create or replace function analysis.pages_in(search bigint) returns table (page bigint)
 language sql stable parallel safe rows 10 as $$
   select held.page

@@ -1,4 +1,4 @@
--- The last known answers to each query on two days, side by side.
+-- Pairs of the last known answers to each query on two days.
 create or replace function analysis.pairs_between(since date, until date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz,
@@ -13,7 +13,7 @@ language sql stable parallel safe as $$
     on before.query_id = now.query_id
     and before.origin = now.origin
     and before.api = now.api
-    -- One answer for both days says nothing of what lies between them.
+    -- If both days have the same answer, there is no change to show.
     and before.search_id <> now.search_id
 $$;
 comment on function analysis.pairs_between(date, date) is 'Last known answers to each query on two days, of the same origin and API. Queries with the same answer on both days are excluded.';

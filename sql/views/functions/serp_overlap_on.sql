@@ -8,7 +8,8 @@ language sql stable parallel safe as $$
   with asked as materialized (
     select
       observations.query_id, observations.search_id,
-      -- Country, device, place and language are part of what is shared, so that only answers of one kind meet.
+      -- Country, device, place and language are part of the key, so that only answers with the same parameters are
+      -- paired.
       hashtextextended(
         concat_ws(
           chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),
@@ -18,7 +19,8 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- A page found in more than 200 answers alone makes no pair: a home page that is everywhere would pair everything.
+  -- A page found in more than 200 answers makes no pair on its own; otherwise, a home page that appears everywhere
+  -- would pair all queries.
   spread as materialized (
     select
       asked.query_id, asked.search_id, asked.kind # held.page as page,
@@ -37,7 +39,7 @@ language sql stable parallel safe as $$
   pairs as materialized (
     select one.search_id, other.search_id as other_search_id, count(*)::integer as shared
     from spread as one
-    -- In the order of their ids, whichever was answered first.
+    -- Ordered by id, whichever query was answered first.
     join spread as other on other.page = one.page and other.query_id > one.query_id
     where one.answers between 2 and 200
       and other.answers between 2 and 200
@@ -62,7 +64,7 @@ language sql stable parallel safe as $$
   left join public.queries on queries.id = counted.query_id
   left join public.queries as other_queries on other_queries.id = counted.other_query_id
   where counted.shared >= least_shared
-    -- One text with two numbers of results is no pair of queries.
+    -- Two queries that differ only in the number of results are not a pair.
     and queries.q <> other_queries.q
 $$;
 comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results of one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. The result is exact, except that pairs which share only pages found in more than 200 answers of that day are missing.';

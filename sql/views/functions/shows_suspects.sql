@@ -1,4 +1,4 @@
--- Whether the views show answers of suspect nights: not unless the setting querymill.suspects says "show".
+-- Whether the views show answers of suspect runs. They do only if the setting querymill.suspects is "show".
 create or replace function analysis.shows_suspects() returns boolean
 language sql stable parallel safe as $$
   select coalesce(current_setting('querymill.suspects', true), '') = 'show'

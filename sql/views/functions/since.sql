@@ -1,4 +1,4 @@
--- The earlier one of two days to be compared.
+-- The earlier of two days to be compared.
 create or replace function analysis.since(day date, days integer) returns date
 language sql stable parallel safe as $$
   select coalesce(nullif(current_setting('querymill.since', true), '')::date, day - days)

@@ -1,4 +1,4 @@
--- What a page counts for where lines of ours or of rivals name folders of hosts, or all hosts below one.
+-- The domain that a page counts for, if domain lines name folders or wildcards.
 create or replace function analysis.site_of(host text, url_key text) returns text
 language sql stable parallel safe as $$
   select coalesce(
@@ -23,7 +23,7 @@ language sql stable parallel safe as $$
           or starts_with(path, folder || '/')
           or starts_with(path, folder || '?')
         )
-      -- The line that says most: a host before all hosts below another, then the longer folder.
+      -- The most specific line: a host before a wildcard, then the longest folder.
       order by wide, length(root) desc, length(folder) desc nulls last
       limit 1
     ),

@@ -1,4 +1,4 @@
--- Hosts that lines of ours or of rivals divide or put together, as patterns: nearly always none.
+-- Hosts with domain lines for folders or wildcards, as patterns. Usually there are none.
 create or replace function analysis.site_patterns() returns text[]
 language sql stable parallel safe as $$
   select array_agg(distinct pattern)

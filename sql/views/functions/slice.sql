@@ -1,4 +1,4 @@
--- Which queries the views are narrowed to: what the setting querymill.slice says; null: all of them.
+-- The slice in use, from the setting querymill.slice; null for all queries.
 create or replace function analysis.slice() returns jsonb
 language sql stable parallel safe as $$
   select nullif(current_setting('querymill.slice', true), '')::jsonb

@@ -1,12 +1,12 @@
--- The queries of the slice in use with the days on which they belong to it, found together.
--- In plpgsql: the planner would plan it anew into every view, and nearly nobody asks it.
+-- Queries of the slice in use with the days on which they belong to it. Written in plpgsql, so that the planner does
+-- not inline it into every view; few queries need it.
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$
 declare
   asked date[];
 begin
-  -- Of finished days it is known already, unless somebody asks for all.
+  -- For finished days this is already known, so they are included only on request.
   select array_agg(distinct runs.run_date) into asked
   from public.runs
   where finished
@@ -20,7 +20,7 @@ begin
       from analysis.query_days
       where query_days.run_date = any (asked)
     ),
-    -- Many queries have the same labels: each set of them is judged once.
+    -- Many queries have the same labels, so each set of labels is evaluated once.
     fitting as materialized (
       select kinds.slices
       from (select distinct told.slices from told) as kinds

@@ -1,4 +1,4 @@
--- Queries that belonged to the slice in use on some finished day, and whether they did on all.
+-- Queries that belonged to the slice in use on some finished day, and whether they did on all of them.
 create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
 language sql stable parallel safe as $$
   select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))

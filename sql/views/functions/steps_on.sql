@@ -1,4 +1,5 @@
--- The rows of analysis.steps for one day, at the cost of that day: each answer looks back until it finds the one before.
+-- The rows of analysis.steps for one day, at the cost of reading that day. Each answer is traced back to the previous
+-- one.
 create or replace function analysis.steps_on(night date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text,
@@ -8,7 +9,7 @@ language sql stable parallel safe as $$
   select
     now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at, now.origin, now.api,
     before.run_date, before.search_id, before.depth
-  -- Worked out once, whatever the caller wrote for the day.
+  -- Evaluated once, even if the caller passes an expression.
   from (select night as day offset 0) as asked
   cross join lateral (
     select *
@@ -18,7 +19,7 @@ language sql stable parallel safe as $$
   ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
-    -- In order before any is looked at: the run before is mostly the one.
+    -- Sorted before any run is read, because the previous run is usually the right one.
     from (
       select runs.id, runs.run_date
       from public.runs
@@ -42,7 +43,7 @@ language sql stable parallel safe as $$
         and observations.run_date = earlier.run_date
         and observations.origin = now.origin
         and observations.api = now.api
-      -- Kept apart, so that the day and the query go down into it.
+      -- A separate subquery, so that the conditions on day and query are applied inside it.
       offset 0
     ) as found
     where analysis.is_step(found.query_id, found.run_date, found.evidence, found.fetched_at, found.origin, found.api)

@@ -1,5 +1,5 @@
--- The pages that two answers show with different titles. An answer may show an address twice, with two titles: the first
--- one counts, or the two would be held against each other.
+-- Pages that two answers show with different titles. If an answer shows an address twice, only its first title counts;
+-- otherwise, the two titles would be compared with each other.
 create or replace function analysis.titles_of(search bigint, previous_search bigint)
 returns table (
   domain text, url_key text, "position" bigint, previous_title text, title text, previous_snippet text, snippet text

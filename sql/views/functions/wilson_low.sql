@@ -1,4 +1,4 @@
--- The lower end of a share that was seen by chance: Wilson's interval of 95 %, with correction for continuity.
+-- Lower bound of Wilson's 95 % confidence interval for an observed share, with continuity correction.
 create or replace function analysis.wilson_low(moved double precision, compared double precision)
 returns double precision
 language sql immutable parallel safe as $$

@@ -1,4 +1,4 @@
--- Entities that an answer names and the one before did not, and the other way round.
+-- Entities that an answer names and the previous one does not, or the reverse.
 create or replace view analysis.entity_changes as
 select
   sides.query_id,

@@ -1,4 +1,4 @@
--- How many queries name each entity, each day.
+-- Number of queries that name each entity, by day.
 create or replace view analysis.entity_frequency as
 select
   observations.run_date,
@@ -7,7 +7,7 @@ select
   count(distinct observations.query_id) as queries,
   sum(query_days.weight) as weight
 from analysis.observations
--- Answer by answer: the entities of all answers would be read for a question about one day.
+-- Read answer by answer: a single join would read the entities of all answers for a question about one day.
 cross join lateral (
   select distinct search_entities.entity_id
   from search_entities

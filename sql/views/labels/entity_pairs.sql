@@ -1,4 +1,4 @@
--- Entities that the newest answers name together more often than chance would.
+-- Entities that the newest answers name together more often than by chance.
 create or replace view analysis.entity_pairs as
 with named as materialized (
   select distinct latest.query_id, search_entities.entity_id
@@ -10,7 +10,7 @@ frequency as materialized (
   from named
   group by entity_id
 ),
--- An entity of fewer than three answers cannot stand in three with another one.
+-- An entity in fewer than three answers cannot share three answers with another one.
 frequent as materialized (
   select named.query_id, named.entity_id
   from named
@@ -34,7 +34,7 @@ select
   others.queries as other_queries,
   everything.answers,
   case
-    -- In every answer together: as strong as can be.
+    -- Named together in every answer: the maximum.
     when pairs.together = everything.answers then 1
     else
       ln(pairs.together::double precision * everything.answers / (mine.queries::double precision * others.queries))

@@ -1,4 +1,4 @@
--- Which share of the queries shows each kind of block, and in which of them we are.
+-- Share of the queries that show each kind of SERP feature, and share with one of our domains in it.
 create or replace view analysis.feature_days as
 with asked as not materialized (
   select query_tags.run_date, query_tags.tag, count(*) as queries

@@ -1,4 +1,4 @@
--- What answers carry besides their results, each day: ads, questions and other blocks, thing by thing.
+-- SERP features in the answers of each day, item by item: ads, questions and other blocks.
 create or replace view analysis.features as
 select
   observations.query_id,

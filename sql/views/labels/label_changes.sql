@@ -1,4 +1,4 @@
--- Queries whose intent or sentiment differs from that of the answer before.
+-- Answers whose intent or sentiment differs from that of the previous answer.
 create or replace view analysis.label_changes as
 select
   steps.query_id,
@@ -11,7 +11,7 @@ select
   steps.fetched_at
 from analysis.step_days as steps
 join queries on queries.id = steps.query_id
--- Looked up one by one: far fewer answers have a change, whatever the planner expects.
+-- Looked up one by one, because far fewer answers have a change than the planner expects.
 cross join lateral (
   select searches.intent, searches.sentiment
   from searches
@@ -29,7 +29,7 @@ cross join lateral (
     ('intent', before.intent, now.intent),
     ('sentiment', before.sentiment, now.sentiment)
 ) as labels (kind, previous_label, label)
--- Answers of which it is known that none differs are not read.
+-- Answers that are known to have no change are not read.
 where steps.relabelled is distinct from false
   and labels.label is distinct from labels.previous_label;
 comment on view analysis.label_changes is 'Answers whose intent or sentiment differs from that of the previous answer.';

@@ -1,4 +1,4 @@
--- Which intents and sentiments the answers carry, each day.
+-- Intents and sentiments of the answers, by day.
 create or replace view analysis.label_mix as
 select
   run_date,

@@ -1,10 +1,10 @@
--- What each balance lost on each day, and what explains it.
+-- Daily changes of each balance, by explanation.
 create or replace view analysis.account_days as
 select
   statement.account,
   statement.origin,
   (statement.at at time zone 'UTC')::date as day,
-  -- A call has one line of this kind at most.
+  -- A call has at most one line of this kind.
   count(*) filter (where statement.kind = 'ours') as calls,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
   max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
@@ -12,7 +12,7 @@ select
   coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
   coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
-  -- The first and the last line, without putting all of them in order.
+  -- Finds the first and the last line without sorting all of them.
   (
     min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
   )[2] as opening_balance,

@@ -1,4 +1,4 @@
--- The receipt of each night of an adaptive list: what it cost, what it saved, and what those that rested may have hidden.
+-- Cost and savings of each night of an adaptive list, and the estimated number of moves that skipped queries hid.
 create or replace view analysis.cadence_nights as
 select
   nights.run_date,

@@ -1,12 +1,12 @@
--- What the answers of each list cost on each day, and what they brought.
+-- Cost of the answers of each list on each day, and the number of changes that they showed.
 create or replace view analysis.costs as
--- What is stored of finished days counts an answer as changed on the day it was bought for. Where another day compares it,
--- all is computed from the answers.
+-- Stored rows of finished days count an answer as changed on the day for which it was bought. If it is compared on
+-- another day, everything is computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- In a slice, another answer may lie before that of a query which was not always in it.
+      -- In a slice, a query that did not always belong to it may have a different previous answer.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select
@@ -91,7 +91,7 @@ from (
           then count(*) filter (where volatility.volatility > 0)
         end as changed
       from searches
-      -- An answer may be compared on two days: it counts once.
+      -- An answer may be compared on two days; it counts once.
       left join (
         select search_id, max(volatility) as volatility
         from analysis.volatility

@@ -1,4 +1,4 @@
--- What became of the queries of each list on each day, and of the nights on which nothing was bought.
+-- Outcome of the queries of each list on each day, including nights on which nothing was bought.
 create or replace view analysis.coverage as
 select *
 from analysis.coverage_between('-infinity', 'infinity');

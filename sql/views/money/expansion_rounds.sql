@@ -1,4 +1,4 @@
--- What each round of an expansion cost, and what it brought that nobody knew before.
+-- Cost of each round of an expansion, and the pages and domains that it was the first to show.
 create or replace view analysis.expansion_rounds as
 with taken as (
   select
@@ -6,7 +6,7 @@ with taken as (
     tasks.id as task_id, tasks.state, searches.id as search_id
   from expansions
   left join tasks on tasks.run_id = expansions.run_id and tasks.query_id = expansions.query_id
-  -- An answer that another list had bought already is none that the round brought.
+  -- An answer that another list had already bought does not count for the round.
   left join searches
     on searches.id = tasks.search_id
     and searches.task_id = tasks.id
@@ -18,7 +18,7 @@ shown as materialized (
   from taken
   join public.result_domains as results on results.search_id = taken.search_id
 ),
--- Answers are numbered in the order in which they were asked for: the least number was first.
+-- Answers are numbered in the order in which they were requested, so the lowest number was the first.
 first_pages as (
   select results.page_id, min(results.search_id) as search_id
   from organic_results as results

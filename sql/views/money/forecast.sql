@@ -1,4 +1,4 @@
--- What is to come and what it will cost, as it was last computed.
+-- Expected steps and their cost, as last computed.
 create or replace view analysis.forecast as
 select
   accounts.name as account,

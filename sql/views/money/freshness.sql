@@ -1,4 +1,4 @@
--- How old the newest answers of each list are now.
+-- Current age of the newest answers of each list.
 create or replace view analysis.freshness as
 select
   lists.name as list,

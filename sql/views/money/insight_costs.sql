@@ -1,4 +1,4 @@
--- What each confirmed insight cost: the credits of a day beside the losses that its answers confirmed.
+-- Credits of each day beside the number of losses that its answers confirmed.
 create or replace view analysis.insight_costs as
 select
   spent.run_date,
@@ -24,14 +24,14 @@ left join (
       where ours.domain = lost.domain
     )) as ours
   from analysis.confirmed_losses as lost
-  -- A loss counts for each list that asked the query that day: each might have had it alone.
+  -- A loss counts for each list that asked the query that day, because each list alone would have found it.
   join (
     select runs.run_date, lists.name as list, array_agg(runs.id) as runs
     from runs
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- Looked up one by one, by key: there are far fewer losses than tasks.
+  -- Looked up one by one by key, because there are far fewer losses than tasks.
   where (exists (
     select
     from tasks

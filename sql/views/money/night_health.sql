@@ -1,4 +1,4 @@
--- What each finished run came to, and whether it can be believed.
+-- Figures of each finished run, and whether its answers are trusted.
 create or replace view analysis.night_health as
 select
   runs.run_date,

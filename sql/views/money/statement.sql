@@ -1,4 +1,4 @@
--- Every change of each balance, explained.
+-- Every change of each balance, with its explanation.
 create or replace view analysis.statement as
 select
   accounts.name as account,
@@ -31,7 +31,8 @@ cross join lateral analysis.balance_changes(
   told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed
 ) with ordinality as change (at, after, kind, credits, balance, call_id, line)
 left join public.calls on calls.id = change.call_id
--- What was forgotten cost something all the same. One key for each join, so that whoever asks for no run pays for none.
+-- The calls of forgotten queries also cost credits. One key for each join, so that a query that does not use the run
+-- does not pay for it.
 left join public.tasks on tasks.id = calls.task_id
 left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
 left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)

@@ -1,6 +1,6 @@
--- Each query beside the heaviest query that shares enough pages with it, on the newest day.
+-- Each query with the query of highest weight that shares enough pages with it, on the newest day.
 create or replace view analysis.heavier_twins as
--- Once for both directions.
+-- Computed once for both directions.
 with newest as materialized (
   select analysis.newest_day() as night
 ),

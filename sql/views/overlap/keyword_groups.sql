@@ -1,4 +1,4 @@
--- Queries that answers hold together, on the newest day.
+-- Groups of queries whose answers share pages, on the newest day.
 create or replace view analysis.keyword_groups as
 select found.run_date, found.group_name, found.query_id, found.q, found.weight, found.size, found.group_id
 from (select analysis.newest_day() as night) as newest

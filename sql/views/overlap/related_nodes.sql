@@ -1,7 +1,7 @@
--- The graph of related texts, node by node.
+-- The graph of related searches, node by node.
 create or replace view analysis.related_nodes as
--- A finished day stores what no earlier one did: with a day in the archive, and for queries that were not always in the
--- slice, all answers are read.
+-- A finished day stores only related searches that no earlier day stored. If a day is archived, and for queries that
+-- were not always in the slice, all answers are therefore read.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
@@ -36,7 +36,7 @@ edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
-    -- Kept apart: spelled once for each text, not for each query that names it.
+    -- A separate subquery, so that a text is normalized once and not for each query that names it.
     offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related

@@ -1,4 +1,4 @@
--- How much the answers to one text differ between two devices, places, languages or countries, on the same day.
+-- Difference between the answers to one text for two devices, places, languages or countries, on the same day.
 create or replace view analysis.serp_divergence as
 with shown as not materialized (
   select
@@ -6,7 +6,7 @@ with shown as not materialized (
     array_agg(distinct pages.url_key) as pages
   from analysis.observations
   join (
-    -- Texts that were asked in one way only have nothing to differ from.
+    -- Texts with only one set of parameters have nothing to be compared with.
     select q from queries group by q having count(*) > 1
   ) as several on several.q = observations.q
   join organic_results on organic_results.search_id = observations.search_id
@@ -26,7 +26,7 @@ select
 from shown as one
 join shown as other on other.run_date = one.run_date and other.q = one.q and other.query_id > one.query_id
 join queries on queries.id = one.query_id
--- Asking for more results of the same kind is no other device, place, language or country.
+-- A different number of results is not another device, place, language or country.
 join queries as others
   on others.id = other.query_id
   and (others.device, others.location, others.hl, others.gl)

@@ -1,4 +1,4 @@
--- Pairs of queries whose newest answers of the same day show the same pages.
+-- Pairs of queries whose answers of the newest day show the same pages.
 create or replace view analysis.serp_overlap as
 select found.run_date, found.query_id, found.q, found.other_query_id, found.other_q, found.shared, found.jaccard
 from (select analysis.newest_day() as night) as newest

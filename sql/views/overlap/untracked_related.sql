@@ -1,4 +1,4 @@
--- Related texts that we never asked: where a list might grow.
+-- Related searches that are not a query yet, as candidates for a list.
 create or replace view analysis.untracked_related as
 select
   named.text as q,
@@ -7,10 +7,10 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- An answer may name a text in several spellings: its query counts once.
+  -- An answer may name a text in several spellings; its query counts once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
-  -- Answer by answer: gathered in one, those of all days would be read.
+  -- Read answer by answer: a single join would read the answers of all days.
   cross join lateral (
     select search_related_searches.related_search_id
     from search_related_searches
@@ -20,7 +20,7 @@ from (
   join (
     select id, analysis.canonical(q) as text
     from related_searches
-    -- Kept apart: spelled once for each text, not for each query that names it.
+    -- A separate subquery, so that a text is normalized once and not for each query that names it.
     offset 0
   ) as related on related.id = shown.related_search_id
   where related.text <> ''

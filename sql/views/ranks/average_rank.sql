@@ -1,4 +1,4 @@
--- Average place of each domain, in the two ways that are in use.
+-- Average position of each domain, computed in two common ways.
 create or replace view analysis.average_rank as
 select
   run_date,

@@ -1,4 +1,5 @@
--- The best place of each brand in each observation. A brand counts once, however many of its domains an answer shows.
+-- The best position of each brand in each observation. A brand counts once, however many of its domains an answer
+-- shows.
 create or replace view analysis.brand_ranks as
 select distinct on (ranks.query_id, ranks.run_date, brands.brand, brands.ours)
   ranks.query_id,
@@ -17,7 +18,7 @@ join analysis.brands
   on brands.domain = ranks.domain
   and (brands.since is null or brands.since <= ranks.run_date)
   and (brands.until is null or brands.until >= ranks.run_date)
--- As a list that is known before: so it goes down to the results of these domains.
+-- Computed first as an array, so that only the results of these domains are read.
 where ranks.domain = any (array(select domain from analysis.brands))
 order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
 comment on view analysis.brand_ranks is 'Best position of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked.';

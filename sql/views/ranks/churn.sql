@@ -1,4 +1,4 @@
--- How many pages entered and left the top 10, each night.
+-- Number of pages that entered and left the top 10 each night.
 create or replace view analysis.churn as
 select
   run_date,

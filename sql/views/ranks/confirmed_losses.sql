@@ -1,7 +1,8 @@
--- Domains that lost a place in the top ten and stayed away in two answers running: what is kept of finished days, the rest
--- anew.
+-- Domains that lost a position in the top ten in two consecutive answers: stored for finished days, and computed for
+-- the others.
 create or replace view analysis.confirmed_losses as
--- Losses across a day in the archive and those of queries that were not always in the slice are worked out from the answers.
+-- Losses across an archived day, and losses for queries that were not always in the slice, are computed from the
+-- answers.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (
@@ -21,7 +22,7 @@ select
   found.position,
   found.base_place >> 20 as base_position,
   found.base_run_date,
-  -- Looked up one by one: there are far fewer losses than results, whatever the planner expects.
+  -- Looked up one by one, because there are far fewer losses than results, whatever the planner expects.
   (
     select pages.url_key
     from organic_results

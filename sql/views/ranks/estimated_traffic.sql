@@ -1,4 +1,4 @@
--- What the best place of each domain would bring, by the volume and price that the lists name: estimates, not measures.
+-- Estimated clicks at the best position of each domain, by the volume and price in the lists.
 create or replace view analysis.estimated_traffic as
 select
   held.query_id,

@@ -1,4 +1,4 @@
--- What changed between each answer and the one before it, for each domain.
+-- Changes of each domain between each answer and the previous one.
 create or replace view analysis.movers as
 select
   sides.query_id,
@@ -42,7 +42,7 @@ from (
       as several_pages,
     min(result_domains.place) filter (where side.now) as place,
     min(result_domains.place) filter (where not side.now) as previous_place,
-    -- With the page at hand: to look the best place up again would cost as much as to find it.
+    -- Includes the page, because looking up the best position again would cost as much as finding it.
     (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
     (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
       as previous_url_key
@@ -55,7 +55,7 @@ from (
   group by steps.search_id, steps.run_date, steps.query_id, result_domains.domain
 ) as sides
 left join queries on queries.id = sides.query_id
--- Entered or left is known only when the other answer was deep enough to have shown the place.
+-- It is known that a domain entered or left only if the other answer was deep enough to show the position.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
 comment on view analysis.movers is 'Change of each domain between an answer and the previous one. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';

@@ -1,4 +1,4 @@
--- How many queries each domain ranks for, by place.
+-- Number of queries for which each domain ranks, by position.
 create or replace view analysis.position_buckets as
 select
   run_date,

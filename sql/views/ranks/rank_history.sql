@@ -1,4 +1,4 @@
--- Where a domain stood for a query on each day, "not ranked" included.
+-- Position of each domain for each query on each day, including "not ranked".
 create or replace view analysis.rank_history as
 select
   queries.id as query_id,
@@ -13,7 +13,7 @@ select
   held.fetched_at,
   held.search_id
 from queries
--- Query by query: what all answers together hold would be sorted on disk, more than once.
+-- Read query by query: the results of all answers together would be sorted on disk, more than once.
 cross join lateral (
   with served as materialized (
     select observations.run_date, observations.depth, observations.evidence, observations.fetched_at, observations.search_id

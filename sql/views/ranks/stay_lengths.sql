@@ -1,6 +1,6 @@
--- How long stays in the top 10 were that began after the oldest answer: from the pages that came and went.
+-- Lengths of stays in the top 10 that began after the oldest answer, computed from the pages that entered and left.
 create or replace view analysis.stay_lengths as
--- Stays across a day in the archive and those of queries that were not always in the slice are worked out from the answers.
+-- Stays across an archived day, and stays for queries that were not always in the slice, are computed from the answers.
 with chosen as materialized (
   select analysis.basis() is not null and not exists (
     select
@@ -23,7 +23,7 @@ from (
     from (
       select
         query_id, run_date, came, went,
-        -- Mostly all answers to a query are of one origin and one API: then none is looked up.
+        -- Usually, all answers to a query have the same origin and API; then none is looked up.
         case when count(*) filter (where previous_search_id is null) over (partition by query_id) > 1 then (
           select (searches.origin, searches.api)::text
           from public.searches

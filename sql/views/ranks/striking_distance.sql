@@ -1,4 +1,4 @@
--- Places from 4 to 20 in the newest answers, by what the third place would add.
+-- Positions from 4 to 20 in the newest answers, with the gain from position 3.
 create or replace view analysis.striking_distance as
 select
   latest.query_id,
@@ -18,7 +18,7 @@ cross join lateral (
   where named.place >> 20 between 4 and 20
 ) as held
 left join analysis.ctr as curve on curve.position = held.position
--- What left all lists is not worth a step any more.
+-- Queries that have left all lists are excluded.
 join analysis.latest_weights as weights on weights.query_id = latest.query_id;
 comment on view analysis.striking_distance is 'Domains whose best position in the newest answer to a query is 4 to 20, with the gain from position 3. It covers the queries of the current lists. Sort by gain, highest first.';
 comment on column analysis.striking_distance.position is 'Best position of the domain.';

@@ -1,4 +1,4 @@
--- Pages whose title changed between an answer and the one before it.
+-- Pages whose title differs between an answer and the previous one.
 create or replace view analysis.title_changes as
 select
   changed.query_id,
@@ -19,7 +19,7 @@ from (
     titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
   from analysis.step_days as steps
   cross join lateral unnest(steps.retitled) as named (domain)
-  -- Only answers of a domain that is asked about are compared.
+  -- Only answers with a requested domain are compared.
   cross join lateral (
     select *
     from analysis.titles_of(steps.search_id, steps.previous_search_id) as found
@@ -28,7 +28,7 @@ from (
   ) as titles
   where steps.retitled <> '{}'
   union all
-  -- Of answers of which that is not known, all are compared at once.
+  -- Answers without stored title changes are all compared at once.
   select
     steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, shown.domain, pages.url_key, shown.position,
     before.title, shown.title, before.snippet, shown.snippet
@@ -38,7 +38,8 @@ from (
   join pages on pages.id = shown.page_id
   where steps.retitled is null
     and before.title is distinct from shown.title
-    -- An answer may show an address twice, with two titles: the first one counts, or the two would be held against each other.
+    -- If an answer shows an address twice, only its first title counts; otherwise, the two titles would be compared
+    -- with each other.
     and not exists (
       select
       from organic_results as first

@@ -1,4 +1,5 @@
--- How long pages stay in the top 10, by Kaplan and Meier: stays that still last count as long as they were seen.
+-- How long pages stay in the top 10, estimated by Kaplan and Meier. Stays that still last count for as long as they
+-- were seen.
 create or replace view analysis.top_ten_survival as
 select
   answers,
@@ -11,7 +12,7 @@ select
 from (
   select
     answers, at_risk, ended, lasting,
-    -- A product as a sum of logarithms; where all stays end, it is nought from there on.
+    -- A product computed as a sum of logarithms; once all stays have ended, it is zero.
     case when min(at_risk - ended) over sofar = 0 then 0
       else exp(sum(ln(nullif(at_risk - ended, 0)::double precision / at_risk)) over sofar)
     end as survival,

@@ -1,4 +1,4 @@
--- How much each answer differs from the one before, from 0 (the same) to 1 (nothing stayed).
+-- Difference between each answer and the previous one, from 0 (the same) to 1 (nothing stayed).
 create or replace view analysis.volatility as
 select
   compared.query_id,

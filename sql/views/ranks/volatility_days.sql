@@ -1,4 +1,4 @@
--- How restless the queries of each label were, each day: by device, country, list or a label of one's own.
+-- Volatility of the queries of each label on each day: by device, country, list or another label.
 create or replace view analysis.volatility_days as
 select
   volatility.run_date,

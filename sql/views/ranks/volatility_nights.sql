@@ -1,11 +1,11 @@
--- How restless each night was, against the thirty nights before it.
+-- Volatility of each night, compared with the thirty nights before it.
 create or replace view analysis.volatility_nights as
 select
   run_date,
   queries,
   volatility,
   avg(volatility) over before as usual,
-  -- A handful of nights has a spread of its own that says nothing: two weeks hold each day of the week twice.
+  -- The spread of a few nights is not meaningful; two weeks contain each day of the week twice.
   case when count(*) over before >= 14
     then (volatility - avg(volatility) over before) / nullif(stddev_samp(volatility) over before, 0)
   end as z,
@@ -15,7 +15,7 @@ from (
   from analysis.volatility
   group by run_date
 ) as nightly
--- The night itself stays outside, or a great change would hide behind its own size.
+-- The night itself is excluded; otherwise, a large change would hide itself.
 window before as (order by run_date rows between 30 preceding and 1 preceding);
 comment on view analysis.volatility_nights is 'Mean volatility of each night, and its difference from that of the thirty nights before it.';
 comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';

@@ -1,4 +1,4 @@
--- Whether some days of the week are more restless than the others.
+-- Whether some days of the week are more volatile than the others.
 create or replace view analysis.volatility_weekdays as
 select
   weekday,
@@ -7,7 +7,7 @@ select
   volatility,
   (total - nights * volatility) / nullif(others, 0) as elsewhere,
   volatility - (total - nights * volatility) / nullif(others, 0) as difference,
-  -- Of two means, each with the spread of its own nights (Welch); a weekday that came three times tells nothing.
+  -- Compares two means, each with the variance of its own nights (Welch). A weekday with three nights is not enough.
   case when nights >= 4 and others >= 4
     then sqrt(
       variance / nights

@@ -1,4 +1,4 @@
--- Queries for which another page ranks than the one that the list wants.
+-- Queries for which a page other than the target page of the list ranks.
 create or replace view analysis.wrong_pages as
 select
   best.query_id,
@@ -13,7 +13,7 @@ select
   best.depth,
   best.fetched_at
 from (
-  -- Only what is wanted is looked up, not the best place of every domain of every answer.
+  -- Only target pages are looked up, not the best position of every domain in every answer.
   select
     wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
     max(observations.q) as q,
@@ -29,7 +29,7 @@ from (
         else hosted.host
       end as domain
     from analysis.memberships as told
-    -- Each address is taken apart once.
+    -- Each address is parsed once.
     cross join lateral (
       select analysis.url_key(told.target_url) as target_key
       offset 0

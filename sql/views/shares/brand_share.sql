@@ -1,11 +1,11 @@
--- Which share of the clicks of a label each brand gets, by its best place for each query.
+-- Share of the clicks of a label that each brand gets, by its best position for each query.
 create or replace view analysis.brand_share as
 with asked as not materialized (
   select run_date, tag, queries, weight
   from analysis.label_days
   where queries > 0
 ),
--- Brands of two domains and more: which of them stands best is asked of each answer.
+-- For brands with two or more domains, the best-ranking domain is determined for each answer.
 several as materialized (
   select *
   from analysis.brands
@@ -29,7 +29,7 @@ select
   held.top_10,
   asked.weight
 from (
-  -- Grouped rather than joined: a choice of days, labels and brands goes down to the rows.
+  -- Grouped rather than joined, so that a filter on days, labels and brands is applied to the rows.
   select
     run_date,
     tag,
@@ -40,7 +40,7 @@ from (
     sum(top_10)::bigint as top_10,
     coalesce(sum(clicks), 0) as clicks
   from (
-    -- A brand of one domain holds what its domain holds, and that is kept of finished days.
+    -- A brand with one domain has the sums of that domain, which are stored for finished days.
     select shares.run_date, shares.tag, alone.brand, alone.ours, shares.ranked, shares.top_3, shares.top_10, shares.clicks
     from (
       select brand, ours, min(domain) as domain
@@ -49,7 +49,7 @@ from (
       having min(domain) = max(domain)
     ) as alone
     join analysis.label_shares as shares on shares.domain = alone.domain
-    -- As a list that is known before: so it goes down to the rows of these domains.
+    -- Computed first as an array, so that only the rows of these domains are read.
     where shares.domain = any (array(select domain from analysis.brands))
       and exists (
         select
@@ -69,13 +69,13 @@ from (
     from (
       select placed.query_id, placed.run_date, several.brand, several.ours, min(placed.place) >> 20 as position
       from (
-        -- Grouped first: a brand is looked for in few rows then, and not in each result.
+        -- Grouped first, so that a brand is looked up for a few rows instead of for each result.
         select observations.query_id, observations.run_date, shown.domain, min(shown.place) as place
         from analysis.observations
         join public.result_domains as shown on shown.search_id = observations.search_id
         where shown.place is not null
           and shown.domain = any (array(select domain from several))
-          -- Asked once: where no brand has two domains, no answer is read.
+          -- Evaluated once: if no brand has two domains, no answer is read.
           and (select exists (select from several))
         group by observations.query_id, observations.run_date, shown.domain
       ) as placed
@@ -89,7 +89,7 @@ from (
     left join analysis.ctr as curve on curve.position = best.position
     group by best.run_date, query_tags.tag, best.brand, best.ours
     union all
-    -- A brand has a row even where nothing of it ranks: a missing row would hide the worst day.
+    -- A brand has a row even if it does not rank, because a missing row would hide the worst day.
     select asked.run_date, asked.tag, brands.brand, brands.ours, 0, 0, 0, null
     from asked
     join analysis.brands

@@ -1,10 +1,10 @@
--- Domains that show up where ours do.
+-- Domains that appear in the same answers as ours.
 create or replace view analysis.competitors as
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
 ),
--- What left all lists does not count any more.
+-- Queries that have left all lists are excluded.
 asked as materialized (
   select latest.query_id, latest.search_id
   from analysis.latest

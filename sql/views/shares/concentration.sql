@@ -1,4 +1,4 @@
--- How few domains share the clicks of a label.
+-- How concentrated the clicks of a label are on few domains.
 create or replace view analysis.concentration as
 select
   run_date,

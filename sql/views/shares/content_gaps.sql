@@ -1,10 +1,11 @@
--- Queries with a rival in the top 10 and a domain of ours nowhere in the top 20, or in as many as there are.
+-- Queries with a rival in the top 10 for which our domain is not in the top 20, or in the whole answer if that is
+-- shorter.
 create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
 ),
--- A query that left all lists is nobody's gap any more.
+-- Queries that have left all lists are excluded.
 asked as materialized (
   select latest.query_id, latest.q, latest.search_id, latest.depth, latest.fetched_at, weights.weight
   from analysis.latest

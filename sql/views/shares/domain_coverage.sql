@@ -1,4 +1,4 @@
--- Which share of the queries each domain covers.
+-- Share of the queries for which each domain ranks.
 create or replace view analysis.domain_coverage as
 select
   run_date,

@@ -1,4 +1,4 @@
--- Between which ends the share of voice lies, whatever the queries would have said that were not answered.
+-- Lowest and highest possible share of voice, whatever the answers to the unanswered queries would have shown.
 create or replace view analysis.share_bounds as
 select
   domain_days.run_date,

@@ -1,4 +1,4 @@
--- Which share of the clicks of a label each domain gets, by its best place for each query.
+-- Share of the clicks of a label that each domain gets, by its best position for each query.
 create or replace view analysis.share_of_voice as
 select
   run_date,

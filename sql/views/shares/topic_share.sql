@@ -1,4 +1,4 @@
--- Share of voice by the topics that the API names.
+-- Share of voice within each topic that the API names.
 create or replace view analysis.topic_share as
 with topics as not materialized (
   select distinct

@@ -122,8 +122,8 @@ class Cleaner {
   }
 }
 
-// With the u flag, only an unpaired surrogate matches. eslint-disable-next-line no-control-regex -- NUL is what is
-// looked for
+// With the u flag, only an unpaired surrogate matches.
+// eslint-disable-next-line no-control-regex -- NUL is what is looked for
 const unfit = /[\0\ud800-\udfff]/gu
 
 /** Keeps two names distinct that differ only in replaced characters. */

@@ -53,8 +53,8 @@ function written(value: Part): string {
   return clean(String(value)).replace(/[&<>"'`]/g, (character) => entities[character] ?? '')
 }
 
-// Characters that HTML forbids, and those that change the direction of the text around them. eslint-disable-next-line
-// no-control-regex -- these are the characters to remove
+// Characters that HTML forbids, and those that change the direction of the text around them.
+// eslint-disable-next-line no-control-regex -- these are the characters to remove
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 function clean(text: string): string {
