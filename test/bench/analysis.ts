@@ -1,5 +1,5 @@
-// What questions and views cost: histories made by SQL, one of a thousand queries over thirty nights, two of three
-// million results each (many queries, many nights), each asked every question and read from end to end.
+// Cost of questions and views. Histories are generated with SQL: one of a thousand queries over thirty nights, and two
+// of three million results each (many queries, many nights). Each question is asked and each view is read completely.
 import type { Pool } from 'pg'
 import { formatTable } from '../../src/base/cli/text.ts'
 import { finishDays } from '../../src/core/nights/finish.ts'
@@ -8,7 +8,7 @@ import { askLibrary, measure, readWholeViews, type AskedFigures } from './asked.
 import type { Ground } from './ground.ts'
 import { makeHistory } from './history.ts'
 
-/** How much there is to ask about. */
+/** Size of the history. */
 export interface HistorySize {
   readonly name: string
   readonly queries: number
@@ -18,13 +18,13 @@ export interface HistorySize {
 export interface HistoryFigures extends HistorySize {
   readonly results: number
   readonly fillSeconds: number
-  /** Seconds of CPU that keeping a day took, the mean over all days. */
+  /** Seconds of CPU for storing a day, as the mean over all days. */
   readonly finishCpu: number
   readonly questions: readonly AskedFigures[]
   readonly views: readonly AskedFigures[]
 }
 
-/** Three hundred thousand results, and three million in the two ways that they come about. */
+/** Three hundred thousand results, and three million in two forms. */
 const sizes = {
   short: [{ name: 'tiny', queries: 100, nights: 30 }],
   full: [
@@ -75,7 +75,7 @@ async function benchHistory(pool: Pool, size: HistorySize): Promise<HistoryFigur
   }
 }
 
-/** The figures as people read them. */
+/** Formats the figures for people. */
 export function describeAnalysis(histories: readonly HistoryFigures[]): string {
   const heads = ['', ...histories.map(({ name, results }) => `${name}: ${results}`)]
   const right = heads.slice(1)
@@ -85,7 +85,7 @@ export function describeAnalysis(histories: readonly HistoryFigures[]): string {
       name,
       ...histories.map((history) => read(history).find((one) => one.name === name)?.cpu ?? 0),
     ])
-    // The dearest first, by the last history.
+    // The most expensive first, by the last history.
     const sorted = rows.toSorted((a, b) => Number(b.at(-1)) - Number(a.at(-1)))
     const shown = sorted.map(([name = '', ...cpu]) => [
       String(name),

@@ -2,10 +2,10 @@ import { finishDays } from '../../src/core/nights/finish.ts'
 import { openDatabase, type Pool } from '../../src/base/database/database.ts'
 import { makeHistory } from './history.ts'
 
-/** How many nights there are. */
+/** Number of nights. */
 export const nights = 30
 
-/** The history, its bodies of some four kilobytes, and its sums, as a mill has them that works each night. */
+/** The history with bodies of about four kilobytes and its stored sums, as after regular nights. */
 export async function fillArchived(pool: Pool, queries: number): Promise<number> {
   await pool.query('alter system set autovacuum = off')
   await pool.query('select pg_reload_conf()')

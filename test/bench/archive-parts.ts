@@ -4,13 +4,13 @@ import { openDatabase, type Pool } from '../../src/base/database/database.ts'
 import { moveAll } from '../support/archive.ts'
 import { startMeter } from './meter.ts'
 
-/** Seconds of CPU of a part, here and in PostgreSQL. */
+/** Seconds of CPU of a part, in this process and in PostgreSQL. */
 export interface PartCost {
   readonly cpu_s: number
   readonly postgres_s: number
 }
 
-/** What the steps of an archive are parts of. A COPY removes nothing, and nothing of it is read back. */
+/** Part that each step of an archive belongs to. A COPY removes nothing, and reads nothing back. */
 const partOf: Readonly<Record<ArchiveStep, string>> = {
   written: 'copy and write',
   verified: 'read back',
@@ -20,7 +20,7 @@ const partOf: Readonly<Record<ArchiveStep, string>> = {
   committed: 'removal',
 }
 
-/** Archives every day once more, in this process, and tells what its parts cost. */
+/** Archives every day again, in this process, and reports the cost of each part. */
 export async function measureParts(
   pool: Pool,
   { home, server }: { readonly home: string; readonly server: number },

@@ -1,5 +1,6 @@
-// What the archive costs: thirty nights made by SQL leave, are read, asked over and brought back, each by the command that
-// people type; and what a plain COPY of the same rows costs. Autovacuum is off, so that only what is asked for is counted.
+// Cost of the archive: thirty nights generated with SQL are archived, queried and restored, each by the command that a
+// user types, and compared with a plain COPY of the same rows. Autovacuum is off, so that only the requested work is
+// counted.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,10 +17,10 @@ import type { Ground } from './ground.ts'
 import { scriptOf } from './memory.ts'
 import { startMeter } from './meter.ts'
 
-/** Of the history that is made, for each answer. */
+/** Mean number of results per answer in the generated history. */
 const resultsOfAnswer = 9.7
 
-/** Seconds of CPU and of the clock; the most memory that the command had, in megabytes. */
+/** Seconds of CPU and wall time; peak memory of the command in megabytes. */
 interface Cost {
   readonly cpu_s: number
   readonly postgres_s: number
@@ -30,22 +31,22 @@ interface Cost {
 interface Question {
   readonly in_tables: Cost
   readonly with_archive: Cost
-  /** CPU with the archive for one of CPU without it. */
+  /** CPU with the archive, divided by CPU without it. */
   readonly times: number
 }
 
-/** What was measured. */
+/** The measured figures. */
 export interface ArchiveFigures {
   readonly results: number
   readonly rows_that_leave: number
   readonly copy_of_what_leaves: Cost & { readonly mb: number }
   readonly archive: Cost
-  /** CPU of the plain COPY for one of archiving: 1 would be as cheap. */
+  /** CPU of the plain COPY divided by that of archiving; 1 would be equal. */
   readonly speed_of_a_copy: number
   readonly check: Cost
   readonly questions: Readonly<Record<string, Question>>
   readonly back: Cost
-  /** Of archiving once more, without the start of a command. */
+  /** Figures for archiving again, without the startup of a command. */
   readonly parts: Readonly<Record<string, PartCost>>
 }
 
@@ -55,7 +56,7 @@ const questions = {
   'every result': 'select count(title) from analysis.results',
 }
 
-/** Fills a database, and takes it through the life of an archive. */
+/** Fills a database, and archives, queries and restores it. */
 export async function benchArchive(
   { freshUrl, postgres }: Pick<Ground, 'freshUrl' | 'postgres'>,
   { rows, say }: { readonly rows: number; readonly say: (line: string) => void },
@@ -118,7 +119,7 @@ class Bench {
     this.#place = place
   }
 
-  /** The rows that will leave, read and thrown away. */
+  /** Reads the rows to be archived, and discards them. */
   async copy(pool: Pool): Promise<Cost & { readonly rows: number; readonly mb: number }> {
     const client = await pool.connect()
     const read = startMeter({ postgres: this.#place.server })
@@ -144,7 +145,7 @@ class Bench {
     return costs
   }
 
-  /** A command as it is typed, in a process of its own, which tells at its end what it took. */
+  /** Runs a command as typed, in a separate process that reports its resource use at the end. */
   async run(name: 'archive' | 'sql', typed: readonly string[]): Promise<Cost> {
     const told = join(this.#place.home, 'told.json')
     const telling = `import { writeFileSync } from 'node:fs'; process.on('exit', () => writeFileSync(process.env.BENCH_TOLD, JSON.stringify(process.resourceUsage())))`

@@ -1,4 +1,4 @@
-// What questions and views cost: CPU of the one connection that asks, read from the system, not the clock.
+// Cost of questions and views: CPU of the single connection, as reported by the system, not wall time.
 import type { Pool } from 'pg'
 import { readBatches } from '../../src/features/analysis/ask.ts'
 import { findQuestion, readQuestions } from '../../src/features/analysis/library.ts'
@@ -11,7 +11,7 @@ export interface AskedFigures {
   readonly rows: number
 }
 
-/** What questions must be told, said of the history that is measured. */
+/** Required parameters of questions, taken from the measured history. */
 const told: Readonly<Record<string, string>> = {
   q: 'question 77 about topic 7',
   word: 'topic 7',
@@ -19,10 +19,10 @@ const told: Readonly<Record<string, string>> = {
   page: 'https://www.site-1.example.com/every-0/page-1',
 }
 
-// Without them one connection does all the work, and its CPU is the whole.
+// Without parallel workers, one connection does all the work, and its CPU is the total.
 const alone = 'set max_parallel_workers_per_gather = 0'
 
-/** Asks each question of the library at its defaults, as `npm run sql` does. */
+/** Asks each question of the library with its defaults, as `npm run sql` does. */
 export async function askLibrary(
   pool: Pool,
   only: readonly string[] = [],
@@ -46,7 +46,7 @@ export async function askLibrary(
   return figures
 }
 
-/** Reads every view of analysts from end to end, with every column: a plain count would leave out what it does not need. */
+/** Reads every analyst view completely, with every column: a plain count would leave out unused columns. */
 export async function readWholeViews(
   pool: Pool,
   only: readonly string[] = [],
@@ -70,7 +70,7 @@ export async function readWholeViews(
   return figures
 }
 
-/** Does some work on the only connection of a pool; gives the CPU that its server process used for it. */
+/** Runs work on the only connection of a pool, and returns the CPU time of its server process. */
 export async function measure(
   pool: Pool,
   name: string,

@@ -6,10 +6,10 @@ import { shippedFile } from '../../src/service/corpus/load.ts'
 import type { Tables } from '../../src/service/database.ts'
 import { stem, stopWords } from '../../src/service/enrich/labels.ts'
 
-/** Finds the addresses of the first ten pages. */
+/** Returns the addresses of the first ten pages. */
 export type FindUrls = (q: string) => Promise<readonly string[]>
 
-/** Plain engines on the shipped documents, to measure the service against: each used as its manual shows. */
+/** Plain search engines on the shipped documents for comparison with the service, each used as its manual shows. */
 export function openBaselines(tables: Tables): Readonly<Record<string, FindUrls>> {
   return { 'full text': plainFullText(tables), MiniSearch: openMiniSearch() }
 }
@@ -36,7 +36,7 @@ interface Page {
   readonly text?: string
 }
 
-/** BM25+ with titles first, and one wrong letter in words that no document holds. */
+/** BM25+ with titles first, and one wrong letter in words that are in no document. */
 function openMiniSearch(): FindUrls {
   const known = new Set<string>()
   const engine = new MiniSearch<Page>({

@@ -13,10 +13,12 @@ export interface BenchOptions {
   readonly json?: true
 }
 
-/** Below this the whole wastes what its parts save; a short run on a busy machine can tell no more. */
+/**
+ * Below this ratio, the whole costs too much compared with its parts. A short run on a busy machine can't show more.
+ */
 const leastCpuRatio = 0.6
 
-/** Measures one thing, shows its figures, and fails when the whole costs far more than its parts. */
+/** Measures one thing, prints its figures, and fails if the whole costs far more than its parts. */
 export async function runBench({ options, args }: Call<BenchOptions>): Promise<Exit> {
   const [name = 'mill'] = args
   const short = options.short === true
@@ -40,13 +42,13 @@ interface How {
   readonly runs: number
   readonly short: boolean
   readonly json: boolean
-  /** Of those that fill tables first. */
+  /** Options of benchmarks that fill tables first. */
   readonly rows: number | undefined
-  /** Of the one that compares two versions. */
+  /** Options of the benchmark that compares two versions. */
   readonly beside: string
 }
 
-/** Figures of one kind, for people. */
+/** Formats figures of one kind for people. */
 function tell<T extends object>(figures: T, { json }: How): T {
   if (!json) print(JSON.stringify(figures, null, 2))
   return figures
@@ -57,7 +59,7 @@ async function measure(name: string, how: How): Promise<unknown> {
     case 'mill': {
       const { benchMill } = await import('./mill.ts')
       const figures = await benchMill({ ...how, say })
-      // With --json the data is JSON alone.
+      // With --json, stdout contains only JSON.
       if (!how.json) show(figures)
       return figures
     }
@@ -101,7 +103,7 @@ type OnGround =
   | 'repeats'
   | 'archive'
 
-/** Benchmarks that bring their own work and need a database to do it on. */
+/** Benchmarks that generate their own work and need a database. */
 async function measureOnGround(name: OnGround, how: How): Promise<unknown> {
   const { short } = how
   const { openGround } = await import('./ground.ts')

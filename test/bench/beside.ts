@@ -1,4 +1,4 @@
-// Two versions of this code in turns, part by part: on a machine that others keep busy only what was measured in the same
+// Measures two versions of this code alternately, part by part: on a busy machine, only measurements from the same
 // moment can be compared.
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
@@ -8,12 +8,12 @@ import { root } from '../../src/base/root.ts'
 import type { Component } from './components.ts'
 import { median } from './meter.ts'
 
-/** CPU of one query in microseconds, there and here, and what the pairs say. */
+/** CPU of one query in microseconds for both versions, and the result of all pairs. */
 export interface BesideFigures {
   readonly part: string
   readonly there: number
   readonly here: number
-  /** Here to there, the middle of all pairs. */
+  /** New to old, as the median of all pairs. */
   readonly ratio: number
   readonly node_ratio: number
   readonly postgres_ratio: number
@@ -21,7 +21,7 @@ export interface BesideFigures {
 }
 
 export interface BesideOptions {
-  /** Another checkout, with its packages. */
+  /** Another checkout, with its packages installed. */
   readonly folder: string
   readonly runs: number
   readonly short: boolean
@@ -29,7 +29,7 @@ export interface BesideOptions {
 
 const parts = ['storing', 'ledger', 'calls', 'slices', 'postgres', 'redis']
 
-/** Measures each part alone and the whole on both queues, `runs` times on each side; what comes first changes from pair to pair. */
+/** Measures each part alone and the whole on both queues, `runs` times on each side, in alternating order. */
 export async function benchBeside({ folder, runs, short }: BesideOptions) {
   if (folder === '') throw new Misuse('expected --beside FOLDER, another checkout of this code')
   const there = await open(resolve(folder))
@@ -38,7 +38,7 @@ export async function benchBeside({ folder, runs, short }: BesideOptions) {
     const figures: BesideFigures[] = []
     for (const part of parts) {
       const line = `${part} ${short ? 2_000 : 6_000}`
-      // Code that was never run costs more than code that was.
+      // The first run of code costs more than later ones.
       for (const side of [there, here]) await side.ask(line)
       const pairs: [Component, Component][] = []
       for (let run = 0; run < runs; run += 1) {
@@ -75,7 +75,7 @@ interface Side {
   readonly close: () => Promise<void>
 }
 
-/** A process of its own, with servers of its own, that measures what lies in a folder. */
+/** A separate process, with its own servers, that measures the code of a folder. */
 async function open(folder: string): Promise<Side> {
   const args = ['--import', 'tsx', join(root, 'test', 'bench', 'turns.ts'), folder]
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] })

@@ -34,7 +34,7 @@ async function walPosition(): Promise<number> {
 const { rows: known } = await client.query<{ ways: readonly string[] }>(
   `select enumvals as ways from pg_settings where name = 'default_toast_compression'`,
 )
-// Some servers are built without one of them.
+// Some servers are built without one of these methods.
 const here = ways.filter(({ compression }) => known[0]?.ways.includes(compression))
 
 const bodies = Array.from({ length: batch * batches }, (_, index) => sampleBody(index))

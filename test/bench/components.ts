@@ -1,4 +1,5 @@
-// Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
+// Measures each part of the main path alone, with the program's code. The sum is the cost of the whole without
+// overhead.
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -25,7 +26,7 @@ import { startMeter, type Reading } from './meter.ts'
 import { planRun } from './plan.ts'
 import { sampleBody } from './sample.ts'
 
-/** CPU of one query in microseconds, in one part of the way. */
+/** CPU of one query in microseconds, for one part of the main path. */
 export interface Component {
   readonly node: number
   readonly postgres: number
@@ -37,7 +38,7 @@ export interface Component {
 
 const slice = 25
 const batch = mostTogether
-/** At 2,400 answers a second. */
+/** At 2,400 answers per second. */
 const perFlush = 24
 const flushMs = 10
 
@@ -78,7 +79,7 @@ function meterOf({ ground, redis }: Scene): () => Reading {
   })
 }
 
-/** Adding slices to the queue, and handing them out to a worker that does nothing. */
+/** Adding slices to the queue, and delivering them to a worker that does nothing. */
 export function measureQueue(scene: Scene, queries: number): Promise<Component> {
   return withMill(scene, async (mill) => {
     const queue = await mill.queue()
@@ -116,7 +117,7 @@ export function measureSlices(scene: Scene, queries: number): Promise<Component>
   })
 }
 
-/** The paid call and the reading of what came back. */
+/** The paid call and the parsing of its reply. */
 export async function measureCalls({ api }: Scene, queries: number): Promise<Component> {
   const { Secret } = await import('../../src/base/secret.ts')
   const options = {
@@ -143,7 +144,7 @@ function queryOf(number: number): Query {
   return { q: `query ${number}`, location: null, hl: null, gl: null, num: 10, device: null }
 }
 
-/** Storing answers, as many to a transaction as the worker writes when many wait, with two writers. */
+/** Storing answers with two writers, in transactions as large as a busy worker writes. */
 export function measureStoring(scene: Scene, queries: number): Promise<Component> {
   const answers = Array.from({ length: queries }, (_, number) => numberedAnswer(number))
   return withMill(scene, async (mill) => {
@@ -164,7 +165,7 @@ export async function storeAll(mill: BenchMill, batches: StoredAnswer[][]): Prom
   await Promise.all([write(), write()])
 }
 
-/** An answer with its body, as the pipeline hands it over. */
+/** An answer with its body, as the pipeline passes it on. */
 export function numberedAnswer(number: number): StoredAnswer {
   const query = queryOf(number)
   const reply = replyTo(number)
@@ -199,7 +200,7 @@ function replyTo(number: number) {
   } as const
 }
 
-/** Writing replies to the log that keeps them until they are in the database: as many to a flush as come in that time. */
+/** Writing replies to the write-ahead log, with as many per flush as arrive in that time. */
 export async function measureLog(queries: number): Promise<Component> {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-bench-log-'))
   const provenance = { origin: 'live', api: 'bench' } as const
@@ -220,7 +221,7 @@ export async function measureLog(queries: number): Promise<Component> {
   return component
 }
 
-/** Items in groups as large as a batch of the worker. */
+/** Groups items as large as a batch of the worker. */
 export function inBatches<T>(items: readonly T[]): T[][] {
   const count = Math.ceil(items.length / batch)
   return Array.from({ length: count }, (_, index) =>
@@ -228,7 +229,7 @@ export function inBatches<T>(items: readonly T[]): T[][] {
   )
 }
 
-/** Reserving groups of calls and settling them in batches, with no answer to store. */
+/** Reserving groups of calls and settling them in batches, without storing answers. */
 export function measureLedger(scene: Scene, queries: number): Promise<Component> {
   return withMill(scene, async (mill) => {
     await planRun(mill.db, queries)
@@ -246,7 +247,7 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
     const groups = inBatches(rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 })))
     let bought = 0
     const spend = async () => {
-      // Two read the books one beside the other, which no worker does: each remembers for itself what it has read.
+      // Two instances read the ledger side by side, which no worker does, because each caches what it has read.
       const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       for (let next = groups.pop(); next !== undefined; next = groups.pop()) {
         const { granted } = await reserve(mill.db, spender, next)
@@ -263,7 +264,7 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
   })
 }
 
-/** A balance and a price that were seen, so that nothing has to go out alone. */
+/** Sets a known balance and price, so that no call has to go out alone. */
 export async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
   await sql`
     update accounts

@@ -1,5 +1,5 @@
-// node --import tsx test/bench/delay.ts HOST PORT MS: a wire before a server, so many milliseconds long each way, in a
-// process of its own, so that it takes nothing from the loop of what is measured. It prints its port.
+// node --import tsx test/bench/delay.ts HOST PORT MS: a proxy before a server that adds this many milliseconds each
+// way. It runs in a separate process, so that it takes no time from the measured event loop. It prints its port.
 import { Wire } from '../faults/wire.ts'
 
 const [host = '', port, ms] = process.argv.slice(2)

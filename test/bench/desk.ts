@@ -1,5 +1,5 @@
-// What the desk costs: each page over a filled history, in CPU of the desk beside that of its statements; fifty open live
-// pages; memory after all of it.
+// Cost of the desk: each page over a filled history, with the CPU of the desk and of its statements; fifty open live
+// pages; and memory afterwards.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,11 +18,11 @@ import { median, memoryOf, startMeter } from './meter.ts'
 export interface DeskBench {
   readonly results: number
   readonly pages: readonly DeskPageFigures[]
-  /** The middle page: CPU of desk and server together. */
+  /** The median page: CPU of desk and server together. */
   readonly medianMs: number
-  /** Share of a core that the desk takes for fifty open live pages. */
+  /** Share of a core that the desk uses for fifty open live pages. */
   readonly live: number
-  /** Megabytes after all pages, and at most. */
+  /** Megabytes after all pages, and the peak. */
   readonly memory: { readonly rss: number; readonly largest: number }
 }
 
@@ -32,21 +32,21 @@ interface DeskPageFigures {
   /** Milliseconds of CPU for one request. */
   readonly desk: number
   readonly postgres: number
-  /** Milliseconds by the clock. */
+  /** Milliseconds of wall time. */
   readonly clock: number
-  /** Of the statements' CPU, how much the desk takes besides. */
+  /** CPU of the desk in proportion to that of its statements. */
   readonly share: number
 }
 
 export interface DeskBenchOptions {
   /** A database with a history. */
   readonly databaseUrl: string
-  /** Process number of its server, to tell the CPU it used. */
+  /** Process id of its server, to measure its CPU time. */
   readonly server: number
   readonly say?: (line: string) => void
 }
 
-/** 300,000 results, and 3 million: of few keywords over many nights, and of many keywords over few nights. */
+/** 300,000 results, and 3 million: few keywords over many nights, and many keywords over few nights. */
 const histories = [
   { queries: 1000, nights: 30 },
   { queries: 1000, nights: 300 },
@@ -54,7 +54,7 @@ const histories = [
 ] as const
 const liveSeconds = 30
 const livePages = 50
-// A process counts its CPU in hundredths of a second: cheap pages are asked for until there is something to count.
+// A process counts its CPU in hundredths of a second, so cheap pages are requested repeatedly.
 const leastTicksMs = 200
 const mostRounds = 40
 
@@ -62,7 +62,7 @@ const mostRounds = 40
 export async function benchDeskOn(
   options: Omit<DeskBenchOptions, 'databaseUrl'> & {
     readonly short: boolean
-    /** Address of a database that holds nothing yet but the tables. */
+    /** Creates a database with empty tables and returns its address. */
     readonly freshUrl: () => Promise<string>
   },
 ): Promise<readonly DeskBench[]> {
@@ -77,7 +77,7 @@ export async function benchDeskOn(
   return found
 }
 
-/** With its days added up, as a mill has them that works every night. */
+/** With the sums of its days stored, as after regular nights. */
 async function fill(databaseUrl: string, size: { queries: number; nights: number }): Promise<void> {
   const pool = openPool(databaseUrl, { name: 'bench', max: 1 })
   try {
@@ -89,7 +89,7 @@ async function fill(databaseUrl: string, size: { queries: number; nights: number
   }
 }
 
-/** Asks a desk of its own for every page, several times. */
+/** Requests every page from its own desk, several times. */
 export async function benchDesk(options: DeskBenchOptions): Promise<DeskBench> {
   const { databaseUrl, server, say = () => undefined } = options
   const pool = openPool(databaseUrl, { name: 'bench', max: 1 })
@@ -118,7 +118,7 @@ export async function benchDesk(options: DeskBenchOptions): Promise<DeskBench> {
   }
 }
 
-/** The figures as people read them. */
+/** Formats the figures for people. */
 export function describeDesk({ results, pages, medianMs, live, memory }: DeskBench): string {
   const heads = ['page', 'desk ms', 'postgres ms', 'share', 'clock ms', 'kB']
   const rows = pages.map((one) => [
@@ -139,7 +139,7 @@ interface BenchDeskProcess {
   readonly close: () => Promise<void>
 }
 
-/** A desk as `npm run desk` starts it. */
+/** Starts a desk as `npm run desk` does. */
 async function startDesk(databaseUrl: string): Promise<BenchDeskProcess> {
   const home = mkdtempSync(join(tmpdir(), 'querymill-bench-desk-'))
   const flags = ['--max-old-space-size=128', '--max-semi-space-size=2', '--import', 'tsx']
@@ -163,7 +163,7 @@ async function startDesk(databaseUrl: string): Promise<BenchDeskProcess> {
   return { url, pid: child.pid ?? 0, close }
 }
 
-/** The dearest of each kind: the heaviest query, the greatest domain and page, the newest night. */
+/** The most expensive of each kind: query with the highest weight, largest domain and page, newest night. */
 async function addressesOf(pool: Pool) {
   const { rows } = await pool.query<
     Record<'query' | 'domain' | 'page' | 'day' | 'before', string>
@@ -248,7 +248,7 @@ async function measureLive(url: string, meters: Parameters<typeof startMeter>[0]
   return others / 1e6 / seconds
 }
 
-/** Open once its first numbers have come. */
+/** Resolves when the first numbers have arrived. */
 function listen(url: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const sent = get(`${url}/live?page=/operations`, (response) => {

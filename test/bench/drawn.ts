@@ -4,22 +4,22 @@ import { titleAlone } from '../../src/service/corpus/document.ts'
 import { shippedFile } from '../../src/service/corpus/load.ts'
 import { fraction, pick, seeded, type Random } from '../../src/service/random.ts'
 
-/** One query with its right pages, which a rule drew from the titles of the documents. */
+/** A query with its expected pages, drawn from the titles of the documents by a rule. */
 export interface DrawnCase {
   readonly q: string
   readonly right: ReadonlySet<string>
 }
 
-/** What is asked about one half of the titles. */
+/** The queries drawn from one half of the titles. */
 export interface Drawn {
   readonly known: readonly DrawnCase[]
-  /** The same queries with one slip, by its kind. */
+  /** The same queries with one typo, by kind. */
   readonly slips: Readonly<Record<SlipKind, readonly DrawnCase[]>>
-  /** The same queries beside one word that no document holds. */
+  /** The same queries together with a word that is in no document. */
   readonly unknown: readonly DrawnCase[]
 }
 
-// Rules are made with the one half; the other half is asked, and what it misses is not printed.
+// Rules are developed with one half. The other half is only measured, and its misses are not printed.
 export type Half = 'practice' | 'drawn'
 
 const titles = 120
@@ -27,8 +27,9 @@ const [fewest, most] = [2, 5]
 const longEnough = 4
 
 /**
- * Titles of two to five plain words that some page bears, drawn by a seed: each is asked as it stands, with one slip of
- * each kind, and beside a strange word. Right is every page whose title has the same words. Nobody judges, nobody chooses.
+ * Draws titles of two to five plain words by a seed. Each is searched for unchanged, with one typo of each kind, and
+ * together with an unknown word. Every page whose title has the same words is a correct result. No person judges or
+ * selects.
  */
 export function drawCases(half: Half, taken: ReadonlySet<string>): Drawn {
   const pages = readTitles()
@@ -59,7 +60,7 @@ function readTitles(): Map<string, Set<string>> {
   return pages
 }
 
-/** A word with a slip in it; null where the slip changes nothing. */
+/** Returns a word with a typo; null if the typo does not change it. */
 type Slip = (word: string, random: Random) => string | null
 
 const rows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
@@ -86,7 +87,7 @@ const slipKinds = {
     const at = place(random, 0, word.length - 1)
     return word.slice(0, at + 1) + beside(word.charAt(at), random) + word.slice(at + 1)
   },
-  // Read by `slipAll`: the word and the next one become one.
+  // Handled by `slipAll`: this word and the next one are joined.
   joined: (word) => word,
   split: (word, random) => {
     if (word.length < 6) return null
@@ -108,7 +109,9 @@ function beside(letter: string, random: Random): string {
   return others[Math.floor(random() * others.length)] ?? letter
 }
 
-/** One slip in one word of four letters or more of each query that has one; all are kept, also those that make a word. */
+/**
+ * Adds one typo to a word of four letters or more of each query that has one. Typos that form another word are kept.
+ */
 function slipAll(known: readonly DrawnCase[], kind: SlipKind, slip: Slip): DrawnCase[] {
   return known.flatMap(({ q, right }) => {
     const random = seeded(`${kind} ${q}`)
@@ -126,7 +129,7 @@ function slipAll(known: readonly DrawnCase[], kind: SlipKind, slip: Slip): Drawn
   })
 }
 
-// No document holds any of these; the test of this file looks.
+// No document contains any of these words; the test of this file checks this.
 export const strangers = [
   'giraffe',
   'grandmother',

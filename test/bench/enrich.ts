@@ -18,7 +18,7 @@ const shape = z.object({
   ),
 })
 
-/** How well the labels of the service agree with those a person gave, from 0 to 1. */
+/** Agreement between the labels of the service and those of a person, from 0 to 1. */
 export interface EnrichFigures {
   readonly intent: Agreement
   readonly sentiment: Agreement
@@ -33,13 +33,13 @@ export interface EnrichFigures {
 interface Agreement {
   readonly cases: number
   readonly agreement: number
-  /** Share of the most frequent label: what always saying the same would reach. */
+  /** Share of the most frequent label, which a constant answer would reach. */
   readonly baseline: number
   readonly us: number
   readonly misses: readonly string[]
 }
 
-/** Labels the set in labels.json and compares. */
+/** Labels the set in labels.json and compares the result. */
 export async function measureEnrich(): Promise<EnrichFigures> {
   const set = shape.parse(JSON.parse(readFileSync(join(root, 'test/bench/labels.json'), 'utf8')))
   return {
@@ -88,7 +88,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100
 }
 
-/** Prints the figures as a table and gives them back. */
+/** Prints the figures as a table and returns them. */
 export async function benchEnrich(): Promise<EnrichFigures> {
   const figures = await measureEnrich()
   for (const name of ['intent', 'sentiment'] as const) {

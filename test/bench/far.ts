@@ -18,30 +18,30 @@ import { planRun } from './plan.ts'
 
 export interface FarOptions {
   readonly workers: number
-  /** Calls that are reserved together, and settled together. */
+  /** Calls that are reserved together and settled together. */
   readonly group: number
-  /** How long a piece takes from the workers to the database, or back. */
+  /** Network delay from the workers to the database, and the same back. */
   readonly eachWayMs: number
   readonly calls: number
 }
 
 export interface FarFigures extends FarOptions {
-  /** A statement that does nothing, there and back, as measured. */
+  /** Measured round trip of a statement that does nothing. */
   readonly roundTripMs: number
-  /** Calls reserved and settled in a second, by all workers together. */
+  /** Calls reserved and settled per second, by all workers together. */
   readonly perSecond: number
-  /** Visits to the gate for each group: one where nobody's decision is overtaken. */
+  /** Reservation attempts per group; one if no decision has to be repeated. */
   readonly visits: number
 }
 
-/** Groups of one worker that are asked for at the same time, as a worker settles one while it reserves another. */
+/** Groups of one worker in progress at the same time, because a worker settles one while it reserves another. */
 const atOnce = 3
 const warmUp = 2_000
 
 type Task = Parameters<typeof reserve>[2][number]
 type Far = Awaited<ReturnType<typeof openFar>>
 
-/** Reserves and settles over a wire that takes its time; nothing is sent, and no answer is stored. */
+/** Reserves and settles over a delayed connection; no call is sent and no answer is stored. */
 export async function measureFar(
   { ground, api }: { ground: Ground; api: StandIn },
   options: FarOptions,
@@ -58,7 +58,7 @@ export async function measureFar(
       Array.from({ length: options.workers }, () => openFar(mill, { url: wire.url, account })),
     )
     const roundTripMs = await measureTrip(workers)
-    // Connections, prepared statements and pages of code are warm from here on.
+    // From here on, connections, prepared statements and code are warm.
     await spendAll(workers, tasks.splice(0, tasks.length - options.calls), options.group)
     const began = performance.now()
     const visits = await spendAll(workers, tasks, options.group)
@@ -71,7 +71,7 @@ export async function measureFar(
   }
 }
 
-/** Buys all of the tasks, some groups of each worker at a time; gives back how often the gate was asked. */
+/** Buys all tasks, some groups of each worker at a time; returns the number of reservation attempts. */
 async function spendAll(workers: readonly Far[], tasks: Task[], group: number): Promise<number> {
   let visits = 0
   const spend = async ({ spend: buy }: Far) => {
@@ -87,7 +87,7 @@ async function spendAll(workers: readonly Far[], tasks: Task[], group: number): 
   return visits
 }
 
-/** A worker's connections, lease and purse, over the wire. */
+/** The connections, lease and ledger of a worker, over the delayed connection. */
 async function openFar(mill: BenchMill, { url, account }: { url: string; account: number }) {
   const db = openDatabase(openPool(url, { name: 'far', max: 6, ledger: true }), { byKey: true })
   const lease = await Lease.open({ db, account, floor: 0, lanes: 64, leaseMs: 600_000 })
@@ -95,7 +95,7 @@ async function openFar(mill: BenchMill, { url, account }: { url: string; account
   return {
     db,
     spend: async (wanted: readonly Task[]) => {
-      // One for each: a worker goes to the gate with one group at a time, and expects the books to go forward only.
+      // One for each group: a worker reserves one group at a time, and expects that the ledger never goes back.
       const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       const { granted } = await reserve(db, spender, wanted)
       await settleCalls(db, clerk, [...granted.values()].map(settledCall))
@@ -114,7 +114,7 @@ async function measureTrip(workers: readonly Far[]) {
     for (const { db } of workers) {
       const began = performance.now()
       await sql`select 1`.execute(db)
-      // The first one opens the connection.
+      // The first statement opens the connection.
       if (round > 0) times.push(performance.now() - began)
     }
   }

@@ -1,4 +1,4 @@
-// The ground that benchmarks stand on: servers of their own on this machine's loopback, and a fresh database each.
+// Servers for benchmarks: started on this machine's loopback interface, with a new database for each benchmark.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -20,14 +20,14 @@ import { startRedis, type RedisServer } from '../support/redis-server.ts'
 export interface Ground {
   readonly postgres: { readonly url: string; readonly pid: number }
   readonly redis: RedisServer | null
-  /** Address of a database that holds nothing yet but the tables. */
+  /** Creates a database with empty tables and returns its address. */
   readonly freshUrl: () => Promise<string>
-  /** Drops such a database: the server would go on to look after it while something else is measured. */
+  /** Drops such a database; otherwise the server would vacuum it during other measurements. */
   readonly drop: (url: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Starts PostgreSQL, and Redis where it is installed; all of it is gone after `close`. */
+/** Starts PostgreSQL, and Redis if it is installed; `close` removes everything. */
 export async function openGround(): Promise<Ground> {
   const home = mkdtempSync(join(tmpdir(), 'querymill-bench-'))
   endAfterUs(home)
@@ -68,7 +68,7 @@ export interface StandIn {
   readonly close: () => Promise<void>
 }
 
-/** An API in a process of its own that answers at once, or after a fixed time. */
+/** Starts an API in a separate process that answers at once, or after a fixed time. */
 export async function startStandIn(latencyMs: number): Promise<StandIn> {
   const job = join(root, 'jobs', 'stand-in.ts')
   const args = ['--import', 'tsx', job, '--canned', '--latency', String(latencyMs), '--port', '0']
@@ -88,7 +88,7 @@ export interface BenchMill extends Mill {
   readonly close: () => Promise<void>
 }
 
-/** A mill on a fresh database, with its queue on either backend, that buys from the stand-in. */
+/** Opens querymill on a new database, with its queue on either backend and the stand-in as API. */
 export async function openBenchMill(
   ground: Ground,
   options: { api: StandIn; redis: boolean; settings?: Environment; name: string; byKey?: boolean },

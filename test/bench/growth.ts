@@ -4,7 +4,7 @@ import { startMeter } from './meter.ts'
 
 export interface GrowthFigures {
   readonly result_rows: number
-  /** CPU of storing one answer, node and PostgreSQL, in microseconds. */
+  /** CPU for storing one answer, in Node and in PostgreSQL, in microseconds. */
   readonly empty_us: number
   readonly full_us: number
   readonly ratio: number
@@ -12,7 +12,7 @@ export interface GrowthFigures {
 
 const probe = 6_000
 
-/** Storing into empty tables, and into tables that hold millions of results, by the same statement. */
+/** Storing into empty tables, and into tables with millions of results, with the same statement. */
 export async function benchGrowth(
   rows: number,
   say: (line: string) => void,

@@ -1,11 +1,11 @@
-// A history that nobody bought, for benches that ask about it: makeHistory(pool, { queries: 1000, nights: 30 }) fills the
-// tables of an empty database. Days are not added up: `finishDays` does that, as `npm run nightly` does it every night.
+// A generated history for benchmarks: makeHistory(pool, { queries: 1000, nights: 30 }) fills the tables of an empty
+// database. Sums of days are not stored; `finishDays` does this, as `npm run nightly` does every night.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { root } from '../../src/base/root.ts'
 
-/** Straight into the tables: buying a million results takes longer than asking about them. */
+/** Written directly to the tables, because buying a million results would take too long. */
 export async function makeHistory(
   pool: Pool,
   { queries, nights }: { readonly queries: number; readonly nights: number },

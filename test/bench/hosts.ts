@@ -1,4 +1,5 @@
-// Workers on hosts of their own: each a process with wires of its own to PostgreSQL and Redis, and one API for all.
+// Workers on simulated hosts: each is a process with its own delayed connections to PostgreSQL and Redis, and all use
+// one API.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { rebuild } from '../../src/core/runs/rebuild.ts'
@@ -12,7 +13,7 @@ import { layWires, tripOf, type Site } from './sites.ts'
 
 interface HostsOptions {
   readonly hosts: number
-  /** There and back. */
+  /** Round trip. */
   readonly tripMs: number
   readonly queries: number
   readonly trouble: 'none' | 'link' | 'frozen'
@@ -20,17 +21,17 @@ interface HostsOptions {
 }
 
 export interface HostsFigures extends HostsOptions {
-  /** A statement that does nothing, there and back, as measured. */
+  /** Measured round trip of a statement that does nothing. */
   readonly roundTripMs: number
-  /** Answers a second of all hosts together, without the first and the last fifth of them. */
+  /** Answers per second of all hosts together, without the first and the last fifth. */
   readonly perSecond: number
   readonly answered: number
   readonly open: number
   readonly charged: number
   readonly boughtTwice: number
-  /** The smallest balance there ever was, less the floor. */
+  /** The lowest balance minus the floor. */
   readonly leastAboveFloor: number
-  /** Workers that ended since the database was out of reach, and were started again. */
+  /** Workers that exited because the database was unreachable, and were restarted. */
   readonly restarts: number
   readonly verified: boolean
 }
@@ -39,7 +40,7 @@ const floor = 100
 const lanes = 64
 const latencyMs = 100
 
-/** Throughput, floor, ledger and promises of so many hosts, at such a distance, in such trouble. */
+/** Throughput, floor, ledger and checks for a number of hosts, at a distance and with a fault. */
 export async function benchHosts(
   short: boolean,
   say: (line: string) => void,
@@ -67,7 +68,7 @@ export async function benchHosts(
   }
 }
 
-/** What the account's row lets through, at such distances: reservations and settlements alone. */
+/** Throughput of the account's row at these distances: only reservations and settlements. */
 async function measureLedgers(
   ground: Ground,
   { calls, say }: { calls: number; say: (line: string) => void },
@@ -85,7 +86,7 @@ async function measureLedgers(
 
 async function measureHosts(ground: Ground, options: HostsOptions): Promise<HostsFigures> {
   const { hosts, tripMs, queries, trouble } = options
-  // In trouble the floor is in the way of the last tenth.
+  // With a fault, the floor stops the last tenth.
   const credits = floor + (trouble === 'none' ? queries * 2 : Math.ceil(queries * 0.9))
   const faulty = await startFaulty({ seed: 'hosts', credits, cost: 1, delayMs: latencyMs })
   const api = { url: faulty.url, key: faulty.key, pid: process.pid, close: () => faulty.close() }
@@ -133,7 +134,7 @@ function envOf(mill: BenchMill, site: Site | undefined) {
   }
 }
 
-/** The first host loses its link to everything, or stands still, once a fifth is bought. */
+/** The first host loses its connections or is frozen once a fifth is bought. */
 async function strike(
   workers: readonly Kept[],
   {

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { start, type Result, type Running } from '../support/run.ts'
 
-/** How a drain ends that has had no database for half a minute: what it could not write lies in a file. */
+/** Exit of a drain that had no database for half a minute: unwritten answers are in a file. */
 const outOfReach = 5
 const restartMs = 1_000
 
-/** A worker that is started again whenever something was out of reach for it, as systemd and Kubernetes do. */
+/** A worker that is restarted whenever a dependency was unreachable, as systemd and Kubernetes do. */
 export interface Kept {
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<Result>
   readonly restarts: () => number
 }
 
-/** Starts a worker and keeps it going until it ends for another reason. */
+/** Starts a worker and restarts it until it exits for another reason. */
 export function keepWorker(env: Readonly<Record<string, string>>): Kept {
   const again = (): Running => start('work', ['--drain', '--json'], env)
   let worker = again()

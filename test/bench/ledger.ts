@@ -5,22 +5,22 @@ import { measureWhole } from './whole.ts'
 
 export interface LedgerFigures {
   readonly ledger: Component
-  /** CPU of one query from gate to table. */
+  /** CPU of one query from reservation to storage. */
   readonly whole_cpu: number
-  /** Part of it that gate and ledger take. */
+  /** Part of it used by the ledger. */
   readonly share: number
-  /** Calls reserved and settled in a second. */
+  /** Calls reserved and settled per second. */
   readonly per_second: number
-  /** The same of four workers, by how far away their database is and how many calls go together. */
+  /** The same for four workers, by distance of their database and group size. */
   readonly far: readonly FarFigures[]
 }
 
 const workers = 4
 const eachWayMs = [0, 1, 2]
-/** Calls that lanes which got free together ask for: with 64 lanes as a rule, and the most there are. */
+/** Group sizes: those typical of lanes that become free together with 64 lanes, and the maximum. */
 const groups = [32, 128]
 
-/** What the gate and the ledger cost beside the whole, in one run. */
+/** Cost of the ledger compared with the whole, in one run. */
 export async function benchLedger({ short }: { short: boolean }): Promise<LedgerFigures> {
   const ground = await openGround()
   try {

@@ -22,34 +22,34 @@ export interface ListsFigures {
   readonly reading: {
     readonly csv_parse_rows_per_second: number
     readonly our_rows_per_second: number
-    /** Rows per second of reading and canonicalising over those of bare csv-parse with columns. */
+    /** Rows per second of reading and canonicalising, divided by those of plain csv-parse with columns. */
     readonly ratio: number
   }
-  /** Lists that are packed, against the same rows as CSV. */
+  /** Compressed lists, compared with the same rows as CSV. */
   readonly packed: readonly PackedFigures[]
   readonly enqueue: readonly {
     readonly rows: number
     readonly seconds: number
-    /** Inserting the same tasks and adding the same slices to the queue, and nothing else. */
+    /** Only inserting the same tasks and adding the same slices to the queue. */
     readonly alone_seconds: number
     readonly ratio: number
-    /** The same with the tasks as the query builder writes them, a thousand rows of values to a statement. */
+    /** The same with tasks written by the query builder, a thousand rows of values per statement. */
     readonly alone_by_values_seconds: number
     readonly ratio_by_values: number
-    /** The same list once more when its run is done, as on the next night. */
+    /** The same list again after its run is done, as on the next night. */
     readonly again_seconds: number
     readonly peak_rss_mb: number | null
   }[]
 }
 
 export interface ListsBench {
-  /** A server where a database may be made for the time being. */
+  /** A server on which a temporary database may be created. */
   readonly databaseUrl: string
   readonly rows: number
   readonly say: (line: string) => void
 }
 
-/** Measures how fast lists are read and enqueued, each against the bare libraries on the same machine. */
+/** Measures how fast lists are read and enqueued, compared with the plain libraries on the same machine. */
 export async function benchLists({ databaseUrl, rows, say }: ListsBench): Promise<ListsFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'querymill-bench-'))
   try {
@@ -97,7 +97,7 @@ async function writeList(folder: string, rows: number): Promise<{ path: string; 
 }
 
 async function benchReading(path: string): Promise<ListsFigures['reading']> {
-  // One warm round each, then the better of two: the first one pays for compiling.
+  // One warm-up round each, then the better of two, because the first round includes compilation.
   const bare: number[] = []
   const ours: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -172,7 +172,7 @@ async function benchEnqueue(
   }
 }
 
-/** As when all of it was answered, and the server has counted its rows. */
+/** As if all tasks had been answered and the server had analyzed the tables. */
 async function endRuns(url: string): Promise<void> {
   const pool = openPool(url, { name: 'bench', max: 1 })
   await pool.query("update runs set state = 'done', finished_at = now()")
@@ -181,7 +181,7 @@ async function endRuns(url: string): Promise<void> {
   await pool.end()
 }
 
-/** The command itself, in a process of its own: its memory is nobody else's. */
+/** Runs the command in a separate process, so that only its own memory is measured. */
 async function enqueueFile(
   url: string,
   path: string,
@@ -205,7 +205,7 @@ async function enqueueFile(
   return { seconds: (performance.now() - started) / 1000, peakRssMb: peak }
 }
 
-/** The same tasks and the same slices as the run that was just made, without everything around them. */
+/** Writes the same tasks and slices as the previous run, and nothing else. */
 async function insertAlone(url: string, addTasks: AddTasks): Promise<number> {
   const pool = openPool(url, { name: 'bench', max: 2 })
   const queuePool = openPool(url, { name: 'bench queue', schema: 'bullmq', max: 4 })

@@ -12,15 +12,15 @@ import { planRun } from './plan.ts'
 export interface MemoryFigures {
   readonly queries: number
   readonly per_second: number
-  /** Memory of the worker in megabytes at ten times of the run. */
+  /** Memory of the worker in megabytes at ten points of the run. */
   readonly rss: readonly number[]
-  /** The most that it ever had. */
+  /** Peak memory. */
   readonly largest: number
 }
 
 const lookMs = 250
 
-/** One worker as `npm run work -- --drain` starts it, in a process of its own: its memory is nobody else's. */
+/** Runs one worker like `npm run work -- --drain` in a separate process, so that only its own memory is measured. */
 export async function measureMemory(
   ground: Ground,
   { lanes, latencyMs, queries }: { lanes: number; latencyMs: number; queries: number },
@@ -74,7 +74,7 @@ async function watchWorker(
   return { seen, largest }
 }
 
-/** The command behind `npm run`, flags and all. */
+/** The command behind `npm run`, including flags. */
 export function scriptOf(name: 'archive' | 'enqueue' | 'sql' | 'work'): string[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8')
   const { scripts } = JSON.parse(text) as { scripts: Record<typeof name, string> }

@@ -1,29 +1,29 @@
-// Counts CPU, not wall time: a busy neighbour slows a clock far more than it changes what an operation costs.
+// Measures CPU time instead of wall time: other load slows a clock far more than it changes the cost of an operation.
 import { readFileSync, readdirSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** CPU in microseconds by who used it, and the wall time beside it. */
+/** CPU in microseconds by process, with the wall time. */
 export interface Reading {
   readonly seconds: number
   readonly node: number
   readonly postgres: number
   readonly redis: number
   readonly others: number
-  /** Cores that somebody else kept busy meanwhile. */
+  /** Cores used by other processes in the meantime. */
   readonly foreign: number
 }
 
 export interface Parts {
-  /** Process number of the PostgreSQL server; its backends are its children. */
+  /** Process id of the PostgreSQL server; its backends are its child processes. */
   readonly postgres?: number
   readonly redis?: number
-  /** Further processes of ours: a stand-in API, more workers. */
+  /** Further processes: a stand-in API, more workers. */
   readonly others?: readonly number[]
 }
 
 const tickUs = 10_000
 
-/** Measures from now until it is asked. */
+/** Measures from now until the returned function is called. */
 export function startMeter(parts: Parts): () => Reading {
   const before = look(parts)
   const began = performance.now()
@@ -51,7 +51,7 @@ function look({ postgres, redis, others = [] }: Parts) {
   }
 }
 
-/** A server with its living children, and with those that ended. */
+/** A server with its current child processes, and with those that ended. */
 function familyOf(server: number): number {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -64,7 +64,7 @@ function parentOf(pid: string): number | null {
   return fields === null ? null : Number(fields[1])
 }
 
-/** CPU that a process has used so far, in microseconds. */
+/** CPU time of a process so far, in microseconds. */
 export function cpuOf(pid: number): number {
   return usedBy(pid, false)
 }
@@ -77,7 +77,7 @@ function usedBy(pid: number, withEnded: boolean): number {
   return (own + ended) * tickUs
 }
 
-/** Fields of /proc/PID/stat after the name, which may hold blanks; null when the process is gone. */
+/** Fields of /proc/PID/stat after the name, which may contain blanks; null if the process is gone. */
 function statOf(pid: number): string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -93,7 +93,7 @@ function busyMachine(): number {
   return total.busy * 1000
 }
 
-/** Memory of a process now and at its most, in megabytes; null when it is gone, or the system does not tell. */
+/** Current and peak memory of a process in megabytes; null if it is gone, or the system does not report it. */
 export function memoryOf(pid: number): { rss: number; largest: number } | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -106,7 +106,7 @@ export function memoryOf(pid: number): { rss: number; largest: number } | null {
   }
 }
 
-/** The middle one of several readings of the same thing. */
+/** The median of several measurements. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)

@@ -14,7 +14,7 @@ import { measurePlain } from './plain.ts'
 import { measureWhole, type WholeFigures } from './whole.ts'
 
 export interface Ratios {
-  /** CPU of all parts alone, to that of the whole. */
+  /** CPU of all parts, divided by that of the whole. */
   readonly cpu: number
   readonly vs_transaction_per_answer: number | null
   readonly vs_row_per_statement: number | null
@@ -26,25 +26,28 @@ export interface Ratios {
 
 export interface MillFigures {
   readonly ratios: Ratios
-  /** Cores that others kept busy, on average. */
+  /** Cores that other processes used, on average. */
   readonly foreign: number
   readonly components: Readonly<Record<string, Component>>
   readonly whole: Readonly<Record<string, WholeFigures>>
   readonly plain: Readonly<Record<string, { perSecond: number; cpu: number }>>
-  /** Queries a second that two cores would carry at the sum of the parts. */
+  /** Queries per second that two cores could process at the sum of the parts. */
   readonly composite_limit: number
-  /** Largest memory of a worker with 500 lanes, in megabytes; null after a short run. */
+  /** Peak memory of a worker with 500 lanes, in megabytes; null after a short run. */
   readonly rss: number | null
 }
 
 export interface MillBench {
   readonly runs: number
-  /** True: small numbers, no waiting API, CPU only. */
+  /** If true, uses small numbers and no slow API, and measures only CPU. */
   readonly short: boolean
   readonly say: (line: string) => void
 }
 
-/** Every part and the whole, several times in turn, medians; wall ratios mean something on an idle machine only. */
+/**
+ * Measures every part and the whole several times in turn, and returns medians. Wall time is meaningful only on an idle
+ * machine.
+ */
 export async function benchMill({ runs, short, say }: MillBench): Promise<MillFigures> {
   const ground = await openGround()
   try {
@@ -79,7 +82,7 @@ async function measureRound(
     await api.close()
   }
   say('the whole, without waiting')
-  // Many lanes make large groups; the plain ways have the concurrency that serves them best, too.
+  // Many lanes make large groups; the plain workers also have their best concurrency.
   const fast = { lanes: 256, latencyMs: 0, queries: part }
   round.whole['postgres'] = await measureWhole(ground, { ...fast, redis: false })
   if (ground.redis !== null)
@@ -146,7 +149,7 @@ function summarise(rounds: readonly Round[], short: boolean): MillFigures {
   return {
     ratios: {
       cpu: sum / (fast?.cpu ?? Number.NaN),
-      // With the queue on Redis, as theirs is.
+      // With the queue on Redis, like the plain worker.
       vs_transaction_per_answer: faster(whole['redis'], plain['transaction_per_answer']),
       vs_row_per_statement: faster(whole['redis'], plain['row_per_statement']),
       efficiency_50: efficiency(whole['lanes_50'], 50),
@@ -167,12 +170,12 @@ function faster(mine: { perSecond: number } | undefined, other: { perSecond: num
   return mine === undefined || other === undefined ? null : mine.perSecond / other.perSecond
 }
 
-/** Answers a second to those that the lanes would carry if no lane were ever empty. */
+/** Answers per second, divided by the rate if no lane were ever empty. */
 function efficiency(figures: WholeFigures | undefined, lanes: number): number | null {
   return figures === undefined ? null : figures.perSecond / (lanes / 0.2)
 }
 
-/** The middle of each number over all rounds. */
+/** The median of each number over all rounds. */
 function mergeAll<T extends object>(rounds: readonly Record<string, T>[]): Record<string, T> {
   const merged: Record<string, T> = {}
   for (const name of Object.keys(rounds[0] ?? {})) {

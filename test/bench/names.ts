@@ -1,4 +1,4 @@
-/** What can be measured by itself. */
+/** Benchmarks that can be run separately. */
 export const benchNames = [
   'mill',
   'lists',

@@ -1,4 +1,5 @@
-// How fast packed lists are read, against the same rows as CSV: each in a process of its own, `tsx packed.ts FILE`.
+// Reading speed of compressed lists, compared with the same rows as CSV. Each is read in a separate process, `tsx
+// packed.ts FILE`.
 import { execFile } from 'node:child_process'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -14,9 +15,9 @@ import { xlsxOf } from '../core/lists/archives.ts'
 export interface PackedFigures {
   readonly kind: 'gz' | 'xlsx'
   readonly rows: number
-  /** Of the processor's time, all threads together. */
+  /** CPU time of all threads together. */
   readonly rows_per_second: number
-  /** Rows per second over those of the same rows as CSV. */
+  /** Rows per second, divided by those of the same rows as CSV. */
   readonly ratio: number
   /** Memory of the whole process that read it, and of one that read the CSV. */
   readonly peak_rss_mb: number
@@ -29,7 +30,7 @@ interface Reading {
   readonly peakRssMb: number
 }
 
-/** Reads a list of CSV compressed, and as a sheet. */
+/** Reads a compressed CSV list, and one in a spreadsheet. */
 export async function benchPacked(large: string, small: string): Promise<readonly PackedFigures[]> {
   const gz = `${large}.gz`
   await pipeline(createReadStream(large), createGzip(), createWriteStream(gz))
@@ -43,7 +44,7 @@ async function compare(
   packed: string,
   plain: string,
 ): Promise<PackedFigures> {
-  // The better of two, in turns.
+  // The better of two, alternating.
   const [bare, found, bareAgain, foundAgain] = [
     await readApart(plain),
     await readApart(packed),
@@ -72,7 +73,7 @@ async function readApart(file: string): Promise<Reading> {
   return JSON.parse(stdout) as Reading
 }
 
-/** A sheet of the same rows, texts among the shared ones as spreadsheets keep them. */
+/** A sheet of the same rows with shared strings, as spreadsheets store them. */
 function sheetOf(csv: string): Buffer {
   const texts: string[] = []
   const rows = csv
@@ -91,7 +92,7 @@ function sheetOf(csv: string): Buffer {
 
 async function readList(path: string): Promise<Reading> {
   const options = { matchTypes: 'keep', defaults: noDefaults } as const
-  // Of the processor: others on the machine slow a clock down, and not this.
+  // CPU time, because other load on the machine affects only wall time.
   const began = process.cpuUsage()
   const source = await openSource({ kind: 'file', path, shown: path }, options)
   const list = await openList(source, options)

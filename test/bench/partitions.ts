@@ -1,5 +1,5 @@
-// What it costs to keep results by months: storing, questions about a day and about a query, and taking a month away, in
-// one table and in partitions by the number of the answer, which rises with time and stands in every key already.
+// Cost of partitioning results by month: storing, questions about a day and about a query, and deleting a month, in one
+// table and in partitions. The partition key is the id of the answer, which grows with time and is part of every key.
 import type { Pool } from 'pg'
 import { openPool } from '../../src/base/database/database.ts'
 import type { Ground } from './ground.ts'
@@ -14,7 +14,7 @@ const storedAnswers = 6_400
 const portion = 2_000
 const asked = 20
 
-/** CPU of the server in milliseconds, with what it read and wrote. */
+/** CPU of the server in milliseconds, with the amounts read and written. */
 interface Cost {
   readonly cpu_ms: number
   readonly seconds: number
@@ -23,12 +23,12 @@ interface Cost {
 
 interface LayoutFigures {
   readonly size_mb: number
-  /** CPU of storing the results of one answer, in microseconds. */
+  /** CPU for storing the results of one answer, in microseconds. */
   readonly store_us: number
-  /** A question about all answers of one day, and about all answers to one query: CPU and buffers of one asking. */
+  /** A question about all answers of one day, and about all answers to one query: CPU and buffers for one execution. */
   readonly day: Asking
   readonly query: Asking
-  /** The oldest month goes: row by row in portions with a vacuum behind, or as a table. */
+  /** Deletes the oldest month: in batches of rows followed by a vacuum, or as a table. */
   readonly month: Cost
   readonly size_after_mb: number
 }
@@ -39,7 +39,7 @@ interface Asking {
   readonly buffers: number
 }
 
-/** What was measured, and on how much. */
+/** The measured figures and the size of the data. */
 export interface PartitionFigures {
   readonly rows: number
   readonly fill_seconds: number
@@ -47,7 +47,7 @@ export interface PartitionFigures {
   readonly by_month: LayoutFigures
 }
 
-/** Both layouts over the same rows, one after the other. */
+/** Measures both layouts over the same rows, one after the other. */
 export async function benchPartitions(
   { freshUrl, postgres }: Pick<Ground, 'freshUrl' | 'postgres'>,
   { rows, say }: { readonly rows: number; readonly say: (line: string) => void },
@@ -85,7 +85,7 @@ class Bench {
     this.#answers = answers
   }
 
-  /** Rows first, keys afterwards: that is how so many are made in minutes. Each month of the second is a copy. */
+  /** Rows first and keys afterwards, because this is much faster. Each month of the second layout is a copy. */
   async fill(): Promise<void> {
     const { answers } = this.#span(0)
     await this.#run(`
@@ -106,7 +106,7 @@ class Bench {
         with (autovacuum_enabled = off);
       alter table one_table add primary key (search_id, ordinal);
       alter table by_month add primary key (search_id, ordinal)`)
-    // Visible to all and counted, as a history is that autovacuum has gone over.
+    // Vacuumed and analyzed, like a history that autovacuum has processed.
     for (const table of ['one_table', 'by_month'])
       await this.#run(`vacuum (freeze, analyze) ${table}`)
     await this.#run('checkpoint')
@@ -133,7 +133,7 @@ class Bench {
     }
   }
 
-  /** New answers at the end of the newest month, a statement for so many as a worker has. */
+  /** New answers at the end of the newest month, with as many per statement as a worker stores. */
   async #store(table: string): Promise<void> {
     for (let done = 0; done < storedAnswers; done += batch) {
       const from = this.#answers + done
@@ -143,20 +143,20 @@ class Bench {
     }
   }
 
-  /** The answers of one day in the middle: they came one after the other. */
+  /** The answers of one day in the middle, with consecutive ids. */
   #dayIds(): string {
     const { from, answers } = this.#span(months / 2)
     const ofDay = answers / days
     return `select ${from} + 14 * ${ofDay} + n as id from generate_series(0, ${ofDay - 1}) as n`
   }
 
-  /** The answers to one query: one of each day. */
+  /** The answers to one query, one for each day. */
   #queryIds(): string {
     const ofDay = this.#answers / months / days
     return `select n * ${ofDay} + 7 as id from generate_series(0, ${months * days - 1}) as n`
   }
 
-  /** As the views ask: by the numbers of answers that another table names. */
+  /** As in the views: by ids of answers from another table. */
   async #ask(table: string, ids: string): Promise<Asking> {
     await this.#run(`
       drop table if exists wanted; create temp table wanted as ${ids}; analyze wanted`)
@@ -182,7 +182,7 @@ class Bench {
     return { planning_ms: rounded(planning), buffers }
   }
 
-  /** In portions whose locks are short, as everything is deleted that nights run beside. */
+  /** In batches with short locks, like all deletes that run beside nights. */
   async deleteMonth(): Promise<void> {
     const { until } = this.#span(0)
     for (let from = 0; from < until; from += portion) {
@@ -238,7 +238,7 @@ interface Explained {
   readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number }
 }
 
-/** Results as long as those of the stand-in; a page comes back with other answers, most of them with the same query. */
+/** Results as long as those of the stand-in. A page occurs in several answers, most of them to the same query. */
 function resultsOf(from: number, until: number): string {
   return `
     select

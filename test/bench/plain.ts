@@ -1,5 +1,6 @@
-// Two plain ways to do the same work, for comparison: a BullMQ worker with fetch and one transaction for each answer,
-// with multi-row inserts or with one statement for each row. Honest: same tables, same queue, keys sorted against deadlocks.
+// Two plain implementations for comparison: a BullMQ worker with fetch and one transaction for each answer, with
+// multi-row inserts or with one statement per row. They use the same tables and the same queue, and sort keys to avoid
+// deadlocks.
 import { createHash } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { Queue, Worker } from 'bullmq'
@@ -19,7 +20,7 @@ export interface PlainFigures {
 export interface PlainOptions {
   readonly queries: number
   readonly rows: 'multi' | 'single'
-  /** Jobs at work, and answers being written, at the same time. */
+  /** Jobs in progress, and answers being written, at the same time. */
   readonly concurrency: number
 }
 
@@ -43,7 +44,7 @@ const shape = z.object({
 })
 type Body = z.output<typeof shape>
 
-/** One query a job, one transaction an answer; needs Redis, where a job is cheap. */
+/** One query per job and one transaction per answer; needs Redis, where a job is cheap. */
 export async function measurePlain(
   ground: Ground,
   options: PlainOptions,
@@ -232,7 +233,7 @@ async function insertOneByOne(
   for (const row of rows) await insertTogether(trx, table, [row])
 }
 
-/** Each entry once, in the order of its id. */
+/** Removes duplicate entries and sorts them by id. */
 function dictionary<T>(items: readonly T[], rowOf: (item: T) => Row & { id: string }): Row[] {
   const rows = new Map(items.map((item) => [rowOf(item).id, rowOf(item)] as const))
   return [...rows.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))

@@ -4,7 +4,9 @@ import type { Database } from '../../src/base/database/database.ts'
 
 const together = 5_000
 
-/** A run of so many queries in slices of 25, straight into the tables: planning is measured elsewhere. */
+/**
+ * Writes a run with this many queries in slices of 25 directly to the tables, because planning is measured separately.
+ */
 export async function planRun(db: Database, count: number): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     with made as (insert into lists (name, source) values (${`bench ${Date.now()}`}, 'bench') returning id)

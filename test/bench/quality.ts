@@ -35,13 +35,13 @@ const shape = z.object({
 type JudgedSet = z.output<typeof shape>
 type Ask = (q: string) => Promise<FoundAnswer>
 
-/** How often something is right, of how many, and what was not. */
+/** Number of correct results, the total, and the wrong ones. */
 interface Share {
   readonly cases: number
   readonly right: number
   readonly share: number
   readonly misses: readonly string[]
-  /** Mean of one divided by the place of the first right page, where pages were asked for. */
+  /** Mean reciprocal rank of the first correct page, for searches for pages. */
   readonly mrr?: number
 }
 
@@ -59,17 +59,17 @@ const parts = [
   'intent',
 ] as const
 
-/** What is measured of one set, in parts. */
+/** Measured figures of one set, in parts. */
 export type SetFigures = Readonly<Record<(typeof parts)[number], Share>>
 
-/** What is measured of queries that a rule drew from titles: as they stand, with a slip of each kind, beside a stranger. */
+/** Figures for queries drawn from titles: unchanged, with a typo of each kind, and with an unknown word. */
 export type DrawnFigures = Readonly<Record<string, Share>>
 
-/** The set that the service was tuned on, and those that it never is. */
+/** The set that the service was tuned on, and the unseen ones. */
 export interface QualityFigures {
   readonly tuned: SetFigures
   readonly unseen: SetFigures
-  /** The later of the two: more slips, more strange words, more topics. */
+  /** The newer of the two: more typos, more unknown words, more topics. */
   readonly held: SetFigures
   readonly drawn: DrawnFigures
   /** Median time of an answer in milliseconds. */
@@ -82,13 +82,13 @@ interface Compared {
   readonly typos: Share
   readonly unknown: Share
   readonly nothing: Share
-  /** Drawn titles with a slip. */
+  /** Drawn titles with a typo. */
   readonly slips: Share
   /** Median time of a query in milliseconds. */
   readonly p50: number
 }
 
-/** Asks the shipped documents what the judged sets ask. */
+/** Searches the shipped documents for the queries of the judged sets. */
 export async function measureQuality(databaseUrl: string): Promise<QualityFigures> {
   return await withAsk(databaseUrl, async (plain) => {
     const times: number[] = []
@@ -107,7 +107,7 @@ function urlsOf(ask: Ask): FindUrls {
   return async (q) => (await ask(q)).organic_results.map(({ url }) => url)
 }
 
-/** Asks each plain engine what the service was asked. */
+/** Runs the same queries on each plain engine. */
 async function measureBaselines(databaseUrl: string): Promise<Record<string, Compared>> {
   const tables = await openTables(databaseUrl, 1)
   try {
@@ -168,7 +168,7 @@ function medianOf(times: readonly number[]): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 }
 
-/** Answers as a client gets them, from the shipped documents. */
+/** Returns answers from the shipped documents as a client receives them. */
 async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): Promise<T> {
   const tables = await openTables(databaseUrl, 2)
   try {
@@ -185,7 +185,7 @@ async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): 
   }
 }
 
-/** Asks the half of the titles that rules may be made with. */
+/** Searches for the half of the titles that rules may be developed with. */
 async function practise(databaseUrl: string): Promise<void> {
   const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', urlsOf(ask)))
   say('\nthe other half of those titles, for practice')
@@ -253,7 +253,7 @@ function share(verdicts: readonly Verdict[]): Share {
   return { cases, right, share: Math.round((1000 * right) / Math.max(1, cases)) / 1000, misses }
 }
 
-/** The first page is a right one. */
+/** True if the first page is a correct one. */
 async function firstPages(
   cases: readonly (readonly [string, string])[],
   find: FindUrls,
@@ -295,7 +295,7 @@ async function judgeTopics(
   for (const topic of topics) {
     const answer = await ask(topic.q)
     const about = (text: string) => `${topic.q}: ${text}`
-    // Fewer than five are as bad as wrong ones: the documents hold more about each topic.
+    // Fewer than five results count as wrong, because the documents contain more about each topic.
     for (let place = 0; place < 5; place += 1) {
       const page = answer.organic_results[place]
       const text = page === undefined ? '' : `${page.title} ${page.url} ${page.snippet}`
@@ -327,7 +327,7 @@ async function judgeTopics(
   }
 }
 
-/** Of the first ten those that are not the third of their folder, or a later one. */
+/** Counts the first ten results that are not the third or a later page of their folder. */
 function varieties({ organic_results: results }: FoundAnswer): Verdict[] {
   const folders = results.slice(0, 10).map(({ url }) => folderOf(url))
   return folders.map((folder, at) => [
@@ -361,7 +361,7 @@ const sets = {
   held: 'a second such set (test/bench/held.json)',
 }
 
-/** Shows the figures of each set, apart. */
+/** Prints the figures of each set separately. */
 export async function benchQuality(
   databaseUrl: string,
   { misses }: { readonly misses: boolean },
@@ -373,7 +373,7 @@ export async function benchQuality(
       const { cases, right, share: reached, misses: wrong } = figures[name][part]
       if (cases === 0) continue
       say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${meanings[part]}`)
-      // What was wrong in the others is nobody's business who works on the rules.
+      // The misses of the other sets are not printed, so that no rule is made for them.
       if (misses && name === 'tuned') for (const miss of wrong) say(`           ${miss}`)
     }
   }

@@ -1,5 +1,5 @@
-// Whether titles and snippets that come again night after night would be better kept once: bytes of an answer and cost of
-// storing, as they are kept and as a dictionary named by content, over a history in which texts come back.
+// Compares two ways of storing repeated titles and snippets, with each result and in a dictionary: bytes per answer and
+// cost of storing, over a history in which texts repeat.
 import type { Pool } from 'pg'
 import { contentId } from '../../src/base/query.ts'
 import { openPool } from '../../src/base/database/database.ts'
@@ -14,18 +14,18 @@ const hashedAnswers = 5_000
 /** Bytes on disk and CPU, each for one answer. */
 interface Way {
   readonly bytes: number
-  /** CPU of the server for storing its results, in microseconds: texts that are there, and texts that are new. */
+  /** CPU of the server for storing its results, in microseconds, with known texts and with new texts. */
   readonly store_known_us: number
   readonly store_new_us: number
 }
 
-/** What was measured: texts that always come back, and a fifth of which is new each night. */
+/** The measured figures: texts that always repeat, and texts of which a fifth is new each night. */
 export interface RepeatFigures {
   readonly answers: number
   readonly as_they_are: Way
   readonly once: Way
   readonly once_a_fifth_new: { readonly bytes: number }
-  /** CPU of the worker for naming the texts of an answer by their content, in microseconds. */
+  /** CPU of the worker for hashing the texts of an answer, in microseconds. */
   readonly hash_us: number
 }
 
@@ -38,7 +38,7 @@ const named = `(
   text_id uuid, extra jsonb, as_given jsonb, primary key (search_id, ordinal)
 )`
 
-/** Makes the history, keeps it in both ways, and stores more in both. */
+/** Creates the history, stores it in both ways, and adds more answers to both. */
 export async function benchRepeats(
   { freshUrl, postgres }: Pick<Ground, 'freshUrl' | 'postgres'>,
   { queries, nights }: { readonly queries: number; readonly nights: number },
@@ -74,7 +74,7 @@ class Repeats {
     this.#answers = answers
   }
 
-  /** The same rows under another shape; gives the bytes of an answer, with keys and dictionary. */
+  /** Stores the same rows in another form; returns the bytes per answer, with keys and dictionary. */
   async keep(table: string, shape: string, once: { freshShare: number } | null): Promise<number> {
     await this.#pool.query(`create table ${table} ${shape}`)
     const texts = `${table}_texts`
@@ -98,7 +98,7 @@ class Repeats {
     return Math.round(Number(rows[0]?.bytes) / this.#answers)
   }
 
-  /** Stores answers whose texts are there, and as many whose texts are new. */
+  /** Stores answers with known texts, and as many with new texts. */
   async storeBoth(table: string): Promise<Omit<Way, 'bytes'>> {
     return {
       store_known_us: await this.#store(table, ''),
@@ -106,7 +106,7 @@ class Repeats {
     }
   }
 
-  /** As a worker does: a statement for a batch, dictionaries first and in the order of their ids. */
+  /** As a worker does: one statement per batch, dictionaries first and in the order of their ids. */
   async #store(table: string, news: string): Promise<number> {
     const answers = Math.min(6_400, Math.floor(this.#answers / batch) * batch)
     const { rows } = await this.#pool.query<{ first: number }>(
@@ -147,7 +147,7 @@ function storing(
     insert into ${table} (${columns}, text_id) select ${values}, text_id from again`
 }
 
-/** Titles of some forty characters and snippets of some hundred and fifty, as search pages have them. */
+/** Titles of about forty characters and snippets of about a hundred and fifty, as on search result pages. */
 function toldNights(freshShare: number): string {
   const fresh = `(hashtextextended(o.search_id || '.' || o.ordinal, 3) & 1023) < ${Math.round(freshShare * 1024)}`
   return `
@@ -160,7 +160,7 @@ function toldNights(freshShare: number): string {
     join searches as q on q.id = o.search_id`
 }
 
-/** Dictionary rows are named by the worker, from a hash of what they say. */
+/** The worker computes the ids of dictionary rows as a hash of their content. */
 function hashCost(): number {
   const texts = Array.from(
     { length: resultsOfAnswer },

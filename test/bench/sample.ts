@@ -15,7 +15,7 @@ class Dice {
     return this.#seed / 4_294_967_296
   }
 
-  /** A number below `most`; small ones come up far more often, as hosts and words do. */
+  /** Returns a number below `most`. Small numbers are far more frequent, as with hosts and words. */
   skewed(most: number): number {
     return Math.floor(most * this.next() ** 4)
   }
@@ -31,7 +31,7 @@ const vocabulary = (() => {
   )
 })()
 
-/** A made-up answer of about four kilobytes: 10 results, 5 entities, 3 clusters, 8 related searches. */
+/** A generated answer of about four kilobytes: 10 results, 5 entities, 3 clusters, 8 related searches. */
 export function sampleBody(number: number, q = `query ${number}`): Buffer {
   const dice = new Dice(number + 7919)
   const words = (count: number) =>

@@ -9,16 +9,16 @@ import { say } from '../../src/base/cli/command.ts'
 import { root } from '../../src/base/root.ts'
 import { openKeys } from '../../src/service/start.ts'
 
-/** Answers a second of the service in a process of its own, the client beside it on the same machine. */
+/** Answers per second of the service in a separate process, with the client on the same machine. */
 export interface ServiceFigures {
   readonly mock: Speed
   readonly canned: Speed
   /** Ten results each, from the shipped documents. */
   readonly live: Speed
-  /** One at a time: what one client waits. */
+  /** One request at a time: the latency for one client. */
   readonly liveAlone: Speed
   readonly live100: Speed
-  /** As `live`, once the account has half a year of requests behind it. */
+  /** Like `live`, after half a year of requests of the account. */
   readonly liveLater: Speed
   readonly corpusSeconds: number
 }
@@ -29,7 +29,7 @@ export interface Speed {
   readonly p50: number
   readonly p95: number
   readonly p99: number
-  /** Milliseconds of CPU that the service itself took for one; null where the system does not tell. */
+  /** Milliseconds of CPU of the service per answer; null if the system does not report it. */
   readonly cpuMs: number | null
 }
 
@@ -43,7 +43,7 @@ interface Load {
   readonly pid: number
 }
 
-/** Measures on a database of its own on the given server, prints a table, and drops the database again. */
+/** Measures on a new database on the given server, prints a table, and drops the database. */
 export async function benchService(databaseUrl: string): Promise<ServiceFigures> {
   return await withScratch(databaseUrl, async (url) => {
     const figures = { ...(await measureReal(url)), canned: await measureCanned() }
@@ -91,7 +91,7 @@ async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'c
 
 const laterRows = 300_000
 
-/** Half a year of one account, every request another query. */
+/** Half a year of requests of one account, each with a different query. */
 async function fillUsage(
   databaseUrl: string,
   { id, account }: { readonly id: number; readonly account: number },
@@ -121,7 +121,7 @@ async function measureCanned(): Promise<Speed> {
   }
 }
 
-/** Every query of the shipped list, in several forms, so that no two calls in a row ask the same. */
+/** Every query of the shipped list in several forms, so that consecutive requests always differ. */
 function readQueries(): string[] {
   const text = readFileSync(join(root, 'inputs', 'keywords.csv'), 'utf8')
   const words = text
@@ -177,7 +177,7 @@ async function run({ url, pid, key, calls, lanes, num = 10, queries }: Load): Pr
   }
 }
 
-/** User and system time of a process so far, in milliseconds, as Linux counts it. */
+/** User and system time of a process so far, in milliseconds, as counted by Linux. */
 function cpuOf(pid: number): number | null {
   const file = `/proc/${pid}/stat`
   if (!existsSync(file)) return null

@@ -1,4 +1,5 @@
-// const sites = await layWires(ground, mill, { hosts: 8, eachWayMs: 1 }): for each host its own wires to both servers.
+// const sites = await layWires(ground, mill, { hosts: 8, eachWayMs: 1 }): for each host, its own delayed connections to
+// both servers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { root } from '../../src/base/root.ts'
 import type { BenchMill, Ground } from './ground.ts'
 import { median } from './meter.ts'
 
-/** What a host can reach, by its own wires. */
+/** Servers of a host, reached over its own connections. */
 export interface Site {
   readonly databaseUrl: string
   readonly redisUrl?: string
@@ -51,7 +52,7 @@ export async function layWires(
   }
 }
 
-/** How long a statement that does nothing takes there and back, in milliseconds. */
+/** Measured round trip of a statement that does nothing, in milliseconds. */
 export async function tripOf(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,7 +1,7 @@
 import { openGround } from './ground.ts'
 import { measureMemory, type MemoryFigures } from './memory.ts'
 
-/** One worker with 500 lanes over many queries: its memory ought to stay where it is. */
+/** Runs one worker with 500 lanes over many queries; its memory should stay constant. */
 export async function benchSoak(queries: number): Promise<MemoryFigures> {
   const ground = await openGround()
   try {

@@ -1,4 +1,4 @@
-// Measures parts of the mill as they lie in a folder, once for each line that it is told: `tsx turns.ts FOLDER`.
+// Measures components of the code in a folder, once for each line on stdin: `tsx turns.ts FOLDER`.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** What a topic of a judged set says about good answers to its query. */
+/** Expected answers to the query of a topic in a judged set. */
 export interface Topic {
   readonly q: string
   /** A result whose title, address or snippet matches is relevant. */
@@ -23,7 +23,7 @@ function sameWords(one: string, other: string): boolean {
   return wordsOf(one).toSorted().join(' ') === wordsOf(other).toSorted().join(' ')
 }
 
-/** Something that could be typed or put over a group of pages: whole, about the query, and more than the query. */
+/** A text that could be typed or used as a label: complete, about the query, and more specific than it. */
 function isWhole(text: string, { q, fits }: Topic, most: number): boolean {
   const words = wordsOf(text)
   const [first = '', last = ''] = [words[0], words.at(-1)]
@@ -40,7 +40,7 @@ export function isUsableSearch(text: string, topic: Topic): boolean {
   return isWhole(text, topic, 8)
 }
 
-/** None of the topics is about a person or a place. */
+/** No topic is about a person or a place. */
 export function isRightEntity(
   { name, type }: { readonly name: string; readonly type: string },
   { fits }: Topic,

@@ -7,7 +7,7 @@ import { planRun } from './plan.ts'
 export interface WholeFigures extends Reading {
   readonly queries: number
   readonly perSecond: number
-  /** CPU of one query in microseconds, everything but the stand-in. */
+  /** CPU of one query in microseconds, without the stand-in. */
   readonly cpu: number
 }
 
@@ -16,11 +16,11 @@ export interface WholeOptions {
   readonly lanes: number
   readonly latencyMs: number
   readonly queries: number
-  /** Queries answered before the measuring begins, so that prices and pages of code are warm. */
+  /** Queries answered before the measurement, so that prices are known and code is warm. */
   readonly warmUp?: number
 }
 
-/** Gate, call, parse and store, end to end, by one worker in this process. */
+/** Reservation, call, parsing and storing, end to end, by one worker in this process. */
 export async function measureWhole(ground: Ground, options: WholeOptions): Promise<WholeFigures> {
   const { redis, lanes, latencyMs, queries, warmUp = 500 } = options
   const api = await startStandIn(latencyMs)

@@ -1,6 +1,6 @@
-// node --import tsx test/bench/wires.ts MS HOST:PORT …: a wire before each of these servers, so many milliseconds long each
-// way, in a process of its own. It prints their ports as JSON; a line `hold 0` on stdin silences the first of them, `mend 0`
-// breaks its connections, as whoever waits finds out, and lets new ones through.
+// node --import tsx test/bench/wires.ts MS HOST:PORT …: a proxy before each of these servers that adds this many
+// milliseconds each way, in a separate process. It prints the ports as JSON. A line `hold 0` on stdin silences the
+// first one; `mend 0` breaks its connections and accepts new ones.
 import { createInterface } from 'node:readline'
 import { Wire } from '../faults/wire.ts'
 
