@@ -96,11 +96,11 @@ test('a program that misspells a setting of openMill is told so', () => {
 })
 
 describe('a misspelt setting in .env', () => {
-  // A checkout of its own: the file of the one that is tested may be somebody's.
+  // A separate checkout, because the tested one may contain a user's file.
   const checkout = join(temporaryFolder('checkout'), 'querymill')
   beforeAll(() => {
     mkdirSync(checkout)
-    // Compiled, it starts in a third of the time.
+    // The compiled program starts in a third of the time.
     for (const part of ['dist', 'package.json']) {
       cpSync(join(root, part), join(checkout, part), { recursive: true })
     }

@@ -15,7 +15,7 @@ import { chromium as browserPath, has } from '../support/parts.ts'
 import { patienceMs } from '../support/patience.ts'
 import { run } from '../support/run.ts'
 
-/** A folder for those who want to look: a picture of each page, width and mode. */
+/** Folder for screenshots of each page, width and mode, if one is wanted. */
 const pictures = processEnvironment()['DESK_PICTURES']
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -67,7 +67,7 @@ describe.skipIf(!has('chromium'))(
       return { page, problems, close: () => context.close() }
     }
 
-    /** Pages without parts in their path, and a night for those that have one. */
+    /** Pages without parameters in their path, and a night for those that have one. */
     const addresses = [
       ...pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path),
       '/runs/2',
@@ -89,10 +89,10 @@ describe.skipIf(!has('chromium'))(
             const name = `${path.replace(/\W+/g, '_')}-${width}-${colorScheme}.png`
             await page.screenshot({ path: join(pictures, name), fullPage: true })
           }
-          // The night changes colours and nothing else.
+          // Dark mode changes only colours.
           expect(await findings(page, colorScheme === 'dark'), colorScheme).toEqual([])
         }
-        // The browser itself tells of an address that is not there.
+        // The browser itself reports a missing address.
         expect(problems.filter((problem) => !/status of 404/.test(problem))).toEqual([])
         await close()
       },
@@ -118,7 +118,7 @@ describe.skipIf(!has('chromium'))(
         'day_spent',
         'month_spent',
       ]) {
-        // With nothing open there is no row of zeros about calls and workers.
+        // Without open tasks there is no row of zeros about calls and workers.
         const empty = ['in_flight', 'workers'].includes(name) ? '0' : undefined
         expect(shown.get(`account.${name}`) ?? empty, name).toBe(String(status.account[name]))
       }
@@ -142,7 +142,7 @@ describe.skipIf(!has('chromium'))(
       await database.pool.query('update runs set spent = 4711 where id = $1', [newest?.id])
       for (const { page } of [first, second]) {
         await vi.waitFor(async () => expect(await figure(page).textContent()).toBe('4,711'), {
-          // A look takes a twentieth of the time: on a busy machine the next one is long in coming.
+          // Reading takes a twentieth of the time, so on a busy machine the next update takes long.
           timeout: patienceMs,
         })
       }
@@ -166,7 +166,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    /** The page of the first query that the desk lists. */
+    /** The page of the first query in the desk's list. */
     async function openQuery() {
       const opened = await open('/keywords')
       await opened.page.locator('td a[href^="/queries/"]').first().click()
@@ -290,7 +290,7 @@ describe.skipIf(!has('chromium'))(
       const { page, problems, close } = await openQuery()
       await page.locator('#nights a[href*="beside="]').first().click()
       await page.getByRole('region', { name: 'Two nights side by side' }).waitFor()
-      // Each night's day stands above its own column.
+      // The day of each night is above its own column.
       const lefts = (row: string) =>
         page
           .locator(`[aria-label="Two nights side by side"] ${row} > *`)
@@ -417,7 +417,7 @@ describe.skipIf(!has('chromium'))(
   },
 )
 
-/** What axe finds; of its rules only those about colours, when asked. */
+/** Problems found by axe; of its rules, only those about colours if requested. */
 async function findings(page: Page, colours: boolean): Promise<unknown> {
   await page.evaluate(axe)
   const found = await page.evaluate(

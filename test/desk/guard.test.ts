@@ -127,7 +127,7 @@ describe('a desk behind a password', () => {
     const closed = await openDesk(scene.url, { password })
     const entered = await closed.get('/enter', form(password))
     const own = { cookie: (entered.headers['set-cookie']?.[0] ?? '').split(';', 1).join('') }
-    // Ends when the desk ends it: nobody else does.
+    // Ends when the desk ends it.
     const heard = closed.get('/live?page=/operations', {
       headers: { ...own, 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' },
     })

@@ -11,7 +11,7 @@ interface Listener {
   readonly leave: () => void
 }
 
-/** Listens as a page does that is open. */
+/** Listens like an open page. */
 function listen(): Promise<Listener> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -20,7 +20,7 @@ function listen(): Promise<Listener> {
       (response) => {
         response.setEncoding('utf8')
         response.on('data', (piece: string) => (text += piece))
-        // Whoever leaves in the middle hears of it as an error.
+        // A client that leaves in the middle gets an error.
         response.on('error', () => undefined)
         resolve({ heard: () => text, leave: () => void sent.destroy() })
       },
@@ -30,7 +30,7 @@ function listen(): Promise<Listener> {
   })
 }
 
-/** Seconds since the desk last asked the database. */
+/** Seconds since the desk last queried the database. */
 async function quietFor(): Promise<number> {
   const { rows } = await scene.pool.query<{ seconds: number }>(`
     select extract(epoch from clock_timestamp() - max(query_start))::float8 as seconds
@@ -54,7 +54,7 @@ describe('live pages', () => {
         timeout: patienceMs,
       })
     }
-    // Each look takes a handful of transactions; fifty of their own would take hundreds.
+    // Each read takes a few transactions; fifty separate ones would take hundreds.
     expect((await asked()) - before).toBeLessThan(100)
     for (const { leave } of listeners) leave()
     await vi.waitFor(async () => expect(await quietFor()).toBeGreaterThan(6), {

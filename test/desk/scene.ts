@@ -1,6 +1,6 @@
-// const scene = deskScene(async ({ story, pool }) => { await story.night(…) }) → before the tests of a file: a database, what
-// is told of it, and a desk over it; put away after them. `scene.view('/keywords')` is the text of a page, `scene.desk.get`
-// the whole answer.
+// const scene = deskScene(async ({ story, pool }) => { await story.night(…) }) → before the tests of a file, creates a
+// database with this history and a desk over it; removes them afterwards. `scene.view('/keywords')` is the text of a
+// page, `scene.desk.get` the whole response.
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Database, Pool } from '../../src/base/database/database.ts'
 import { ensureReader } from '../../src/base/database/reader-role.ts'
@@ -8,20 +8,20 @@ import { dropReader, Story } from '../features/analysis/story.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { openDesk, type TestDesk, type TestDeskOptions } from '../support/desk.ts'
 
-/** What a desk of a test stands on. */
+/** A desk of a test, with its database and history. */
 export interface DeskScene {
   readonly url: string
   readonly db: Database
   readonly pool: Pool
   readonly story: Story
   readonly desk: TestDesk
-  /** A page that is there, as text; nothing of it may run. */
+  /** An existing page as text; no script in it may run. */
   readonly view: (path: string) => Promise<string>
-  /** The same with its marks. */
+  /** The same with its markup. */
   readonly markup: (path: string) => Promise<string>
 }
 
-/** What a person reads of a page. */
+/** The text of a page that a user reads. */
 export function wordsOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 }

@@ -33,9 +33,9 @@ interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
 interface Chaos {
   readonly judgement: Judgement
   readonly strikes: Strikes
-  /** What this system cannot do to the mill, a sentence each. */
+  /** Faults that can't be caused on this system, one sentence each. */
   readonly notDone: readonly string[]
-  /** False: a check of `verify` found a promise broken. */
+  /** False if a check of `verify` found a violation. */
   readonly verified: boolean
   readonly seconds: number
 }
@@ -44,7 +44,7 @@ const credits = 400
 const plenty = 1_000_000
 const healWithinMs = 300_000
 
-/** Faults on purpose for some seconds, then peace until every task has ended, then the reckoning. */
+/** Injects faults for some seconds, then waits until every task has ended, and then checks the result. */
 export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   const began = performance.now()
   const site = await Site.open({ ...options, credits })
@@ -68,10 +68,10 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   if (!(await heal(site, crew, say))) say(`tasks stay open: ${await explainStand(site, crew)}`)
   lookout.stop()
   await crew.end()
-  // Workers that ended just now may have left answers in files: these settle them.
+  // Workers that have just ended may have left answers in files, which these settle.
   for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
   const verified = (await site.command('verify')) === 0
-  // After an answer to another query a repeat is not trusted, so lost calls are bought again.
+  // After an answer to a different query, a repeated answer is not trusted, so lost calls are bought again.
   const replays = options.replays && !lying
   const judgement = await judge(site, { torment, crew, lookout, replays })
   const seconds = Math.round((performance.now() - began) / 1_000)
@@ -148,12 +148,17 @@ async function judge(
   })
 }
 
-/** Below this the gate may wait for certainty: several of the dearest calls, and the first bound of a new account. */
+/**
+ * Below this balance, reservations may wait for certainty: several of the most expensive calls, and the first bound of
+ * a new account.
+ */
 const roomCredits = 60
-/** Fewer tasks than this may be in the hands of workers that are struck. */
+/** With fewer tasks than this, all of them may be held by disturbed workers. */
 const fewTasks = 60
 
-/** Which workers could settle something now; an account that was told to stop, or has too little, keeps its own idle. */
+/**
+ * Workers that could settle something now. The workers of an account that is stopped or has too few credits are idle.
+ */
 async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
   const pace = await site.database.ask(witnessPace)
   if (pace.due < fewTasks) return { settled: pace.settled, able: new Set() }
@@ -162,7 +167,7 @@ async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
   return { settled: pace.settled, able: new Set(able) }
 }
 
-/** What there is to see when the fleet stands: the tables in sums, and what those said last who could work. */
+/** State of a stalled fleet: sums over the tables, and the last output of the workers that could work. */
 async function explainStand(site: Site, crew: Crew): Promise<string> {
   const { pids } = await site.database.ask(witnessPace)
   const words = crew
@@ -182,7 +187,7 @@ async function withCredit(site: Site, { accounts }: FleetPace): Promise<Readonly
   return able
 }
 
-/** What a fleet that stands has before it: sums to look for the reason in. */
+/** Sums over the work of a stalled fleet, to find the cause. */
 interface StandWitness {
   readonly accounts: unknown
   readonly stops: unknown
@@ -190,7 +195,7 @@ interface StandWitness {
   readonly calls: unknown
   readonly tasks: unknown
   readonly slices: unknown
-  /** Jobs of the queue, where it lives in the database. */
+  /** Jobs of the queue, if it is in the database. */
   readonly jobs: unknown
 }
 

@@ -5,7 +5,7 @@ import { runChaos } from './chaos.ts'
 import type { Judgement } from './judge.ts'
 import type { Strike, Strikes } from './strikes.ts'
 
-/** What can be typed after `npm run chaos --`. */
+/** Flags of `npm run chaos --`. */
 export interface ChaosFlags {
   readonly seconds: string
   readonly minutes?: string
@@ -19,7 +19,7 @@ export interface ChaosFlags {
   readonly json?: true
 }
 
-/** Makes faults for as long as the flags say, and prints what the books of the API and the tables make of it. */
+/** Injects faults for as long as the flags say, and prints the comparison of the API's records with the tables. */
 export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Promise<Exit> {
   const { backend } = options
   if (backend !== 'postgres' && backend !== 'redis') {
@@ -66,7 +66,7 @@ const words: Readonly<Record<Strike, string>> = {
   keyChanges: 'changes of a key',
 }
 
-/** What was done, what could not be, and what it led to, as lines; those that matter most last. */
+/** Formats the faults, those that could not be caused, and their effects as lines; the most important last. */
 function tellJudgement(
   judgement: Judgement,
   { strikes, notDone }: { strikes: Strikes; notDone: readonly string[] },

@@ -7,21 +7,21 @@ import { Wire } from './wire.ts'
 interface CrewOptions {
   readonly seats: readonly Seat[]
   readonly hire: (seat: Seat) => Program
-  /** Whether a worker may end with this code just now. */
+  /** Whether a worker may exit with this code now. */
   readonly mayEnd: (code: number | null) => boolean
 }
 
 const lastSigns = 1_500
 
-/** Worker processes, one on each seat, that are killed and frozen, and replaced when they end. */
+/** Worker processes, one per place, that are killed and frozen, and replaced when they exit. */
 export class Crew {
   readonly #options: CrewOptions
   readonly #hands = new Map<Seat, Program>()
   readonly #frozen = new Set<Program>()
-  /** Those who were told to end: a second time would mean that they abandon what they have begun. */
+  /** Workers that were told to end: a second signal would make them abandon their calls. */
   readonly #leaving = new Set<Program>()
   #ending = false
-  /** What workers said that ended in a way they should not. */
+  /** Output of workers that exited unexpectedly. */
   readonly accidents: string[] = []
 
   constructor(options: CrewOptions) {
@@ -29,7 +29,7 @@ export class Crew {
     for (const seat of options.seats) this.#take(seat)
   }
 
-  /** Sends a signal to a worker that is awake; false when all sleep. */
+  /** Sends a signal to a worker that is not frozen; false if all are. */
   strike(luck: number, signal: NodeJS.Signals): boolean {
     const hand = this.#awake(luck)
     if (hand === undefined) return false
@@ -37,12 +37,12 @@ export class Crew {
     return true
   }
 
-  /** Tells every worker of an account to end; others take their seats. */
+  /** Tells every worker of an account to end; others replace them. */
   relieve(wallet: Wallet): void {
     for (const [seat, hand] of this.#hands) if (seat.wallet === wallet) this.#tell(hand, 'SIGTERM')
   }
 
-  /** Stops a worker in its tracks, as a paused machine would. */
+  /** Freezes a worker, like a paused machine. */
   freeze(luck: number, ms: number): boolean {
     const hand = this.#awake(luck)
     if (hand === undefined) return false
@@ -52,7 +52,7 @@ export class Crew {
     return true
   }
 
-  /** A seat whose worker runs undisturbed, by luck. */
+  /** A random place with an undisturbed worker. */
   undisturbed(luck: number): Seat | undefined {
     return chosen(
       [...this.#hands.keys()].filter((seat) => this.#isFree(seat)),
@@ -60,19 +60,19 @@ export class Crew {
     )
   }
 
-  /** Seats whose workers have entered themselves and could work: none is frozen, and everything is within reach. */
+  /** Places whose workers have registered and could work: none is frozen, and all dependencies are reachable. */
   free(pids: readonly number[]): readonly Seat[] {
     return [...this.#hands]
       .filter(([seat, hand]) => this.#isFree(seat) && pids.includes(hand.pid))
       .map(([seat]) => seat)
   }
 
-  /** What the worker on a seat said last. */
+  /** The last output of the worker at a place. */
   words(seat: Seat): string {
     return this.#hands.get(seat)?.lastWords().slice(-lastSigns) ?? ''
   }
 
-  /** Lets every worker finish what it has begun. */
+  /** Lets every worker finish its calls. */
   async end(): Promise<void> {
     this.#ending = true
     for (const hand of this.#frozen) hand.signal('SIGCONT')
@@ -131,19 +131,19 @@ function chosen<T>(from: readonly T[], luck: number): T | undefined {
   return from[Math.floor(luck * from.length)]
 }
 
-/** What a worker talks to. */
+/** Dependencies of a worker. */
 type Cable = 'database' | 'queue' | 'api'
 
 interface SeatOptions {
   readonly wallet: Wallet
   readonly databaseUrl: string
-  /** Null: the queue lives in the database. */
+  /** Null if the queue is in the database. */
   readonly redisUrl: string | null
-  /** A file that sets its clock, and the library that reads it; null where there is none. */
+  /** A file that sets its clock, and the library that reads it; null if there is none. */
   readonly clock: { readonly file: string; readonly library: string } | null
 }
 
-/** A place for a worker, with cables of its own to everything that it talks to, and a clock of its own. */
+/** A place for a worker, with its own connections to all dependencies, and its own clock. */
 export class Seat {
   readonly wallet: Wallet
   readonly clock: Clock | null
@@ -178,7 +178,7 @@ export class Seat {
     return seat
   }
 
-  /** One of its cables, by luck. */
+  /** A random one of its connections. */
   wire(luck: number): Wire {
     const wires = [...this.#wires.values()]
     const wire = wires[Math.floor(luck * wires.length)]
@@ -186,12 +186,12 @@ export class Seat {
     return wire
   }
 
-  /** True when everything that its worker talks to is within reach. */
+  /** True if all dependencies of its worker are reachable. */
   get clear(): boolean {
     return [...this.#wires.values()].every((wire) => wire.clear)
   }
 
-  /** Everything as it should be. */
+  /** Ends all disturbances. */
   calm(): void {
     this.clock?.set(0)
     for (const wire of this.#wires.values()) {

@@ -22,13 +22,13 @@ const books = z.object({
   events: z.array(z.looseObject({ what: z.string(), credits: z.number(), at: z.number() })),
 })
 
-/** What the stand-in for the paid API has written down. */
+/** Records of the stand-in for the paid API. */
 export type FrontBooks = z.output<typeof books>
 
-/** The stand-in for the paid API: injects faults, and keeps its own books. */
+/** The stand-in for the paid API, which injects faults and keeps its own records. */
 export class Front {
   readonly url: string
-  /** Every key that was ever taken; the last one is in use. */
+  /** Every key that was ever accepted; the last one is in use. */
   readonly keys: string[]
   readonly #admin: string
   readonly #program: Program
@@ -61,7 +61,7 @@ export class Front {
     if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
   }
 
-  /** Each request has a connection of its own, because an idle one may be closed just when it is used again. */
+  /** Each request uses a new connection, because an idle one may be closed just when it is reused. */
   #ask(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(`${this.#admin}/${path}`, { ...init, headers: { connection: 'close' } })
   }
@@ -70,7 +70,7 @@ export class Front {
     return this.keys.at(-1) ?? ''
   }
 
-  /** From now on there is another key; the one before it is taken until `revoke`. */
+  /** Adds another key; the previous one is accepted until `revoke`. */
   async changeKey(): Promise<void> {
     const keys = [this.key]
     const key = makeKey('live')
@@ -78,7 +78,7 @@ export class Front {
     this.keys.push(key)
   }
 
-  /** Takes no key but the one in use. */
+  /** Accepts only the key in use. */
   async revoke(): Promise<void> {
     await this.set({ keys: [] })
   }
@@ -95,7 +95,7 @@ export interface Wallet {
   readonly front: Front
 }
 
-/** What a command needs to buy from this account. */
+/** Settings of a command that buys from this account. */
 export function settingsOf({ name, front }: Wallet): Environment {
   return { MILL_ACCOUNT: name, SEARCH_API_URL: front.url, SEARCH_API_KEY: front.key }
 }

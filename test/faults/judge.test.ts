@@ -17,7 +17,7 @@ const task = (q: string, given: Partial<Evidence['tasks'][number]> = {}) => ({
   ...given,
 })
 
-/** One query, bought once, with nothing to find fault with. */
+/** One query, bought once, without any violation. */
 function wellBehaved(): Evidence {
   return {
     books: new Map([['first', book([charge('a')])]]),
@@ -77,7 +77,7 @@ describe('the reckoning after chaos', () => {
     const setbacks = [{ from: 40, until: 60 }]
     expect(judged({ books, purses, setbacks })).toEqual([])
     expect(judgeChaos({ ...wellBehaved(), books, purses, setbacks }).forgotten).toBe(1)
-    // Both calls are known: the copy of the tables has nothing to do with it.
+    // Both calls are known, so the restored copy of the tables does not matter.
     expect(judged({ books, purses, setbacks, tasks: [task('a', { chargeable: 2 })] })).toEqual([
       '1 charges beyond the first and those nobody could read: a',
     ])

@@ -4,20 +4,20 @@ import { codeOf } from '../../src/base/errors.ts'
 import type { FrontBooks } from './front.ts'
 import type { PurseWitness, Sums, TaskWitness } from './witness.ts'
 
-/** A time in which the API did what the tables forgot when they were set back; milliseconds since 1970. */
+/** A period whose events the tables lost when a copy was restored; milliseconds since 1970. */
 export interface Setback {
   readonly from: number
   readonly until: number
 }
 
-/** What an account lost, or may have, that no worker could know of at that time. */
+/** Credits that an account lost, or may have lost, without any worker being able to know it at that time. */
 export interface Excuse {
   readonly account: string
   readonly at: number
   readonly credits: number
 }
 
-/** What the faults led to, in figures. */
+/** Effects of the faults, in figures. */
 export interface Judgement {
   readonly tasks: number
   readonly states: Readonly<Record<string, number>>
@@ -28,32 +28,32 @@ export interface Judgement {
   readonly creditsUsed: number
   readonly creditsHeld: number
   readonly ambiguous: number
-  /** Charges of calls that the tables forgot when they were set back. */
+  /** Charges of calls that the tables lost when a copy was restored. */
   readonly forgotten: number
-  /** Credits that others took from the accounts. */
+  /** External spend of the accounts. */
   readonly foreign: number
-  /** Credits that were charged although the reply says that it cost nothing. */
+  /** Credits that were charged although the reply reports no cost. */
   readonly lied: number
-  /** The smallest balance of each account. */
+  /** The lowest balance of each account. */
   readonly least: readonly number[]
   readonly floor: number
   readonly lost: number
   readonly boughtTwice: number
   readonly wrong: number
-  /** The longest time that the fleet stood although it could have worked, and how long it may. */
+  /** The longest time that the fleet stalled although it could have worked, and the limit. */
   readonly stoodMs: number
   readonly longestStandMs: number
-  /** Sentences on what must not be; empty when all is well. */
+  /** Violations, one sentence each; empty if there are none. */
   readonly violations: readonly string[]
 }
 
 export interface Evidence {
-  /** What the API wrote down for each account, by the account's name. */
+  /** The API's records for each account, by the account's name. */
   readonly books: ReadonlyMap<string, FrontBooks>
   readonly setbacks: readonly Setback[]
-  /** Calls that asked for the balance of a new key. */
+  /** Calls that requested the balance of a new key. */
   readonly keyChecks: readonly Excuse[]
-  /** How long it may take until a worker knows what others took. */
+  /** Maximum time until a worker knows about external spend. */
   readonly unknownForMs: number
   readonly tasks: readonly TaskWitness[]
   readonly sums: Sums
@@ -63,19 +63,19 @@ export interface Evidence {
   readonly stoodMs: number
   readonly longestStandMs: number
   readonly accidents: readonly string[]
-  /** True: the API charges a call once, however often it is asked for: a lost reply excuses nothing. */
+  /** If true, the API charges a call once, however often it is requested, so a lost reply excuses nothing. */
   readonly replays: boolean
-  /** Files that hold a key. */
+  /** Files that contain a key. */
   readonly leaks: readonly string[]
 }
 
-/** Charges for a query, and how many of them are of times that the tables forgot. */
+/** Charges for a query, and how many of them belong to lost periods. */
 interface Paid {
   charges: number
   shady: number
 }
 
-/** Holds the tables against the books of the API: the mill's own word counts for nothing here. */
+/** Compares the tables with the API's records, independent of the program's own checks. */
 export function judgeChaos(evidence: Evidence): Judgement {
   const { books, purses, sums, floor, stoodMs, longestStandMs } = evidence
   const { unheardOf, strays, twice, ...tasks } = judgeTasks(evidence)
@@ -116,7 +116,7 @@ export function judgeChaos(evidence: Evidence): Judgement {
   }
 }
 
-/** Each task by itself: what its query was charged, and what of it is accounted for. */
+/** Checks each task: the charges for its query, and which of them are accounted for. */
 function judgeTasks(evidence: Evidence) {
   const { tasks } = evidence
   const paid = countCharges(evidence)
@@ -136,7 +136,7 @@ function judgeTasks(evidence: Evidence) {
     boughtTwice += beyond
     paid.delete(task.q)
   }
-  // What is left are queries of lists that the tables forgot as a whole.
+  // The remaining queries belong to lists that the tables lost completely.
   const strays = [...paid.values()].filter(({ charges, shady }) => charges > shady).length
   forgotten += total([...paid.values()].map(({ shady }) => shady))
   const lost = states['open'] ?? 0
@@ -164,7 +164,7 @@ function isForgotten(at: number, setbacks: readonly Setback[]): boolean {
   return setbacks.some(({ from, until }) => at >= from && at <= until)
 }
 
-/** Each account by itself: its floor, and whether its ledger knows of all that was charged. */
+/** Checks each account: its floor, and whether its ledger contains all charges. */
 function judgePurses(evidence: Evidence): string[] {
   const { books, purses, setbacks } = evidence
   return [...books].flatMap(([name, book]) => {
@@ -184,7 +184,9 @@ function judgePurses(evidence: Evidence): string[] {
   })
 }
 
-/** The floor: the smallest balance, or each charge by itself where credits were lost that no worker could know of. */
+/**
+ * Checks the floor: the lowest balance, or each charge separately if credits were lost that no worker could know about.
+ */
 function judgeFloor(
   { floor, keyChecks, setbacks, unknownForMs }: Evidence,
   name: string,
@@ -209,7 +211,7 @@ function judgeFloor(
     if (charged <= 0 || balance >= floor) return []
     const when = charged_at ?? at
     const lately = unknown.filter((one) => one.at <= when && one.at > when - unknownForMs)
-    // A call is not excused by itself.
+    // A call does not excuse itself.
     const own = isForgotten(at, setbacks) ? charged : lied
     const excused = total(lately.map(({ credits }) => credits)) - own
     return balance + excused < floor ? [crossed(balance, excused)] : []
@@ -220,7 +222,7 @@ function foreignCredits({ events }: FrontBooks): number {
   return total(events.filter(({ what }) => what === 'other').map(({ credits }) => -credits))
 }
 
-/** A budget is one, however many accounts work on its run. */
+/** A budget is shared by all accounts that work on its run. */
 function judgeBudgets({ books, budgets, setbacks }: Evidence): string[] {
   const known = [...books.values()]
     .flatMap(({ charges }) => charges)
@@ -254,7 +256,7 @@ function problem(count: number, words: string): string[] {
   return count === 0 ? [] : [`${count} ${words}`]
 }
 
-/** Files under a folder that hold a text: logs, the files of the database, of the queue, everything. */
+/** Files in a folder that contain a text: logs, the files of the database, of the queue, and all others. */
 export function filesHolding(folder: string, text: string): string[] {
   const forms = [text, Buffer.from(text).toString('base64').replace(/=+$/, '')]
   const wanted = forms.map((form) => Buffer.from(form))
@@ -268,7 +270,7 @@ export function filesHolding(folder: string, text: string): string[] {
     })
 }
 
-/** Content of a file; a running database removes some of its files at any time. */
+/** Content of a file; a running database may remove some of its files at any time. */
 function readIfThere(file: string): Buffer {
   try {
     return readFileSync(file)

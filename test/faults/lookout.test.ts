@@ -17,7 +17,7 @@ function openLookout() {
     lookout.stop()
     for (const see of asked) see(null)
   })
-  /** Lets the lookout see this at each of its looks, for so much time. */
+  /** Repeats this state at each check, for this period. */
   const show = async (look: Look | null, ms: number) => {
     for (let shown = 0; shown < ms; shown += lookMs) {
       await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)

@@ -2,28 +2,28 @@ import { pause } from '../../src/base/waiting.ts'
 
 /** The fleet at one moment. */
 export interface Look {
-  /** Another one whenever an answer was settled. */
+  /** A value that changes whenever an answer is settled. */
   readonly settled: string
-  /** Those who could work: nothing is done to them, and there is something to do and to spend. */
+  /** Workers that could work: they are undisturbed, and there are tasks and credits. */
   readonly able: ReadonlySet<unknown>
 }
 
 interface LookoutOptions {
-  /** Null while nobody can tell, or nothing can be expected. */
+  /** Null while this is unknown, or while no progress can be expected. */
   readonly look: () => Promise<Look | null>
-  /** Time is counted in looks, so a slow machine, which looks more slowly, does not make it longer. */
+  /** Time is counted in checks, so that a slow machine, which checks less often, does not lengthen it. */
   readonly everyMs: number
-  /** Longer than this, and it is said. */
+  /** A stall longer than this is reported. */
   readonly limitMs: number
   readonly say: (line: string) => void
-  /** Asked once, when they have stood for too long: what there is to see then. */
+  /** Called once after a stall that is too long, to describe the state. */
   readonly explain: () => Promise<string>
 }
 
-/** Measures how long the fleet stands: nothing is settled by anybody, while somebody could work all that time. */
+/** Measures how long the fleet stalls: no answer is settled, although some worker could have worked all that time. */
 export class Lookout {
   readonly #options: LookoutOptions
-  /** Since when each of them could have worked, and nothing was settled. */
+  /** Since when each of them could have worked without any settlement. */
   readonly #since = new Map<unknown, number>()
   #settled = ''
   #stopped = false
@@ -35,7 +35,7 @@ export class Lookout {
     void this.#run()
   }
 
-  /** The longest time that the fleet stood, so far. */
+  /** The longest stall so far. */
   get longestMs(): number {
     return Math.round(this.#longestMs)
   }

@@ -3,14 +3,14 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import type { Environment } from '../../src/base/config.ts'
 import { startProgram } from '../../src/base/embedded/process.ts'
 
-/** A command of the mill that runs as a process of its own, and whose words are listened to. */
+/** A command that runs as a separate process, with its output. */
 export interface Program {
   readonly pid: number
-  /** Its exit code; null when a signal ended it. */
+  /** Its exit code; null if a signal ended it. */
   readonly ended: Promise<number | null>
   readonly over: () => boolean
   readonly signal: (name: NodeJS.Signals) => void
-  /** The first line it prints. */
+  /** The first line that it prints. */
   readonly firstLine: Promise<string>
   readonly lastWords: () => string
 }
@@ -18,11 +18,11 @@ export interface Program {
 interface LaunchOptions {
   readonly args?: readonly string[]
   readonly env: Environment
-  /** Takes everything that it says. */
+  /** Receives all of its output. */
   readonly log: string
 }
 
-/** Starts a command with these settings and no others, and listens to it. */
+/** Starts a command with only these settings, and reads its output. */
 export function launch(job: string, { args = [], env, log }: LaunchOptions): Program {
   const child = startProgram(job, { args, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -60,10 +60,10 @@ export function launch(job: string, { args = [], env, log }: LaunchOptions): Pro
   }
 }
 
-/** Two that start at the same moment may get into each other's way. */
+/** Two that start at the same moment may conflict. */
 const tries = 5
 
-/** What shifts the clock of a program; null where `faketime` is not installed. */
+/** Settings that shift the clock of a program; null if `faketime` is not installed. */
 export function findClockShifter(): string | null {
   for (let count = 0; count < tries; count += 1) {
     const args = ['-f', '+0s', 'sh', '-c', 'echo $LD_PRELOAD']
@@ -74,7 +74,7 @@ export function findClockShifter(): string | null {
   return null
 }
 
-/** The clock of one worker, which steps while it runs; time that is measured goes on as it does. */
+/** The clock of one worker, which jumps while it runs; the monotonic clock continues. */
 export class Clock {
   readonly #file: string
   readonly #library: string
@@ -85,7 +85,7 @@ export class Clock {
     this.set(0)
   }
 
-  /** So far from the right time from now on. */
+  /** Sets its difference from the true time from now on. */
   set(seconds: number): void {
     writeFileSync(this.#file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`)
   }

@@ -1,4 +1,4 @@
-// The database, the queue and the disk of a site: to be killed, emptied, filled.
+// The database, the queue and the disk of a site, which tests kill, empty and fill.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { type Closers, pause } from '../../src/base/waiting.ts'
 
 const copy = 'earlier'
 
-/** The embedded PostgreSQL of a site: to be killed, and to be set back to an earlier state. */
+/** The embedded PostgreSQL of a site, which can be killed and restored to an earlier state. */
 export class DatabaseServer {
   readonly url: string
   readonly #home: string
@@ -36,7 +36,7 @@ export class DatabaseServer {
     return new DatabaseServer(home, url)
   }
 
-  /** Ends it as a power cut would, and starts it again: it recovers from its log. */
+  /** Ends it like a power cut and starts it again; it recovers from its log. */
   async restart(awayMs: number): Promise<void> {
     const { data } = await postgresStatus(this.#home)
     const found = data === null ? null : findPostmaster(data)
@@ -48,22 +48,22 @@ export class DatabaseServer {
     await this.ensure()
   }
 
-  /** Starts it when it ended by itself, for want of room. */
+  /** Starts it if it ended because of a full disk. */
   async ensure(): Promise<void> {
     await ensurePostgres(this.#home)
   }
 
-  /** Keeps a copy of how things are. */
+  /** Stores a copy of the current state. */
   async remember(): Promise<void> {
     await replaceDatabase(this.url, { from: this.#name, to: copy })
   }
 
-  /** Puts the copy in the place of what has become of it since. */
+  /** Replaces the current state with the copy. */
   async setBack(): Promise<void> {
     await replaceDatabase(this.url, { from: copy, to: this.#name })
   }
 
-  /** A connection for each question: a lasting one would break with each restart of the server. */
+  /** A new connection for each query, because a permanent one would break with each restart of the server. */
   async ask<T>(question: (db: Database) => Promise<T>): Promise<T> {
     const db = openDatabase(openPool(this.url, { name: 'chaos', max: 1 }))
     try {
@@ -78,7 +78,7 @@ export class DatabaseServer {
   }
 }
 
-/** A Redis of one's own, to be killed and emptied. */
+/** A separate Redis that can be killed and emptied. */
 export class Redis {
   readonly port: number
   readonly #folder: string
@@ -100,14 +100,14 @@ export class Redis {
     return redis
   }
 
-  /** Ends it like a power cut; what was not yet on disk is lost. */
+  /** Ends it like a power cut; data that was not yet on disk is lost. */
   async restart(awayMs: number): Promise<void> {
     await this.#end('SIGKILL')
     await pause(awayMs)
     await this.#start()
   }
 
-  /** Loses every job. */
+  /** Deletes every job. */
   async flush(): Promise<void> {
     await this.#ask('FLUSHALL')
   }
@@ -156,19 +156,22 @@ export class Redis {
   }
 }
 
-/** Room that may grow: memory is taken for what is written only. */
+/** A file system that grows: memory is used only for written data. */
 const roomy = '4g'
 const spareBytes = 128 * 1_024
 const mostSpareBytes = 64 * 1_024 * 1_024
 
-/** Where the site keeps everything; it can be full. */
+/** Folder with all data of the site; it can be full. */
 export interface Disk {
-  /** From now on there is room for next to nothing. */
+  /** From now on, almost no space is left. */
   readonly fill: () => void
   readonly free: () => void
 }
 
-/** A disk of its own for a folder where the system lets us make one; else a folder that refuses; null: neither. */
+/**
+ * A separate file system for a folder if the system allows it; otherwise a folder that refuses writes; null if neither
+ * is possible.
+ */
 export function openDisk(
   folder: string,
   { closers, keep }: { closers: Closers; keep: boolean },
@@ -186,7 +189,8 @@ export function openDisk(
   }
   return {
     fill: () => {
-      // What is written meanwhile may have filled the room that was measured: no disk is made smaller than what is on it.
+      // Files written in the meantime may have used the measured space. A file system is never made smaller than its
+      // content.
       for (let spare = spareBytes; spare <= mostSpareBytes; spare *= 2) {
         const { blocks, bfree, bsize } = statfsSync(folder)
         if (resize((blocks - bfree) * bsize + spare)) return
@@ -199,7 +203,7 @@ export function openDisk(
   }
 }
 
-/** Without the rights to make a disk: the folder where paid answers are kept takes nothing. Root would not be stopped. */
+/** Without permission to mount a file system, the folder of paid answers refuses writes, which would not stop root. */
 function refusing(folder: string): Disk | null {
   if (process.platform === 'win32') return null
   const spool = join(folder, 'spool')
@@ -212,8 +216,8 @@ function mount(args: readonly string[]): boolean {
 }
 
 /**
- * Puts a copy of one database in the place of another, as whoever restores a dump does: everybody who is connected to
- * either is cut off, and nobody gets in before it is done.
+ * Replaces one database with a copy of another, like a restored dump. All connections to either are closed, and none is
+ * accepted before it is done.
  */
 export async function replaceDatabase(
   server: string,
@@ -231,8 +235,8 @@ export async function replaceDatabase(
     )
     await admin.query(`drop database if exists ${named(to)} with (force)`)
     await admin.query(`create database ${named(to)} template ${named(from)}`)
-    // A sequence of the copy believes that the next numbers are in the log already, and would give them out again after
-    // a crash: behind a checkpoint it looks anew.
+    // A sequence in the copy assumes that its next numbers are already logged, and would issue them again after a
+    // crash. A checkpoint makes it read them again.
     await admin.query('checkpoint')
   } finally {
     await admin.query(`alter database ${named(from)} allow_connections true`)

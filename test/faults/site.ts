@@ -21,11 +21,13 @@ export interface SiteOptions {
   readonly env: Environment
   readonly closers: Closers
   readonly say: (line: string) => void
-  /** True: the folder stays, with everything that was said. */
+  /** If true, the folder with all output is kept. */
   readonly keep: boolean
-  /** True: the API knows `Idempotency-Key`. */
+  /** If true, the API supports `Idempotency-Key`. */
   readonly replays: boolean
-  /** True: the API lies about prices and answers other queries, others spend from the accounts, and keys change. */
+  /**
+   * If true, the API reports wrong prices and answers other queries, others spend from the accounts, and keys change.
+   */
   readonly lying: boolean
 }
 
@@ -43,7 +45,9 @@ interface Parts {
 const budgetedWave = 4
 const waveBudget = '150'
 
-/** A mill of its own in a temporary folder: database, queue, and two accounts, each with a stand-in for the API. */
+/**
+ * A separate installation in a temporary folder: database, queue, and two accounts, each with a stand-in for the API.
+ */
 export class Site {
   readonly folder: string
   readonly database: DatabaseServer
@@ -109,12 +113,12 @@ export class Site {
     )
   }
 
-  /** Starts a worker on a seat. */
+  /** Starts a worker at a place. */
   hire(seat: Seat): Program {
     return this.#start('work', { ...settingsOf(seat.wallet), ...seat.env })
   }
 
-  /** Runs a command of the mill to its end, for an account; gives back its exit code. */
+  /** Runs a command to completion for an account; returns its exit code. */
   async command(
     job: string,
     args: readonly string[] = [],
@@ -122,13 +126,13 @@ export class Site {
   ): Promise<number | null> {
     const program = this.#start(job, settingsOf(wallet), args)
     const code = await program.ended
-    // Which promise is broken stands in the middle of what verify prints.
+    // The violated check is in the middle of the output of verify.
     const said = job === 'verify' ? program.lastWords() : lastLine(program)
     if (code !== 0) this.#options.say(`${job} ended with ${code}: ${said}`)
     return code
   }
 
-  /** More to do. A file that was not taken, for want of a database, is tried again: that is safe. */
+  /** Adds tasks. A file that was not read because the database was unreachable can safely be enqueued again. */
   async refill(count: number): Promise<void> {
     const name = `chaos-${this.#waves}`
     const file = join(this.folder, 'site', `${name}.csv`)
@@ -139,12 +143,12 @@ export class Site {
     if (code === 0) this.#waves += 1
   }
 
-  /** The next list bears a new name: the tables may have forgotten the last one, the API has not. */
+  /** The next list has a new name, because the tables may have lost the last one, while the API has not. */
   skipWave(): void {
     this.#waves += 1
   }
 
-  /** Tasks that are not bought yet; null while the database is away, as it is meant to be. */
+  /** Tasks that are not bought yet; null while the database is unreachable on purpose. */
   async openTasks(): Promise<number | null> {
     try {
       return await this.database.ask(countUnfinishedTasks)
@@ -167,12 +171,12 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
   })
   const home = join(folder, 'site', 'home')
   mkdirSync(home, { recursive: true })
-  // The server of the database may run as a user of its own, which has to be let into the folder.
+  // The database server may run as another user, who needs access to the folder.
   for (const path of [folder, join(folder, 'site'), home]) chmodSync(path, 0o711)
   return folder
 }
 
-/** The words of a stand-in hold its key, so they are kept outside of the folder that is searched for keys. */
+/** The output of a stand-in contains its key, so it is stored outside the folder that is searched for keys. */
 async function openPurse(
   { seed, credits, closers, replays, lying }: SiteOptions,
   { name, folder, env }: { name: string; folder: string; env: Environment },

@@ -1,4 +1,4 @@
-/** Everything that the API does wrong, one request in eight or so. */
+/** Faults of the API, in about one of eight requests. */
 const faults = [
   { kind: 'status', status: 503, chance: 0.03 },
   { kind: 'status', status: 500, charged: true, chance: 0.01 },
@@ -14,7 +14,7 @@ const faults = [
   { kind: 'redirect', chance: 0.002 },
 ] as const
 
-/** What the API says that is not so. Its balances are always true. */
+/** Incorrect information in the API's replies. Its balances are always true. */
 const lies = [
   { kind: 'credits', field: 'used', value: 'zero', chance: 0.02 },
   { kind: 'credits', field: 'used', value: 'missing', chance: 0.02 },
@@ -24,7 +24,7 @@ const lies = [
 
 const dearest = 3
 
-/** The stand-in at work: prices between one and three credits, answers out of order. */
+/** The stand-in during the run: prices between one and three credits, answers out of order. */
 export function frontKnobs(seed: string, { credits, lying }: { credits: number; lying: boolean }) {
   return {
     seed,
@@ -40,12 +40,12 @@ export function frontKnobs(seed: string, { credits, lying }: { credits: number; 
 export const floor = 100
 export const leaseMs = 5_000
 const timeoutMs = 2_500
-/** With a worker free to work, and with credit and tasks, an answer has to come within so long. */
+/** If a worker is free and there are credits and tasks, an answer must be settled within this time. */
 export const longestStandMs = leaseMs + 5_000
-/** A request that was on its way when the tables were set back may reach the API so much later. */
+/** A request in transit when the tables were restored may reach the API this much later. */
 export const straggleMs = 2 * leaseMs
 
-/** Settings of the workers: a short lease, so that frozen ones outlive it. */
+/** Settings of the workers: a short lease, so that freezes last longer than it. */
 export const workerSettings = {
   MILL_CREDIT_FLOOR: String(floor),
   MILL_LEASE_MS: String(leaseMs),
@@ -53,7 +53,7 @@ export const workerSettings = {
   MILL_MAX_AGE: '0',
 }
 
-/** What is done to the mill, and how many cards of the pack each is: each comes up before one comes up again. */
+/** The faults, with the number of cards that each has in the pack. Each card is drawn once before any is repeated. */
 const pack = {
   kills: 4,
   freezes: 3,
@@ -75,24 +75,24 @@ const pack = {
 
 export type Strike = keyof typeof pack
 
-/** Strikes that only an account with a lying API and other users knows. */
+/** Faults that only an account with a lying API and other users has. */
 export const onlyWithLies = ['foreignSpends', 'keyChanges'] as const
 
-/** The most credits that somebody else takes at once. */
+/** The most credits that others spend at once. */
 export const foreignCredits = 12
-/** Calls that ask for the balance of a new key go out beside those of the old one: so much may they cost. */
+/** Maximum cost of the calls that read the balance of a new key, which go out beside those of the old one. */
 export const keyCheckCredits = 2 * dearest
-/** What others took is known once an answer that was asked for later is stored: within so long. */
+/** External spend is known once an answer that was requested later is stored, within this time. */
 export const unknownForMs = 6 * leaseMs
 
-/** How often each was done. */
+/** Number of times that each fault was injected. */
 export type Strikes = Record<Strike, number>
 
 export function noStrikes(): Strikes {
   return Object.fromEntries(Object.keys(pack).map((name) => [name, 0])) as Strikes
 }
 
-/** Draws misfortunes from packs shuffled by luck; never those that cannot be done here. */
+/** Draws faults from randomly shuffled packs, without those that can't be caused here. */
 export function openPack(luck: () => number, impossible: ReadonlySet<Strike>): () => Strike {
   const names = (Object.keys(pack) as Strike[]).filter((name) => !impossible.has(name))
   const full = names.flatMap((name) => Array.from({ length: pack[name] }, () => name))
@@ -104,7 +104,7 @@ export function openPack(luck: () => number, impossible: ReadonlySet<Strike>): (
   }
 }
 
-/** Numbers between 0 and 1 that a seed decides. */
+/** Numbers between 0 and 1 determined by a seed. */
 export function luckOf(seed: string): () => number {
   let state = 2_166_136_261
   for (const sign of seed) state = Math.imul(state ^ (sign.codePointAt(0) ?? 0), 16_777_619)

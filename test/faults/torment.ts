@@ -16,7 +16,7 @@ import {
 
 const moreCredits = 250
 export const wave = 400
-/** What is said gets lost, or what is answered, or both. */
+/** Requests are lost, or replies, or both. */
 const silences = [['back'], ['there'], ['there', 'back']] as const
 
 interface TormentOptions {
@@ -27,12 +27,12 @@ interface TormentOptions {
   readonly say: (line: string) => void
 }
 
-/** Strikes at random while the mill works, runs dry, and is given more to do and to spend. */
+/** Injects random faults while workers buy, run out of tasks and credits, and get more of both. */
 export class Torment {
   readonly strikes = noStrikes()
-  /** When the tables were set back, by the clock of the API: what it charged meanwhile they have forgotten. */
+  /** Periods that the tables lost when a copy was restored, by the clock of the API. */
   readonly setbacks: Setback[] = []
-  /** When keys changed, and what asking for the balance of the new one may have cost. */
+  /** Times at which keys changed, and the possible cost of reading the balance of the new key. */
   readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
@@ -45,16 +45,16 @@ export class Torment {
     this.#options = options
   }
 
-  /** True while a store is struck. */
+  /** True while a store is disturbed. */
   get disturbed(): boolean {
     return this.#storeStrike !== null
   }
 
-  /** A worker may be told to end, or find that something is out of reach; on a full disk it refuses to start. */
+  /** A worker may be told to end, or find a dependency unreachable; on a full disk, it refuses to start. */
   mayEnd(code: number | null): boolean {
     if (code === null || code === exits.done || code === exits.unreachable) return true
     if (code === exits.usage) return this.#full
-    // With a key that is not taken any more.
+    // With a key that is no longer accepted.
     return code === exits.key && this.strikes.keyChanges > 0
   }
 
@@ -66,7 +66,7 @@ export class Torment {
     const draw = openPack(luck, impossible)
     // Workers take some seconds to start, and the first calls of a new account are few.
     await pause(Math.min(6_000, left() / 4))
-    // A short storm is a dense one.
+    // A short run has more faults per second.
     const density = ms < 60_000 ? 2 : 1
     while (left() > 0) {
       const name = draw()
@@ -78,7 +78,10 @@ export class Torment {
     await Promise.all(this.#renewals)
   }
 
-  /** Credit comes when nothing is bought any more: the floor is met again and again. Work comes before it runs out. */
+  /**
+   * Credits are added when nothing is bought any more, so that the floor is reached repeatedly. Tasks are added before
+   * they run out.
+   */
   async #feed(left: () => number): Promise<void> {
     const { site } = this.#options
     const charged = new Map<Wallet, number>()
@@ -90,7 +93,7 @@ export class Torment {
         const sums = await wallet.front.sums()
         const still = sums.charged === charged.get(wallet)
         charged.set(wallet, sums.charged)
-        // The first stop is left to come by itself: nothing is held yet, and the floor is met closely.
+        // The first stop happens without intervention: nothing is reserved yet, and the floor is reached closely.
         if (!still || sums.charged === 0 || left() === 0) continue
         await wallet.front.set({ credits: sums.balance + moreCredits })
         await site.command('resume', [], wallet)
@@ -134,7 +137,7 @@ export class Torment {
     }
   }
 
-  /** Something between a worker and the rest of the world, for a while that may be longer than its lease. */
+  /** Disturbs the connections of a worker for a while, possibly longer than its lease. */
   #strikeSeat(
     name: 'delays' | 'silences' | 'cuts' | 'strandings' | 'clockSteps',
     whom: number,
@@ -153,7 +156,7 @@ export class Torment {
     return true
   }
 
-  /** A renewal of the plan that nobody announces, while calls are on their way. */
+  /** An unannounced renewal of the plan while calls are in flight. */
   #renew({ front }: Wallet): boolean {
     const renewal = front
       .sums()
@@ -169,7 +172,7 @@ export class Torment {
     return true
   }
 
-  /** A new key, workers that start with it, and the end of the old one some time later. */
+  /** A new key, workers that start with it, and the end of the old key some time later. */
   #changeKey(wallet: Wallet): boolean {
     if (this.#rotating.has(wallet)) return false
     this.#rotating.add(wallet)
@@ -185,7 +188,7 @@ export class Torment {
     await wallet.front.revoke()
   }
 
-  /** Puts an earlier state of the database in the place of the present one, while workers live on. */
+  /** Replaces the database with an earlier state while workers are alive. */
   async #restore(ageMs: number): Promise<void> {
     const { site, say } = this.#options
     const from = Date.now()
@@ -197,7 +200,7 @@ export class Torment {
     say(`the database was set back by ${Math.round((Date.now() - from) / 1_000)} s`)
   }
 
-  /** No room for database, queue or unwritten answers, while a worker that holds some is told to go. */
+  /** No space for database, queue or unwritten answers, while a worker that has some is told to end. */
   async #fillDisk(ms: number): Promise<void> {
     const { site, crew, luck } = this.#options
     this.#full = true
@@ -207,11 +210,11 @@ export class Torment {
     await pause(ms / 2)
     site.disk?.free()
     await site.database.ensure()
-    // Whoever looked at the disk a moment ago may still be on the way out.
+    // A worker that checked the disk a moment ago may still be exiting.
     void pause(leaseMs).then(() => (this.#full = false))
   }
 
-  /** One store at a time, while workers go on being struck. */
+  /** Disturbs one store at a time, while workers continue to be disturbed. */
   #once(strike: () => Promise<void>): boolean {
     if (this.#storeStrike !== null) return false
     this.#storeStrike = strike().finally(() => {

@@ -3,7 +3,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { expect, onTestFinished, test } from 'vitest'
 import { Wire } from './wire.ts'
 
-/** A server that says back what it hears, behind a wire. */
+/** An echo server behind a wire. */
 async function openEcho() {
   const ends: Socket[] = []
   const server = createServer((socket) => {
@@ -92,7 +92,7 @@ test('a stranded connection stays open on both ends and leads nowhere, while new
   expect(heard()).toBe('x')
   expect(broken()).toBe(null)
   expect(ends[0]?.destroyed).toBe(false)
-  // Whoever gives it up is rid of it; the server is told nothing of that either.
+  // When the client gives up the connection, the server is not told either.
   expect(wire.clear).toBe(false)
   socket.destroy()
   await expect.poll(() => wire.clear).toBe(true)

@@ -6,24 +6,24 @@ import {
   type Socket,
 } from 'node:net'
 
-/** Of two ends of a connection, what the client says, or what the server says. */
+/** The direction of a connection: from the client or from the server. */
 type Way = 'there' | 'back'
 
-/** How a wire behaves at this moment; all its connections look at it before each piece. */
+/** Current behaviour of a wire; all of its connections check it before each piece. */
 interface Weather {
   delayMs: number
   readonly held: Set<Way>
-  /** Once it says yes, this piece of the server and all after it wait. */
+  /** Once it returns true, this piece from the server and all after it are held back. */
   holdWhen: (() => boolean) | null
 }
 
-/** What travels: bytes, an orderly end, or a break. */
+/** A message in transit: bytes, an orderly end, or a break. */
 type Freight = Buffer | 'end' | 'break'
 
-/** A connection that nobody told of its end is given up after so long, as TCP would sooner or later. */
+/** A connection that was not told of its end is given up after this time, as TCP would do eventually. */
 const strandedMs = 30_000
 
-/** One way of one connection: pieces leave in their order, none before its time. */
+/** One direction of a connection: pieces leave in order, none before its time. */
 class Flow {
   readonly #to: Socket
   readonly #way: Way
@@ -48,7 +48,7 @@ class Flow {
     this.pump()
   }
 
-  /** Passes on whatever may pass by now. */
+  /** Forwards everything that may pass now. */
   pump(): void {
     clearTimeout(this.#timer)
     clearImmediate(this.#turn)
@@ -68,7 +68,7 @@ class Flow {
     }
   }
 
-  /** Timers know whole milliseconds only: less than one is waited for by turns of the loop. */
+  /** Timers have a resolution of a millisecond; shorter waits use turns of the event loop. */
   #wait(ms: number): void {
     if (ms >= 1) this.#timer = setTimeout(() => this.pump(), Math.floor(ms))
     else this.#turn ??= setImmediate(() => this.pump())
@@ -102,7 +102,7 @@ class Link {
     return this.#near.destroyed && this.#far.destroyed
   }
 
-  /** True while the client still believes in a connection that leads nowhere. */
+  /** True while the client still has a connection that leads nowhere. */
   get misleads(): boolean {
     return this.#flows[0].lost && !this.#near.readableEnded && !this.#near.destroyed
   }
@@ -121,7 +121,7 @@ class Link {
   }
 }
 
-/** A stretch of cable between programs and a server, on the loopback: slow, silent, cut, or leading nowhere. */
+/** A proxy between programs and a server on the loopback interface, which can be slow, silent, cut or stranded. */
 export class Wire {
   readonly port: number
   readonly #server: Server
@@ -133,7 +133,7 @@ export class Wire {
     this.port = (server.address() as AddressInfo).port
   }
 
-  /** Lays it before a server; what is said to its port is said to the server. */
+  /** Starts it in front of a server; connections to its port are forwarded. */
   static async open(host: string, port: number): Promise<Wire> {
     const server = createServer({ allowHalfOpen: true })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -149,45 +149,45 @@ export class Wire {
     return wire
   }
 
-  /** The address of the server, over this wire. */
+  /** The address of the server through this wire. */
   addressOf(server: string): string {
     return Object.assign(new URL(server), { hostname: '127.0.0.1', port: String(this.port) }).href
   }
 
-  /** True when everything passes at once, and nobody holds on to a connection that leads nowhere. */
+  /** True if everything passes at once, and no client has a connection that leads nowhere. */
   get clear(): boolean {
     const { delayMs, held } = this.#weather
     return delayMs === 0 && held.size === 0 && ![...this.#links].some(({ misleads }) => misleads)
   }
 
-  /** From now on each piece takes so long, each way. */
+  /** From now on, each piece is delayed by this time, in each direction. */
   delay(ms: number): void {
     this.#weather.delayMs = ms
   }
 
-  /** Nothing passes that way, and nothing breaks: what is said waits, as while packets are lost. */
+  /** Holds back everything in this direction without breaking connections, as when packets are lost. */
   hold(...ways: readonly Way[]): void {
     for (const way of ways) this.#weather.held.add(way)
   }
 
-  /** Asked before each piece that the server sends; once it says yes, this one and all after it wait. */
+  /** Called before each piece from the server; once it returns true, this piece and all after it are held back. */
   holdRepliesWhen(when: () => boolean): void {
     this.#weather.holdWhen = when
   }
 
-  /** What waits passes, in its order. */
+  /** Forwards the pieces that were held back, in order. */
   letGo(): void {
     this.#weather.holdWhen = null
     this.#weather.held.clear()
     for (const link of this.#links) link.pump()
   }
 
-  /** Connections that there are lead nowhere from now on, and neither end is told; new ones are as good as ever. */
+  /** Strands existing connections without telling either end; new connections work. */
   strand(): void {
     for (const link of this.#links) link.strand()
   }
 
-  /** Breaks the connections that there are, on both ends. */
+  /** Breaks existing connections on both ends. */
   cut(): void {
     for (const link of this.#links) link.cut()
   }

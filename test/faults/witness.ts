@@ -2,23 +2,23 @@ import type { Database } from '../../src/base/database/database.ts'
 import { sql } from '../../src/base/database/kysely.ts'
 import { only } from '../../src/base/database/sql-file.ts'
 
-/** A task and its state, to be compared with the API's own books. */
+/** A task with its state, to be compared with the API's records. */
 export interface TaskWitness {
   readonly q: string
   readonly state: string
   readonly ambiguous: number
-  /** Calls of it that may have been charged: not those that were never sent, or were refused for nothing. */
+  /** Its calls that may have been charged, without those that were never sent or were rejected at no cost. */
   readonly chargeable: number
 }
 
-/** What the ledger knows of one account. */
+/** The ledger's data about one account. */
 export interface PurseWitness {
   readonly account: string
   readonly used: number
   readonly held: number
 }
 
-/** What the tables say about calls and answers, as sums. */
+/** Sums over calls and answers in the tables. */
 export interface Sums {
   readonly in_flight: number
   readonly unsent: number
@@ -26,9 +26,9 @@ export interface Sums {
   readonly received: number
   readonly without_body: number
   readonly miscounted: number
-  /** Answers whose body or rows speak of another query than the one they are stored for. */
+  /** Answers whose body or rows belong to a query other than their own. */
   readonly wrong: number
-  /** Answers that claim to be older than their call, or to come from days ahead. */
+  /** Answers dated before their call, or days in the future. */
   readonly misdated: number
 }
 
@@ -58,7 +58,7 @@ export async function witnessPurses(db: Database): Promise<readonly PurseWitness
   return rows
 }
 
-/** Budgets of the runs that have one, by their list. */
+/** Budgets of runs that have one, by list. */
 export async function witnessBudgets(
   db: Database,
 ): Promise<readonly { list: string; budget: number }[]> {
@@ -70,7 +70,7 @@ export async function witnessBudgets(
   return rows
 }
 
-/** Sums over calls and answers, counted anew from the raw bodies where rows came from them. */
+/** Sums over calls and answers, computed from the raw bodies where rows came from them. */
 export async function witnessSums(db: Database): Promise<Sums> {
   const { rows } = await sql<Sums>`
     with answers as (
@@ -109,20 +109,20 @@ export async function witnessSums(db: Database): Promise<Sums> {
   return only(rows)
 }
 
-/** Counts tasks whose state is open, whatever the state of their run and slice. */
+/** Counts open tasks, whatever the state of their run and slice. */
 export async function countUnfinishedTasks(db: Database): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open from tasks where state = 'open'`.execute(db)
   return only(rows).open
 }
 
-/** Whether the fleet moves, and whether it could. */
+/** Whether the fleet makes progress, and whether it could. */
 export interface FleetPace {
-  /** Another one whenever an answer was settled. */
+  /** A value that changes whenever an answer is settled. */
   readonly settled: string
-  /** Tasks that nothing keeps from being bought, counted up to a hundred. */
+  /** Tasks that could be bought now, counted up to a hundred. */
   readonly due: number
-  /** Process numbers of the workers that have entered themselves. */
+  /** Process ids of the registered workers. */
   readonly pids: readonly number[]
   readonly accounts: readonly {
     readonly name: string

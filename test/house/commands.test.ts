@@ -12,7 +12,7 @@ const { scripts } = z
   .looseObject({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(read('package.json')))
 
-/** Commands for the developers of querymill, which the package does not have. */
+/** Commands for the developers of querymill, which are not in the package. */
 const forDevelopers = ['bench', 'chaos', 'stand-in']
 
 const startOf = (name: string, bounds: readonly string[] = []) =>

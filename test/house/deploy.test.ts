@@ -32,7 +32,7 @@ const compose = z
   .parse(parse(read('docker-compose.yml'), { merge: true }))
 const services = Object.entries(compose.services)
 
-/** The compiled program that a command starts, as its source. */
+/** The source of the compiled program that a command starts. */
 function sourceOf(command: readonly string[]): string | null {
   const program = command.slice(1).find((word) => !word.startsWith('-'))
   const file = /^dist\/(jobs\/\w+)\.js$/.exec(program ?? '')?.[1]

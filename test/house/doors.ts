@@ -3,8 +3,8 @@ import { importsOf } from './imports.ts'
 import type { Tree } from './tree.ts'
 
 /**
- * The files of a room that others may import; what is not named here is the room's own business. A room that is not
- * named has one door: the file of its own name (`features/forget/forget.ts`), or itself where it is a single file.
+ * Files of a room that other rooms may import; all other files are private to the room. A room that is not listed has
+ * one door: the file with its own name (`features/forget/forget.ts`), or the room itself if it is a single file.
  */
 export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/answers': ['store'],
@@ -94,17 +94,17 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   service: ['command', 'corpus/command', 'keys-command', 'spoiling-front', 'start'],
 }
 
-/** Rooms that all stand on: every file of them is there for others. */
+/** Rooms that all others use: every file of them may be imported. */
 const open = ['base']
 
-/** Imports of something behind the doors of its room, as `from -> to`. Tests may look anywhere. */
+/** Imports of a private file of a room, as `from -> to`. Tests may import any file. */
 export function pastDoors(tree: Tree): string[] {
   return entries(tree)
     .filter(({ to }) => !doorsOf(roomOf(to)).includes(to))
     .map(({ from, to }) => `${from} -> ${to}`)
 }
 
-/** Doors that nobody goes through: they are to be closed. */
+/** Doors that no other room uses, which should be removed. */
 export function idleDoors(tree: Tree): string[] {
   const used = new Set(entries(tree).map(({ to }) => to))
   return Object.keys(doors)

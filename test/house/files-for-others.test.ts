@@ -20,7 +20,7 @@ describe('the page of files for other programs', () => {
     const text = readFileSync(join(folder, 'querymill.env'), 'utf8')
     const named = [...text.matchAll(/^#? ?([A-Z][A-Z_]+)=/gm)].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(3)
-    // What Node itself reads stands there as well.
+    // Settings that Node itself reads are also in the file.
     const known = [...Object.keys(settings), 'NODE_ENV', 'NODE_OPTIONS', 'HOME']
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { importsOf } from './imports.ts'
 import type { Tree } from './tree.ts'
 
-/** Top first. A room sees the rooms of lower floors only, never one beside it. */
+/** Top floor first. A room may import only rooms on lower floors, never one on its own floor. */
 const floors: readonly (readonly string[])[] = [
   ['jobs'],
   ['desk'],
@@ -20,7 +20,7 @@ const floors: readonly (readonly string[])[] = [
   ['base'],
 ]
 
-/** Files outside of each feature that are made with it, jobs aside: they have to change when its folder is deleted. */
+/** Files outside of each feature that import it, without jobs: they must change when its folder is deleted. */
 export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/admin': [],
   'features/alerts': [
@@ -71,14 +71,14 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/verify': ['src/features/package/package.ts'],
 }
 
-/** What a file belongs to: a folder of src/core/ or src/features/, or else a folder of src/ or a single file there. */
+/** The room of a file: a folder of src/core/ or src/features/, or else a folder of src/ or a single file there. */
 export function roomOf(path: string): string {
   const [top = '', second = '', third = ''] = path.replace(/\.ts$/, '').split('/')
   if (top !== 'src') return top
   return second === 'core' || second === 'features' ? `${second}/${third}` : second
 }
 
-/** Features that no floor names share one. */
+/** Features that are not listed on a floor share one. */
 function floorOf(room: string): number {
   const named = floors.findIndex((rooms) => rooms.includes(room))
   return named === -1 && room.startsWith('features/') ? floorOf('features') : named
@@ -87,7 +87,7 @@ function floorOf(room: string): number {
 function allowed(file: string, to: string): boolean {
   const from = roomOf(file)
   if (from === to || from === 'test' || (from === 'jobs' && to === 'test')) return to !== 'jobs'
-  // A program of its own: it and the mill meet over HTTP; a job may start either.
+  // A separate program, which communicates with querymill over HTTP; a job may start either.
   if (to === 'service') return from === 'jobs'
   if (from === 'service') return to === 'base'
   if (featureUsers[to]?.includes(file) === true) return true
@@ -101,7 +101,7 @@ export function climbs(tree: Tree): string[] {
     .map(({ from, to }) => `${from} -> ${to}`)
 }
 
-/** The files that `featureUsers` lists, as they are. */
+/** Files that import features, in the form of `featureUsers`. */
 export function usersOf(tree: Tree): Readonly<Record<string, readonly string[]>> {
   const found = new Map<string, Set<string>>()
   for (const path of tree.keys()) {
@@ -114,7 +114,7 @@ export function usersOf(tree: Tree): Readonly<Record<string, readonly string[]>>
   return Object.fromEntries([...found].map(([feature, files]) => [feature, [...files].toSorted()]))
 }
 
-/** Every room of the mill with the number of its floor, the lowest first, as `floor room`. */
+/** Every room with the number of its floor, lowest first, as `floor room`. */
 export function roomsByFloor(tree: Tree): string[] {
   const rooms = new Set([...tree.keys()].map(roomOf))
   return [...rooms]
@@ -123,7 +123,7 @@ export function roomsByFloor(tree: Tree): string[] {
     .toSorted()
 }
 
-/** Source files that stand in no room of the house. */
+/** Source files that belong to no room. */
 export function strays(tree: Tree): string[] {
   return [...tree.keys()].filter((path) => {
     const room = roomOf(path)
@@ -132,7 +132,7 @@ export function strays(tree: Tree): string[] {
   })
 }
 
-/** Who may import which library: the beginnings of paths. An empty list means everybody. */
+/** Path prefixes that may import each library. An empty list means all. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['src/features/archive/'],
   '@hono/node-server': ['src/desk/', 'src/service/'],
@@ -172,11 +172,13 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   zod: [],
 }
 
-/** Imports of libraries by others than their owners, as `from -> library`; a library without an owner is one too. */
+/**
+ * Imports of libraries by files other than their owners, as `from -> library`, including libraries without an owner.
+ */
 export function trespasses(tree: Tree): string[] {
   return importsOf(tree)
     .filter(({ from, to, outside }) => {
-      // The generated types name what their generator likes.
+      // The generated types import what their generator chooses.
       if (!outside || from.startsWith('test/') || from === 'src/base/database/schema.ts')
         return false
       const rooms = owners[to]

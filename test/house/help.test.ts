@@ -21,7 +21,7 @@ const jobOf = (file: string) => basename(file, '.ts')
 const home = mkdtempSync(join(tmpdir(), 'querymill-help-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** A machine on which everything that is started fails, so that nothing can be started unseen. */
+/** An environment in which everything that is started fails, so that nothing is started unnoticed. */
 const env = {
   PATH: processEnvironment()['PATH'],
   HOME: home,
@@ -47,7 +47,7 @@ describe('help', () => {
     })
   })
 
-  // What some want to be told before they do anything.
+  // Required arguments of some commands.
   const needed: Readonly<Record<string, readonly string[]>> = {
     corpus: ['load'],
     enqueue: ['inputs/keywords.csv'],

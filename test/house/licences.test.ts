@@ -1,5 +1,5 @@
 // @module-tag slow
-// Who passes data of others on has to pass on who made them, and under which licence.
+// Data from third parties must be distributed with its authors and licences.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -10,7 +10,7 @@ import { root } from '../../src/base/root.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** The page of licences, and every text of a licence beside it that it links to. */
+/** The page of licences, and every licence text beside it that it links to. */
 const home = 'src/service/corpus'
 const papers = [
   'LICENSES.md',
@@ -19,7 +19,7 @@ const papers = [
   ),
 ]
 
-/** Licences that are missing where these files go. */
+/** Licences that are missing in a destination of these files. */
 function missing(files: readonly string[]): string[] {
   const folders = files
     .filter((file) => file.endsWith('.jsonl.gz'))

@@ -2,7 +2,7 @@ import { isNode, literal, nodesOf, type Node, type Tree } from './tree.ts'
 
 const junkDrawers = /^(utils?|helpers?|common|lib|misc|managers?|index)$/i
 
-/** Files and folders that are named after nothing. */
+/** File and folder names that say nothing about the content. */
 export function nameless(tree: Tree): string[] {
   return [...tree.keys()].filter((path) =>
     path.split('/').some((part) => junkDrawers.test(part.replace(/\.[a-z.]+$/, ''))),
@@ -24,7 +24,7 @@ export function shortcuts(tree: Tree): string[] {
     for (const node of nodesOf(path, text)) {
       const name = banned[node.type]
       if (name !== undefined) found.push(`${path}: ${name}`)
-      // `declare module 'name'` adds to the types of a library: that is no namespace of ours.
+      // `declare module 'name'` extends the types of a library; it is not a namespace.
       if (node.type === 'TSModuleDeclaration' && literal(node['id']) === null) {
         found.push(`${path}: namespace`)
       }
@@ -36,7 +36,7 @@ export function shortcuts(tree: Tree): string[] {
   return found
 }
 
-/** Readers of the environment other than the one place where settings are judged. */
+/** Files that read the environment, other than the one that parses the settings. */
 export function environmentReaders(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => path !== 'src/base/config.ts' && !path.startsWith('test/'))
@@ -51,7 +51,7 @@ function readsEnvironment(node: Node): boolean {
   return property['name'] === 'env' || literal(property) === 'env'
 }
 
-/** Titles of a test file that are no promises, or that stand there twice. */
+/** Titles of a test file that state no expected behaviour, or that occur twice. */
 export function weakTitles(tree: Tree): string[] {
   const found: string[] = []
   for (const [path, text] of tree) {
@@ -69,7 +69,7 @@ function titleOf(node: Node): string[] {
   if (node.type !== 'CallExpression' || !['test', 'it'].includes(calledName(node))) return []
   const first: unknown = Array.isArray(node['arguments']) ? node['arguments'][0] : undefined
   const title = literal(first)
-  // `test.skipIf(reason)` and `test.each(rows)` are called first without a title.
+  // `test.skipIf(reason)` and `test.each(rows)` are first called without a title.
   return title === null ? [] : [title]
 }
 

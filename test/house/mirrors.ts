@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { Tree } from './tree.ts'
 
-/** Folders of tests whose subject is no folder of src/. */
+/** Folders of tests without a corresponding folder in src/. */
 const otherSubjects: Readonly<Record<string, string>> = {
   'test/faults': 'what misbehaves on purpose',
   'test/faults/api': 'stand-ins for the search API',
@@ -10,12 +10,12 @@ const otherSubjects: Readonly<Record<string, string>> = {
   'test/whole': 'the mill as a whole',
 }
 
-/** Folders of src/ whose tests lie elsewhere, and where. */
+/** Folders of src/ whose tests are in another place, and that place. */
 const testedElsewhere: Readonly<Record<string, string>> = {
   'src/core': 'test/whole/mill.test.ts',
 }
 
-/** Tests in a folder that mirrors none of src/. */
+/** Tests in a folder that mirrors no folder of src/. */
 export function misplacedTests(tree: Tree): string[] {
   const folders = foldersOf(tree, 'src/')
   return [...tree.keys()].filter((path) => {
@@ -25,7 +25,7 @@ export function misplacedTests(tree: Tree): string[] {
   })
 }
 
-/** Folders of src/ without a test in the folder of test/ that mirrors them, or in the place that is named. */
+/** Folders of src/ without a test in the corresponding folder of test/, or in the listed place. */
 export function untestedFolders(
   tree: Tree,
   elsewhere: Readonly<Record<string, string>> = testedElsewhere,

@@ -1,6 +1,6 @@
 import type { Tree } from './tree.ts'
 
-/** Commands that the papers tell a reader to type and that package.json does not know, as `file: name`. */
+/** Commands in the docs that package.json does not have, as `file: name`. */
 export function unknownCommands(papers: Tree, scripts: Readonly<Record<string, string>>): string[] {
   const found: string[] = []
   for (const [path, text] of papers) {
@@ -11,7 +11,7 @@ export function unknownCommands(papers: Tree, scripts: Readonly<Record<string, s
   return found
 }
 
-/** Links to files that are not there, as `file: link`. */
+/** Links to missing files, as `file: link`. */
 export function deadLinks(papers: Tree, exists: (path: string) => boolean): string[] {
   const found: string[] = []
   for (const [path, text] of papers) {
@@ -24,12 +24,12 @@ export function deadLinks(papers: Tree, exists: (path: string) => boolean): stri
   return found
 }
 
-/** Files and folders of the project that the papers name in code and that are not there, as `file: path`. */
+/** Missing files and folders of the project that the docs name in code, as `file: path`. */
 export function deadPaths(papers: Tree, exists: (path: string) => boolean): string[] {
   const found: string[] = []
   for (const [file, text] of papers) {
     for (const [, path] of text.matchAll(/`((?:src|jobs|test|sql|docs|inputs)\/[^\s`]*)`/g)) {
-      // NAME and * stand for what the reader puts there.
+      // NAME and * are placeholders.
       if (path === undefined || /[A-Z]{3,}|[*…]/.test(path)) continue
       if (!exists(path)) found.push(`${file}: ${path}`)
     }
@@ -37,7 +37,7 @@ export function deadPaths(papers: Tree, exists: (path: string) => boolean): stri
   return found
 }
 
-/** The rooms that a picture of the house shows on its floors, as `floor room`, its text aside. */
+/** Rooms on the floors of a diagram of the house, as `floor room`, without its descriptions. */
 export function picturedRooms(page: string, rooms: ReadonlySet<string>): string[] {
   const picture = page.split('\n```')[1] ?? ''
   const found = [...picture.matchAll(/^ ?(\d+) +(.*)$/gm)].flatMap(([, floor, line = '']) => {
@@ -62,7 +62,7 @@ export function jobsOf(scripts: Readonly<Record<string, string>>): ReadonlyMap<s
   return jobs
 }
 
-// In pieces, so that this file does not find itself.
+// In pieces, so that this file does not match itself.
 const hosts = [
   ['registry', 'npmjs', 'org'],
   ['registry', 'yarnpkg', 'com'],
@@ -71,7 +71,7 @@ const hosts = [
   ['docker', 'io'],
 ].map((parts) => parts.join('.'))
 
-/** Places that only some machines have: hosts of package registries, and folders of one workplace. */
+/** Places that exist only on some machines: hosts of package registries, and folders of one workplace. */
 export function placesOfOneMachine(tree: Tree): string[] {
   const found: string[] = []
   for (const [path, text] of tree) {
@@ -84,12 +84,12 @@ export function placesOfOneMachine(tree: Tree): string[] {
   return found
 }
 
-/** Names of settings that an example file sets, or shows behind a `#`, in its order. */
+/** Names of settings that an example file sets, or shows after a `#`, in order. */
 export function settingsShown(text: string): string[] {
   return [...text.matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name ?? '')
 }
 
-/** Things in a text that look like a real key. */
+/** Strings in a text that look like a real key. */
 export function keysShown(text: string): string[] {
   return [...text.matchAll(/sk_live_[A-Za-z0-9]{8,}|sk_test_[A-Za-z0-9]{20,}/g)].map(([key]) => key)
 }

@@ -6,7 +6,7 @@ import { emptyUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { temporaryFolder } from '../support/place.ts'
 
-/** The commands of the first block of code below a heading. */
+/** The commands of the first code block below a heading. */
 function commandsBelow(heading: string): { name: string; args: string[] }[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const block = readme.split(`## ${heading}\n`)[1]?.split('```')[1] ?? ''

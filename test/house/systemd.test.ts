@@ -13,7 +13,7 @@ const units = readdirSync(folder).filter((name) => /\.(service|timer)$/.test(nam
 const services = units.filter((name) => name.endsWith('.service'))
 const hasSystemd = has('systemd-analyze')
 
-// The units name the usual place of node; on this machine it may lie elsewhere.
+// The units use the usual path of node, which may differ on this machine.
 const copies = mkdtempSync(join(tmpdir(), 'querymill-units-'))
 for (const name of units) {
   const text = readUnit(name).replaceAll('/usr/bin/node', process.execPath)

@@ -3,10 +3,10 @@ import { join, relative } from 'node:path'
 import { parseAst } from 'vitest/node'
 import { root } from '../../src/base/root.ts'
 
-/** Paths from the project's root, with forward slashes, and what the files say. */
+/** Paths from the project's root, with forward slashes, and the contents of the files. */
 export type Tree = ReadonlyMap<string, string>
 
-/** A node of a syntax tree: whatever the parser says, looked at with care. */
+/** A node of a syntax tree as returned by the parser; every access is checked. */
 export type Node = Readonly<Record<string, unknown>> & { readonly type: string }
 
 const skipped = new Set([
@@ -18,7 +18,7 @@ const skipped = new Set([
   'package-lock.json',
 ])
 
-/** All files of the project whose names end in one of the endings. */
+/** All files of the project with one of these extensions. */
 export function readTree(folders: readonly string[], endings: readonly string[]): Tree {
   const tree = new Map<string, string>()
   for (const folder of folders) {
@@ -61,14 +61,14 @@ function collect(value: unknown, into: Node[]): void {
   for (const inner of Object.values(value)) collect(inner, into)
 }
 
-/** True for what the parser calls a node. */
+/** True for a node of the parser. */
 export function isNode(value: unknown): value is Node {
   return (
     typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
   )
 }
 
-/** The text of a string literal, or of a template without holes; null for anything else. */
+/** The text of a string literal, or of a template without placeholders; null for anything else. */
 export function literal(value: unknown): string | null {
   if (!isNode(value)) return null
   if (value.type === 'Literal') return typeof value['value'] === 'string' ? value['value'] : null

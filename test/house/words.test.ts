@@ -65,7 +65,7 @@ describe('a term that the glossary lists as replaced', () => {
   test('stands nowhere', () => {
     const pages = new Map(readTree(['.'], ['.md']))
     pages.delete('CHANGELOG.md')
-    // Its comments of tables are those of migrations that were applied.
+    // Its comments on tables are those of applied migrations.
     pages.delete('docs/schema.md')
     const terms = replacedTerms(pages.get('docs/glossary.md') ?? '')
     expect(terms.length).toBeGreaterThan(10)

@@ -1,4 +1,4 @@
-// Rules for how comments and pages read, each as a function that lists what breaks it.
+// Rules for the wording of comments and pages, each as a function that lists violations.
 import type { Tree } from './tree.ts'
 
 /** Doc comments that begin with a word that hides the subject, as `file:line`. */
@@ -10,7 +10,7 @@ export function turnedComments(files: Tree): string[] {
   )
 }
 
-/** Files of code that do not open with a sentence in a comment. */
+/** Code files that do not open with a sentence in a comment. */
 export function silentFiles(files: Tree): string[] {
   return [...files].flatMap(([path, text]) =>
     /^(?:#!.*\n)?(?:\/\/|\/\*\*)/.test(text) ? [] : [path],
@@ -31,7 +31,7 @@ export function longParagraphs(pages: Tree): string[] {
   )
 }
 
-/** Paragraphs and bullets; code, tables and headings are neither. */
+/** Paragraphs and bullets, without code, tables and headings. */
 function paragraphsOf(text: string): string[] {
   const found: string[] = []
   const prose = text.replaceAll(/^```[^]*?^```$/gm, '')

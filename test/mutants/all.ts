@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 import { proofMutants } from './proofs.ts'
 import { workMutants } from './work.ts'
 
-/** Every fault that a test has to find. */
+/** Every fault that a test must find. */
 export const allMutants: readonly Mutant[] = [
   ...gateMutants,
   ...ledgerMutants,

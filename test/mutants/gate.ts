@@ -4,7 +4,7 @@ import { inFile, type Mutant } from './mutant.ts'
 const rules = ['test/core/ledger/admit.test.ts', 'test/core/ledger/settle.test.ts']
 const schedules = 'test/core/ledger/model.test.ts'
 
-/** Faults of the pure rules: the schedules find each of them in every run of the tests, too. */
+/** Faults of the pure rules; the schedules also find each of them in every test run. */
 const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
   name,
   file: sourceOf(file),

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { root } from '../../src/base/root.ts'
 import { allMutants } from './all.ts'
 
-// The list alone: `npm run mutants` puts each of them into a copy and runs the tests.
+// Checks only the list: `npm run mutants` applies each fault to a copy and runs the tests.
 
 const files = [...new Set(allMutants.map(({ file }) => file))]
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))

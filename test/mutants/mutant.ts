@@ -1,4 +1,4 @@
-/** A fault put into the program on purpose, and the tests nearest to it: one of them has to find it. */
+/** A fault injected into the program, and the tests closest to it, one of which must find it. */
 export interface Mutant {
   readonly name: string
   readonly file: string
@@ -6,11 +6,14 @@ export interface Mutant {
   readonly find: string
   readonly put: string
   readonly tests: readonly string[]
-  /** Why it may live: no test could tell it from the program, or what it would take is out of proportion. */
+  /**
+   * Reason why it may remain unfound: no test could distinguish it from the program, or the effort would be out of
+   * proportion.
+   */
   readonly survives?: string
 }
 
-/** Faults of one file that the same tests are nearest to. */
+/** Faults of one file with the same closest tests. */
 export function inFile(
   file: string,
   tests: readonly string[],

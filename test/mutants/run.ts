@@ -1,6 +1,7 @@
-// npm run mutants [-- WORD ...]: puts each fault of the list (or those whose name or file holds one of the words) into a
-// copy of the repository, runs the tests nearest to it, and says which were found, and by which test. Ends with 1 when one lives on without
-// a reason beside it, with 2 when the tests are red before anything is put in; with --trust that is not looked at.
+// npm run mutants [-- WORD ...]: applies each fault of the list (or those whose name or file contains one of the words)
+// to a copy of the repository, runs the closest tests, and reports which faults were found, and by which test. Exits
+// with 1 if a fault without a stated reason is not found, with 2 if the tests fail before any fault is applied; with
+// --trust, this is not checked.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { allMutants } from './all.ts'
 import type { Mutant } from './mutant.ts'
 
 const left = new Set(['node_modules', '.git', 'dist'])
-/** A fault may keep a test from ever ending: that is found, too. */
+/** A fault may keep a test from ending, which counts as found. */
 const longestMs = 240_000
 /** The schedules of the model find its faults within the first thousands. */
 const env = { ...process.env, MODEL_RUNS: '12000', MODEL_SEED: '7' }
@@ -81,7 +82,7 @@ async function foundBy({ name, file, find, put, tests }: Mutant): Promise<string
   }
 }
 
-/** The first test that is red, or what else ended the tests badly; nothing when all are green. */
+/** The first failing test, or another reason for the failure; nothing if all pass. */
 async function firstRed(tests: readonly string[]): Promise<string | undefined> {
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
   const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...tests], {

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all(shops.map(({ service }) => service.close())))
 
-// The generator speaks to a compiler that has an interface for programs.
+// The generator uses a compiler that has a programming interface.
 const resolver = `
 export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context)
 `
@@ -75,7 +75,7 @@ console.log(JSON.stringify([
 ]))
 `
 
-/** Makes a client from a description, has a compiler read it, and gives back the folder that it lies in. */
+/** Generates a client from a description, compiles it, and returns its folder. */
 async function generate(document: Document): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'client-'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

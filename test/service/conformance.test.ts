@@ -43,7 +43,7 @@ async function found(path = grid, key = live) {
 describe('what the service does (section 1)', () => {
   test('1: there is one search endpoint, under /v1', async () => {
     const document = (await shop.ask('/openapi.json')).json as { paths?: object }
-    // What an account used is no search.
+    // A usage request is not a search.
     expect(Object.keys(document.paths ?? {})).toEqual(['/v1/search', '/v1/usage'])
     for (const path of ['/search', '/v1', '/v1/searches', '/v1/account', '/v1/search/x']) {
       expect((await shop.ask(path, live)).status).toBe(404)

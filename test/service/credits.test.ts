@@ -41,7 +41,7 @@ function found(results: number): Answered {
   }
 }
 
-/** A shop of one process; what it finds is decided by the caller. */
+/** A service in this process; the caller determines the number of results. */
 function openProcess(answer: () => Promise<Answered>) {
   const provider: Provider = { name: 'try', answer, close: () => Promise.resolve() }
   const { pool } = tables
@@ -138,7 +138,7 @@ describe('credits under many requests at once', () => {
     const start = performance.now()
     const waiting = Array.from({ length: 40 }, () => purse.reserve(key, want))
     for (const { kind } of await Promise.all(waiting)) expect(kind).toBe('busy')
-    // One after the other they would wait for forty times their patience.
+    // One after the other, they would wait for forty times their patience.
     expect(performance.now() - start).toBeLessThan(20 * patienceMs)
   })
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.service.close())
 
-/** Says something to the port as it is, and gives back what comes until the connection ends. */
+/** Sends raw bytes to the port, and returns what arrives until the connection ends. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let got = ''

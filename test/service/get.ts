@@ -13,7 +13,9 @@ export interface GetOptions {
   readonly body?: string
 }
 
-/** One request on a connection of its own, as it comes: nothing is unpacked, followed or tried again. */
+/**
+ * Sends one request on a new connection, and returns the raw response: nothing is decompressed, followed or retried.
+ */
 export function get(
   url: string,
   headers: Record<string, string> = {},

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.service.close())
 
-/** Says something to the port as it is; what came back until the connection ends or falls silent. */
+/** Sends raw bytes to the port; returns what arrives until the connection ends or becomes silent. */
 function converse(text: string, quietMs = 300): Promise<{ got: string; ended: boolean }> {
   return new Promise((resolve, reject) => {
     let [got, ended] = ['', false]

@@ -10,10 +10,10 @@ beforeAll(async () => {
 })
 afterAll(() => shop.service.close())
 
-/** Says something, and hears the other side out until it ends the connection; or ends it from here, too. */
+/** Sends bytes and reads until the server ends the connection; optionally ends it from this side. */
 async function say(words: string, { end = false } = {}): Promise<string> {
   const socket = connect({ port: shop.service.port, host: '127.0.0.1', allowHalfOpen: true })
-  // A connection that is cut off while it still speaks has been answered, too.
+  // A connection that is cut off while it is still sending has been answered, too.
   socket.on('error', () => undefined)
   socket.write(words, 'latin1')
   if (end) socket.end()

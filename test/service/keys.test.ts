@@ -177,7 +177,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
       .filter((name) =>
         /(?<![.-])\bfetch\b|from 'undici'|http\.request/.test(code(join(folder, name))),
       )
-    // The front of a demo asks the service that it stands before, on this machine.
+    // The proxy of a demo requests only the service behind it, on this machine.
     expect(callers.toSorted()).toEqual(['spoiling-front.ts', 'upstream/searxng.ts'])
   })
 

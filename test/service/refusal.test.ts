@@ -33,7 +33,7 @@ beforeAll(async () => {
     searxngUrl: upstream.url,
     deadlineMs: 1000,
   })
-  // Given up on after 20 to 25 seconds, while the other cases are tried.
+  // Given up after 20 to 25 seconds, while the other cases are tested.
   slowHead = say('GET /v1/search?q=slow HTTP/1.1\r\nHost: a\r\n')
 })
 afterAll(async () => {
@@ -43,7 +43,7 @@ afterAll(async () => {
   await upstream.close()
 })
 
-/** Says something to the port as it is, and hears the other side out until it ends the connection. */
+/** Sends raw bytes to the port, and reads until the server ends the connection. */
 async function say(words: string): Promise<string> {
   const socket = connect(shop.service.port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -51,7 +51,7 @@ async function say(words: string): Promise<string> {
   return await text(socket)
 }
 
-/** What a client is shown of a refusal. */
+/** The parts of an error response that a client sees. */
 function shown({ status, headers, json }: Reply): object {
   const { 'content-type': type, 'x-request-id': id } = headers
   return { status, type, id, body: json }
@@ -67,7 +67,7 @@ function shownRaw(got: string): object {
   }
 }
 
-/** The error has the three fields of section 2.4 and no other, the body its two, and the id is in a header. */
+/** The error has only the three fields of section 2.4, the body only its two, and the id is in a header. */
 function refusal(status: number): object {
   return {
     status,

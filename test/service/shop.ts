@@ -3,7 +3,7 @@ import type { SearchResponse } from '../../src/service/schemas.ts'
 import { freshUrl } from '../support/database.ts'
 import { send, type GetOptions, type Got } from './get.ts'
 
-/** What a request got, with its body read. */
+/** A response with its body read. */
 export interface Reply extends Got {
   readonly json: Partial<SearchResponse> & {
     readonly error?: {
@@ -17,7 +17,7 @@ export interface Reply extends Got {
 export interface Shop {
   readonly service: Service
   readonly databaseUrl: string
-  /** A live key with so many credits. */
+  /** A live key with this many credits. */
   live(credits?: number): Promise<string>
   test(credits?: number): Promise<string>
   /** GET with the key in the header, unless there is none. */
@@ -28,7 +28,7 @@ export interface AskOptions extends GetOptions {
   readonly headers?: Record<string, string>
 }
 
-/** A service on a database of its own. */
+/** A service with its own database. */
 export async function openShop(options: Partial<ServiceOptions> = {}): Promise<Shop> {
   const databaseUrl = options.databaseUrl ?? (await freshUrl())
   const service = await startService({ upstream: 'mock', ...options, databaseUrl })

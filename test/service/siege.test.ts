@@ -39,7 +39,7 @@ function ask(which: number, path: string, key: string): Promise<Got> {
   return get(`${url}${path}`, { authorization: `Bearer ${key}` })
 }
 
-/** Parallel searches through both processes: what the answers say that they cost, and the refusals. */
+/** Parallel searches through both processes; returns the cost reported in the answers, and the rejections. */
 async function storm(key: string, count: number, num: (index: number) => number) {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -99,10 +99,10 @@ describe('two processes on one database', () => {
   })
 })
 
-// SLOW_SOCKETS=10000 npx vitest run test/service/siege.test.ts: what the service is promised to stand.
+// SLOW_SOCKETS=10000 npx vitest run test/service/siege.test.ts runs the documented load.
 const wanted = Number(processEnvironment()['SLOW_SOCKETS'] ?? 2000)
 
-/** As many as the limits of both processes leave room for. */
+/** As many as the limits of both processes allow. */
 function roomFor(count: number, pid: number): number {
   const limits = ['self', String(pid)].map((id) => {
     const text = readFileSync(`/proc/${id}/limits`, 'utf8')
@@ -111,14 +111,14 @@ function roomFor(count: number, pid: number): number {
   return Math.min(count, ...limits.map((limit) => limit - 500))
 }
 
-// Connections to the database come and go.
+// Database connections are opened and closed.
 const spareFiles = 20
 
 function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** Opens sockets of three kinds: silent ones, and ones that send a head, or a body, one byte a second. */
+/** Opens sockets of three kinds: silent ones, and ones that send a head or a body at one byte per second. */
 async function besiege(port: number, count: number) {
   const sockets: Socket[] = []
   for (let index = 0; index < count; index += 1) {
@@ -159,7 +159,7 @@ describe.runIf(process.platform === 'linux')('sockets that never come to the poi
     const times: number[] = []
     const statuses = new Set<number>()
     let most = 0
-    // Judged by what the service holds: a socket that it never took costs it nothing.
+    // Measured by the service's open sockets, because a socket that it never accepted costs it nothing.
     for (let held = count; held > before + spareFiles && performance.now() - began < 90_000;) {
       const asked = performance.now()
       statuses.add((await ask(0, '/v1/search?q=calm', key)).status)

@@ -51,7 +51,7 @@ describe('what was asked', () => {
     const rows = "select seq_tup_read as n from pg_stat_user_tables where relname = 'usage'"
     const before = (await read<{ n: number }>(rows))?.n ?? 0
     for (let times = 0; times < 5; times += 1) await shop.ask('/v1/search?q=css+grid', key)
-    // The server counts what a connection read when it is closed, at the latest.
+    // The server counts the rows that a connection read at the latest when the connection is closed.
     await shop.service.close()
     expect(((await read<{ n: number }>(rows))?.n ?? 0) - before).toBeLessThan(50_000)
     shop = await openShop({ upstream: 'local', databaseUrl: shop.databaseUrl })

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Shuts a database against everybody while the work runs, and ends the connections that are open. */
+/** Blocks all access to a database while the work runs, and ends open connections. */
 export async function withoutDatabase(url: string, work: () => Promise<void>): Promise<void> {
   const name = new URL(url).pathname.slice(1)
   const admin = new URL(url)

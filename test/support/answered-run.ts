@@ -1,5 +1,5 @@
-// answerRun(db, { run, at, supplier, firstTens }) → every open task of a run gets its answer: the pages that a made history
-// shows, by the text of the query; a query without any fails. The run is done then. Nothing is bought.
+// answerRun(db, { run, at, supplier, firstTens }) → answers every open task of a run with the pages of a generated
+// history, by the text of the query; a query without pages fails. The run is then done. Nothing is bought.
 import { sql } from 'kysely'
 import type { FirstTen } from '../../src/features/cadence/comparison.ts'
 import { contentId } from '../../src/base/query.ts'

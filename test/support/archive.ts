@@ -27,7 +27,7 @@ const odd = [
   '12345678901234567890',
 ]
 
-/** Some nights of a few queries, each with what is hard to carry. */
+/** Some nights of a few queries, with data that is difficult to archive. */
 export async function makePast(database: FreshDatabase, seed: string, nights = 5): Promise<Story> {
   const { pool } = database
   const random = seeded(seed)
@@ -62,7 +62,7 @@ export async function makePast(database: FreshDatabase, seed: string, nights = 5
   return story
 }
 
-/** Bodies, blocks, and columns that the story has no word for. */
+/** Bodies, blocks, and columns that the story does not cover. */
 async function furnish(pool: Pool, random: () => number): Promise<void> {
   const { rows } = await pool.query<{ id: number; search: number | null }>(
     'select calls.id, searches.id as search from calls left join searches on searches.call_id = calls.id and parse_error is null',
@@ -91,7 +91,7 @@ async function furnish(pool: Pool, random: () => number): Promise<void> {
   await pool.query('update organic_results set page_id = null, domain_id = null where ordinal = 3')
 }
 
-/** Every row of every table that an archive touches or copies, and of its own; ready to be compared. */
+/** Every row of every table that an archive changes or copies, in a form that can be compared. */
 export async function readTables(pool: Pool): Promise<Record<string, readonly string[]>> {
   const told: Record<string, readonly string[]> = {}
   const ours = [
@@ -155,7 +155,7 @@ export async function moveAll(
   }
 }
 
-/** Brings every day back, the newest first, as the command does. */
+/** Restores every day, newest first, as the command does. */
 export async function returnAll(database: FreshDatabase): Promise<void> {
   const client = await holdArchive(database.pool)
   const engine = await ParquetEngine.open()

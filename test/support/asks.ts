@@ -1,4 +1,4 @@
-// asksOf(page) → every question that a page of the docs asks; withAnswers(page, answers) → the page with what they answer.
+// asksOf(page) → every question in a page of the docs; withAnswers(page, answers) → the page with their answers.
 
 interface Ask {
   /** A question of the library, or SQL. */
@@ -6,11 +6,11 @@ interface Ask {
   readonly flags: readonly string[]
 }
 
-// A line that is typed, and what it printed; or a statement, and what it printed.
+// A command and its output, or a statement and its output.
 const blocks =
   /(?<head>```console\n\$ npm run sql -- (?<line>[^\n]*)\n|```sql\n(?<statement>[^`]*)```\n\n```text\n)[^`]*```/g
 
-/** The questions of a page in their order. */
+/** The questions of a page in order. */
 export function asksOf(page: string): readonly Ask[] {
   return [...page.matchAll(blocks)].map(({ groups }) =>
     groups?.['line'] === undefined
@@ -25,7 +25,7 @@ export function withAnswers(page: string, answers: readonly string[]): string {
   return page.replace(blocks, (_, head: string) => `${head}${answers[next++] ?? ''}\n\`\`\``)
 }
 
-/** Words as a shell divides them. */
+/** Splits text into words like a shell. */
 function readLine(line: string): Ask {
   const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
     ([, quoted, plain]) => quoted ?? plain ?? '',

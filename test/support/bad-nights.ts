@@ -1,13 +1,13 @@
-// A world whose results change a little each night, and twelve kinds of bad nights of the API that tells of it.
+// A simulated API whose results change a little each night, with twelve kinds of bad nights.
 export type Random = () => number
 export type Pages = readonly number[]
 
-/** What a night brings for each query: null where it failed, nothing where it is empty. */
+/** Results of a night for each query: null if it failed, an empty list if it is empty. */
 export type Answers = (Pages | null)[]
 
 export const pick = (random: Random, many: number) => Math.floor(random() * many)
 
-/** The true results of some queries: a few neighbours change places each night, and now and then a page comes. */
+/** The true results of some queries: each night a few neighbours swap positions, and now and then a page enters. */
 export class World {
   readonly days: Pages[][] = []
   readonly #now: number[][]
@@ -62,7 +62,7 @@ export interface Told {
   readonly unreadable?: number
 }
 
-/** Twelve kinds of bad nights: what the API says instead of the truth. */
+/** Twelve kinds of bad nights: the API's answers in place of the true ones. */
 export const faults: Readonly<Record<string, (world: World, random: Random) => Told>> = {
   'the same pages for all': ({ truth }) => ({
     answers: truth.map(() => Array.from({ length: 10 }, (_, place) => 900_000 + place)),
@@ -96,5 +96,5 @@ export const faults: Readonly<Record<string, (world: World, random: Random) => T
   slow: ({ truth }) => ({ answers: [...truth], hours: 9 }),
   'a new price': ({ truth }) => ({ answers: [...truth], price: 4 }),
 }
-/** Nights with these are odd, and their ranks are true. */
+/** Nights with these faults are odd, and their ranks are true. */
 export const harmless = ['slow', 'a new price']

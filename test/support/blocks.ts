@@ -1,6 +1,8 @@
-// const blocks = await mostBlocks(client, text, parameters)  → the most blocks that a part of the statement looked at: how
-// much it reads, whatever the machine. The statement is really run.
-// const rows = await touchedRows(client, text, parameters)  → how many rows its parts passed on or threw away, all together.
+// const blocks = await mostBlocks(client, text, parameters)
+//   → the largest number of blocks that a node of the statement read, which does not depend on the machine. The
+//   statement is executed.
+// const rows = await touchedRows(client, text, parameters)
+//   → the number of rows that its nodes returned or discarded in total.
 import type { ClientBase, Pool } from 'pg'
 
 interface Plan {

@@ -28,7 +28,7 @@ const shape = z.object({
   ),
 })
 
-/** Makes a page for each feature of caniuse.com and for each article that it links to. */
+/** Creates a page for each feature of caniuse.com and for each article that it links to. */
 function readCaniuse(data: unknown): DocumentInput[] {
   const documents: DocumentInput[] = []
   for (const [id, feature] of Object.entries(shape.parse(data).data)) {

@@ -1,5 +1,5 @@
-// const { primary, standby } = await openCluster(folder): a server and its standby, of Debian's PostgreSQL. Replication is
-// what is tested with it, and the tests' own server has none.
+// const { primary, standby } = await openCluster(folder): a server and its standby, from Debian's PostgreSQL. Used for
+// tests of replication, which the tests' own server does not have.
 import { execFile } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,10 +16,10 @@ const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 const tool = (name: string, ...args: readonly string[]) =>
   call(join(bin, name), args, { cwd: '/', ...asUser })
 
-/** One server of them. */
+/** One server of a cluster. */
 export interface ClusterServer {
   readonly url: string
-  /** Ends it without a farewell. */
+  /** Kills it. */
   readonly kill: () => Promise<void>
   readonly promote: () => Promise<void>
 }
@@ -37,7 +37,7 @@ async function startServer(data: string, port: number): Promise<ClusterServer> {
   }
 }
 
-/** A server, and a way to put a standby beside it once it holds something. */
+/** A server, to which a standby can be added once it contains data. */
 export async function openCluster(folder: string) {
   const servers = join(folder, 'servers')
   mkdirSync(servers, { mode: 0o700 })

@@ -1,5 +1,6 @@
-// const database = await freshDatabase()  → { url, pool, db, close }: a migrated, empty database of one's own, made in
-// about 50 ms. `close` drops it; without a close it stays for a look until the run ends. `freshUrl()` gives the address only.
+// const database = await freshDatabase()  → { url, pool, db, close }: a migrated, empty database for the caller,
+// created in about 50 ms. `close` drops it; without a close it remains until the run ends. `freshUrl()` returns only
+// the address.
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inject } from 'vitest'
@@ -18,7 +19,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return open(await freshUrl())
 }
 
-/** A copy of a database that nobody is connected to. */
+/** A copy of a database without connections. */
 export async function copyOf(url: string): Promise<FreshDatabase> {
   return open(await create(new URL(url).pathname.slice(1)))
 }
@@ -32,7 +33,7 @@ async function open(url: string): Promise<FreshDatabase> {
   return { url, pool, db: openDatabase(pool), close }
 }
 
-/** The address of a migrated database that only the caller uses; it goes away when the run ends. */
+/** The address of a migrated database that only the caller uses; dropped when the run ends. */
 export function freshUrl(): Promise<string> {
   return create(inject('template'))
 }
@@ -51,8 +52,8 @@ async function create(template: string): Promise<string> {
 let administration: Pool | undefined
 
 /**
- * One connection for all databases that this worker of the test runner makes and drops: to connect costs the server more
- * than a copy of the template does. The pool closes it after ten idle seconds.
+ * One connection for all databases that this worker of the test runner creates and drops: connecting costs the server
+ * more than copying the template does. The pool closes it after ten idle seconds.
  */
 async function administer(statement: string): Promise<void> {
   administration ??= openPool(inject('adminUrl'), { name: 'tests', max: 1 })

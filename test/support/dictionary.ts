@@ -1,4 +1,4 @@
-// The text of docs/schema.md, from the live catalogue: what the database says about itself is said once.
+// The text of docs/schema.md, generated from the comments in the catalogue of a database.
 import type { Pool } from 'pg'
 import { withheld } from '../../src/base/database/reader-role.ts'
 
@@ -32,7 +32,7 @@ const columnsOf = (schema: string): string => `
     and not attisdropped
   order by relkind, relname, attnum`
 
-// Keys are declared from PostgreSQL 18 on: the file is made from the embedded server, which is newer.
+// Keys are declared from PostgreSQL 18 on; the file is generated from the embedded server, which is newer.
 const references = `
   select
     source.relname as from, target.relname as to, string_agg(attname, ', ' order by attnum) as columns

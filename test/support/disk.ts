@@ -1,4 +1,5 @@
-// const disk = smallDisk(4) → a disk of four megabytes, or null where this user may mount none; `disk.fill()` leaves no room.
+// const disk = smallDisk(4) → a disk of four megabytes, or null if this user may not mount one; `disk.fill()` uses up
+// all space.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,11 +9,11 @@ import { codeOf } from '../../src/base/errors.ts'
 
 export interface SmallDisk {
   readonly folder: string
-  /** Takes every byte that is left. */
+  /** Uses up all remaining space. */
   readonly fill: () => void
 }
 
-/** True where this user may mount a disk of its own. */
+/** True if this user may mount a disk. */
 export function mayMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-disk-'))
   const mounted = mount(folder, 1)
@@ -21,7 +22,7 @@ export function mayMount(): boolean {
   return mounted
 }
 
-/** A disk of so many megabytes, mounted until the test is over. */
+/** A disk of this many megabytes, mounted until the test is over. */
 export function smallDisk(megabytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-disk-'))
   if (!mount(folder, megabytes)) throw new Error('expected to mount a disk; ask mayMount first')

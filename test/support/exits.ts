@@ -1,4 +1,4 @@
-// Runs before each file of tests: nothing that a test left behind may end the process that later files run in.
+// Runs before each file of tests: code left running by a test must not end the process in which later files run.
 import { guardExit } from './in-process.ts'
 
 guardExit()

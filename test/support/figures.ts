@@ -1,5 +1,5 @@
-// const told = await tellFigures(mill, { lists: ['shop'], since, until }) reads what runs cost and brought from calls and tasks,
-// and opens every place that shows it; `await expectSameRuns(told)` and its neighbours hold the places against it.
+// const told = await tellFigures(mill, { lists: ['shop'], since, until }) computes costs and results of runs from calls
+// and tasks, and reads every place that shows them; `await expectSameRuns(told)` and the other functions compare them.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { openDesk } from './desk.ts'
 import type { TestMill } from './mill.ts'
 import { run } from './run.ts'
 
-/** What one run cost and brought. */
+/** Cost and results of one run. */
 export interface RunTruth {
   readonly run: number
   readonly list: string
@@ -31,13 +31,13 @@ export interface ToldFigures {
   readonly since: string
   readonly until: string
   readonly zone: string
-  /** The domain with the greatest share on a day, which is marked as ours, and its share. */
+  /** The domain with the largest share on a day, which is marked as ours, and its share. */
   readonly best: { readonly domain: string; readonly share: number; readonly day: string }
   readonly command: (name: string, args: readonly string[]) => Promise<string>
   readonly page: (path: string) => Promise<{ words: string; text: string }>
 }
 
-/** Of these days of these lists, which were bought today. */
+/** Runs on these days of these lists, which were bought today. */
 export async function tellFigures(
   mill: TestMill,
   { lists, since, until }: Pick<ToldFigures, 'lists' | 'since' | 'until'>,
@@ -73,7 +73,7 @@ export async function tellFigures(
     'insert into own_domains (domain, label) values ($1, $1) on conflict do nothing',
     [best.domain],
   )
-  // As a server does by itself after a while.
+  // As a server does automatically after a while.
   await mill.pool.query('analyze')
   const zone = 'UTC'
   const desk = await openDesk(mill.databaseUrl, { settings: { MILL_ZONE: zone } })
@@ -176,7 +176,7 @@ export async function expectSameDays(told: ToldFigures): Promise<void> {
   }
 }
 
-/** Sums of lists and of the account: their pages, a question, the report, and what the API took. */
+/** Sums of lists and of the account: their pages, a question, the report, and the API's charges. */
 export async function expectSameSums(told: ToldFigures, taken: number): Promise<void> {
   const { truth, lists, since, until, page } = told
   const money = (await page('/money')).words

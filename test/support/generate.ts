@@ -1,4 +1,4 @@
-// npm run generate: writes src/base/database/schema.ts and docs/schema.md from the live schema, made afresh from sql/,
+// npm run generate: writes src/base/database/schema.ts and docs/schema.md from a database newly created from sql/, and
 // docs/commands.md, docs/settings.md and the README's table of commands.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,12 +1,12 @@
-// makeHistories({ seed, queries, nights, mix }) → histories of queries with a truth that is known: quiet and busy ones,
-// weekdays, seasons, bursts, changes of regime, groups with one page of results, and shocks that many share.
+// makeHistories({ seed, queries, nights, mix }) → histories of queries with known changes: stable and volatile ones,
+// weekly patterns, seasons, bursts, regime changes, groups with the same results, and shocks that affect many.
 import { seeded, type Random } from '../../src/service/random.ts'
 import type { QueryHistory } from '../../src/features/cadence/replay.ts'
 
 export const kinds = ['stable', 'weekly', 'seasonal', 'burst', 'regime', 'busy', 'flicker'] as const
 export type Kind = (typeof kinds)[number]
 
-/** How many of a hundred queries are of each kind. */
+/** Number of queries of each kind, out of a hundred. */
 export type Mix = Readonly<Record<Kind, number>>
 
 const usualMix: Mix = {
@@ -44,7 +44,7 @@ export function makeHistories({
   })
 }
 
-/** The kinds in turn, so that any stretch of queries holds the mix. */
+/** The kinds in turn, so that any range of queries contains the mix. */
 function kindOf(mix: Mix, index: number): Kind {
   const total = kinds.reduce((sum, kind) => sum + mix[kind], 0)
   let place = ((index * 61.8) % 100) * (total / 100)
@@ -57,13 +57,13 @@ function kindOf(mix: Mix, index: number): Kind {
 
 const groupSize = 5
 
-/** Shocks are drawn once for all, and each query then lives through its own nights. */
+/** Shocks are drawn once for all queries, and then each query's nights. */
 class World {
   readonly #seed: string
   readonly #nights: number
-  /** Nights in which results change everywhere, with the share of queries that is struck. */
+  /** Nights on which results change everywhere, with the share of affected queries. */
   readonly #updates: ReadonlyMap<number, number>
-  /** Nights in which the results of a group change, which show much the same pages. */
+  /** Nights on which the results of a group change; its queries show mostly the same pages. */
   readonly #groupShocks: readonly ReadonlySet<number>[]
 
   constructor(seed: string, queries: number, nights: number) {
@@ -78,7 +78,7 @@ class World {
     }
     this.#updates = updates
     this.#groupShocks = Array.from({ length: Math.ceil(queries / groupSize) }, (_, group) => {
-      // Every second group stands together.
+      // Every second group changes together.
       if (group % 2 === 1) return new Set<number>()
       return new Set(
         Array.from({ length: nights }, (__, night) => night).filter(() => random() < 1 / 70),
@@ -103,7 +103,7 @@ class World {
   }
 }
 
-/** The chance of a change on each night. */
+/** The probability of a change on each night. */
 function chancesOf(kind: Kind, random: Random, nights: number): (night: number) => number {
   const quiet = 1 / (100 + 100 * random())
   const phase = Math.floor(random() * 60)
@@ -132,7 +132,7 @@ function chancesOf(kind: Kind, random: Random, nights: number): (night: number) 
   }
 }
 
-/** Some days in a row, now and then. */
+/** Some consecutive days, now and then. */
 function burstsOf(random: Random, nights: number): ReadonlySet<number> {
   const found = new Set<number>()
   for (let night = 0; night < nights; night++) {
@@ -143,13 +143,13 @@ function burstsOf(random: Random, nights: number): ReadonlySet<number> {
   return found
 }
 
-/** Ten pages, and those that come in for others. */
+/** Ten pages, and the pages that replace them. */
 class Shelf {
   readonly #random: Random
   readonly #index: number
   #next = 100
   #pages: number[]
-  /** What goes back to how it was, and when. */
+  /** Changes that are reverted, and when. */
   #returns: { night: number; gone: number; came: number }[] = []
 
   constructor(random: Random, { group, index }: { group: number | null; index: number }) {

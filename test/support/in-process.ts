@@ -1,6 +1,6 @@
-// runHere('status', ['--json'], env) → { code, signal, stdout, stderr }: a command of the project in this process, as its
-// job runs it. A process of its own costs a second of CPU before its first line; most tests are about what a command says
-// and does. What a process is (signals, memory, ending with sockets open) is tested with `start` of run.ts.
+// runHere('status', ['--json'], env) → { code, signal, stdout, stderr }: runs a command of the project in this process,
+// as its job does. A separate process costs a second of CPU before its first line, and most tests check only output and
+// behaviour. Signals, memory and open sockets at exit are tested with `start` of run.ts.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import { writeSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { root } from '../../src/base/root.ts'
 import type { Environment } from '../../src/base/config.ts'
 
 export interface Result {
-  /** The exit code, or the name of the signal that ended the process: a failed expectation shows it. */
+  /** The exit code, or the name of the signal that ended the process, so that a failed expectation shows it. */
   readonly code: number | NodeJS.Signals | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
@@ -21,7 +21,7 @@ interface Invocation {
   readonly argv: string[]
   readonly env: Record<string, string>
   readonly stdin: PassThrough
-  /** What it listens to of the process and its streams, to be forgotten at its end. */
+  /** Listeners of the command on the process and its streams, to be removed at its end. */
   readonly forget: (() => void)[]
   readonly output: { stdout: string; stderr: string }
   readonly exit: (code: number) => void
@@ -30,7 +30,7 @@ interface Invocation {
 const invocations = new AsyncLocalStorage<Invocation>()
 let count = 0
 
-/** Runs a command of the project to its end. Several may run at the same time. */
+/** Runs a command of the project to completion. Several may run at the same time. */
 export async function runHere(
   command: string,
   args: readonly string[],
@@ -53,7 +53,7 @@ export async function runHere(
     exit,
   }
   count += 1
-  // A job runs when it is loaded: each time under another address, while what it imports is loaded once.
+  // A job runs when it is loaded, so each run uses a different address, while its imports are loaded once.
   const address = `../../jobs/${command}.ts?invocation=${count}`
   const loaded = invocations.run(invocation, () => import(/* @vite-ignore */ address))
   const code = await Promise.race([exited, loaded.then(() => exited)])
@@ -64,7 +64,7 @@ export async function runHere(
 
 let replaced = false
 
-/** Each invocation sees arguments, settings and streams of its own; everything else sees the process as it is. */
+/** Each invocation has its own arguments, settings and streams; everything else sees the real process. */
 function replaceProcess(): void {
   if (replaced) return
   replaced = true
@@ -78,8 +78,8 @@ function replaceProcess(): void {
 let guarded = false
 
 /**
- * Replaces `process.exit` for the rest of this process's life: the test runner gives the true one back after each file, and
- * what a test left running would end the process, and the next file with it, without a word.
+ * Replaces `process.exit` for the rest of this process. The test runner restores it after each file; code that a test
+ * left running would then end the process, and the next file with it, without a message.
  */
 export function guardExit(): void {
   if (guarded) return
@@ -87,11 +87,11 @@ export function guardExit(): void {
   Object.defineProperty(process, 'exit', {
     get: () => exitHere,
     set() {
-      // What the runner puts there after each file is not taken.
+      // Assignments of the runner after each file are ignored.
     },
   })
   process.on('exit', (code) => {
-    // When the runner lets this process go, it stops listening first.
+    // When the runner ends this process, it stops listening first.
     if (code === 0 && process.listenerCount('message') === 0) return
     writeSync(2, `process ${process.pid} of the tests ended by itself, with ${code}\n`)
   })

@@ -1,5 +1,5 @@
-// wordsOf('enqueue') → what Node runs a command with: what the setup of the tests compiled, which starts in a quarter of
-// the time that the sources take; the sources where nothing was compiled (a bench).
+// wordsOf('enqueue') → the Node arguments of a command: the compiled program, which starts in a quarter of the time of
+// the sources, or the sources if nothing was compiled (in a benchmark).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../src/base/root.ts'
@@ -10,7 +10,7 @@ export function wordsOf(command: string): readonly string[] {
   return ['--import', 'tsx', join(root, 'jobs', `${command}.ts`)]
 }
 
-/** Where the setup of the tests compiled a module to: `src/base/root.ts`, or a program that `programs.json` names. */
+/** Output path of a compiled module: `src/base/root.ts`, or a program that `programs.json` names. */
 export function compiledFrom(source: string): string {
   const folder = source.startsWith('test/') ? join('dist', '.tests') : 'dist'
   return join(root, folder, source.replace(/\.ts$/, '.js'))

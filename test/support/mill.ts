@@ -1,5 +1,6 @@
-// const mill = await testMill({ api: faulty, backend, settings }) → a Mill on a database of its own, for work() in this process.
-// `mill.plan(['a', 'b'])` makes a run of these queries; `mill.drain()` works on it; `mill.close()` puts everything away.
+// const mill = await testMill({ api: faulty, backend, settings }) → a Mill with its own database, for work() in this
+// process. `mill.plan(['a', 'b'])` creates a run of these queries; `mill.drain()` works on it; `mill.close()` removes
+// everything.
 import { endNights } from '../../src/features/alerts/find-alerts.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,7 @@ import type { TestBackend } from './redis.ts'
 
 export interface TestMill extends Mill {
   readonly redisUrl: string | null
-  /** Settings for a command that works on the same mill. */
+  /** Settings for a command that uses the same database and API. */
   readonly env: Environment
   readonly plan: (
     queries: readonly Partial<Query>[] | readonly string[],
@@ -106,7 +107,10 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
 
 const keyedDatabases = new WeakMap<Pool, Database>()
 
-/** The database as workers open it, which keep their plans: one for each pool, since names of plans belong to a connection. */
+/**
+ * The database as opened by workers, which cache plans. One for each pool, because names of plans belong to a
+ * connection.
+ */
 function keyedDatabase(pool: Pool): Database {
   const known = keyedDatabases.get(pool) ?? openDatabase(pool, { byKey: true })
   keyedDatabases.set(pool, known)
@@ -118,7 +122,7 @@ function queryOf(given: Partial<Query> | string): Query {
   return typeof given === 'string' ? { q: given, ...nothing } : { q: '', ...nothing, ...given }
 }
 
-/** A run of these queries, in slices of 25, as planning makes it. */
+/** A run of these queries, in slices of 25, as created by planning. */
 async function planRun(
   { db }: FreshDatabase,
   queries: readonly Query[],

@@ -1,4 +1,4 @@
-// const table = await openNights() → a database and a list on disk, and ticks of schedulers at any time of one's choosing:
+// const table = await openNights() → a database and a list on disk, with ticks of schedulers at any chosen time:
 // `table.tickAt('2026-10-03T00:00:20Z', scheduleOf({ list: table.file }))`. Nothing is bought.
 import { decideByName } from '../../src/features/cadence/choose.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,21 +24,21 @@ export interface NightTable {
   readonly db: Database
   /** The list: red and blue shoes, until a test writes something else. */
   readonly file: string
-  /** Runs whose slices were queued, in their order. */
+  /** Runs whose slices were queued, in order. */
   readonly queued: readonly number[]
-  /** What the ticks said, line by line. */
+  /** Messages of the ticks, line by line. */
   readonly told: readonly string[]
   readonly tickAt: (time: string, ...schedules: Schedule[]) => Promise<void>
   readonly nights: () => Promise<readonly NightRow[]>
   readonly runs: () => Promise<readonly { id: number; date: string; kind: string; state: string }[]>
   readonly queriesOf: (run: number | null | undefined) => Promise<readonly string[]>
-  /** Every open task is answered, and every run is done. */
+  /** Answers every open task and ends every run. */
   readonly answerAll: () => Promise<void>
   readonly creditRunsOut: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** A place to try nights at. */
+/** A test environment for nights. */
 export async function openNights(): Promise<NightTable> {
   const database = await freshDatabase()
   const { db } = database

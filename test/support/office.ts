@@ -16,10 +16,10 @@ export interface CountedSlice {
 /** A database and a folder of lists, for tests of planning. */
 export interface Office {
   readonly desk: Desk
-  /** Writes a list and says how it is to be planned. */
+  /** Writes a list and returns the order for planning it. */
   order(list: string, text: string, more?: Partial<ListOrder>): Promise<ListOrder>
   rows<T>(query: ReturnType<typeof sql<T>>): Promise<readonly T[]>
-  /** Slices of a run in their order, each with its tasks counted. */
+  /** Slices of a run in order, each with its number of tasks. */
   slicesOf(run: number): Promise<readonly CountedSlice[]>
   finish(run: number): Promise<void>
   close(): Promise<void>

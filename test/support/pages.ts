@@ -1,4 +1,4 @@
-// Pages that are generated: the README's table of everyday commands, docs/commands.md and docs/settings.md.
+// Generated pages: the README's table of everyday commands, docs/commands.md and docs/settings.md.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commands, groups } from '../../src/base/cli/commands.ts'
@@ -88,6 +88,6 @@ function settingsSection(text: string): string {
 
 function defaultOf(name: string): string | undefined {
   const setting: object = settings[name as Name] ?? {}
-  // The folder of this checkout is no default of anybody else's.
+  // The folder of this checkout must not appear as a default.
   return 'fallback' in setting ? String(setting.fallback).replace(`${workplace}/`, '') : undefined
 }

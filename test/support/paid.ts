@@ -5,7 +5,7 @@ import { judge } from '../../src/core/search/verdict.ts'
 
 const asked: Query = { q: 'red shoes', location: null, hl: null, gl: null, num: 10, device: null }
 
-/** The query that all these answers are about, in its table. */
+/** The query of all these answers, in its table. */
 export async function askQuery(db: Database, q = asked.q): Promise<Query> {
   const query = { ...asked, q }
   const key = queryKey(query)
@@ -17,7 +17,7 @@ export async function askQuery(db: Database, q = asked.q): Promise<Query> {
   return query
 }
 
-/** A body as it was paid for by the call of that number. */
+/** A body as received for the call with this number. */
 export function paid(callId: number, body: string | Buffer | object, query = asked): StoredAnswer {
   const bytes = Buffer.isBuffer(body)
     ? body

@@ -1,5 +1,6 @@
-// has('chromium') → true when this machine has what some tests need beside Node; they are left out where it does not. A run names each missing part once, at its end,
-// with the number of tests that it left out and what installs it. REQUIRE_PARTS=1 makes a missing part a failure.
+// has('chromium') → true if this machine has what some tests need besides Node; otherwise these tests are skipped. A
+// run names each missing part once, at its end, with the number of skipped tests and the command that installs it.
+// REQUIRE_PARTS=1 makes a missing part a failure.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -8,11 +9,11 @@ import { processEnvironment } from '../../src/base/config.ts'
 export interface Part {
   readonly there: () => boolean
   readonly debian: string
-  /** Null where no package of Homebrew brings it to the place where the tests look. */
+  /** Null if no Homebrew package installs it where the tests look for it. */
   readonly macos: string | null
 }
 
-/** The interpreter that Debian's packages of Python belong to. */
+/** The interpreter of Debian's Python packages. */
 export const python = '/usr/bin/python3'
 export const pgbouncer = '/usr/sbin/pgbouncer'
 export const chromium = processEnvironment()['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -70,7 +71,7 @@ export type PartName = keyof typeof parts
 
 const found = new Map<PartName, boolean>()
 
-/** True when this machine has the part; without it the tests that ask are left out. */
+/** True if this machine has the part; otherwise the tests that need it are skipped. */
 export function has(name: PartName): boolean {
   const there = found.get(name) ?? parts[name].there()
   found.set(name, there)
@@ -78,7 +79,7 @@ export function has(name: PartName): boolean {
   throw new Error(`expected ${name}, since REQUIRE_PARTS=1, got none; ${parts[name].debian}`)
 }
 
-/** A program on the path, or where Debian keeps programs for administrators. */
+/** A program on the path, or in Debian's folder of programs for administrators. */
 function onPath(program: string): boolean {
   const folders = [...(processEnvironment()['PATH'] ?? '').split(delimiter), '/usr/sbin']
   return folders.some((folder) => {

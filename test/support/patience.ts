@@ -1,6 +1,6 @@
-// How long a test waits for a condition before it calls the product hung, in milliseconds. It grows with the slowness of
-// this machine, measured when the run began. Conditions are awaited with `expect.poll`, which has this limit already;
-// `patienceMs` is for whatever wants a number of its own.
+// How long a test waits for a condition before the product counts as hung, in milliseconds. It grows with the slowness
+// of this machine, as measured when the run began. Conditions are awaited with `expect.poll`, which already has this
+// limit; `patienceMs` is for other uses.
 import { inject } from 'vitest'
 
 export const patienceMs = inject('patienceMs')

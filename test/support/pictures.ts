@@ -1,5 +1,6 @@
-// npm run pictures [-- NAME…] → docs/pictures/desk-*.png: what the desk shows of the mill in the settings, for README and docs/desk.md.
-// `npm run demo -- --nights 30 --faults` makes a mill that has something to show, for `cadence` `-- --nights 60 --cadence`. Needs a Chromium (CHROMIUM=/usr/bin/chromium).
+// npm run pictures [-- NAME…] → docs/pictures/desk-*.png: screenshots of the desk with the current settings, for README
+// and docs/desk.md. `npm run demo -- --nights 30 --faults` creates suitable data; for `cadence`, use `-- --nights 60
+// --cadence`. Needs a Chromium (CHROMIUM=/usr/bin/chromium).
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'

@@ -1,10 +1,10 @@
-// temporaryFolder('home') → a folder of one's own; withDatabase(url, 'mine') → the same server, another database.
-// Apart from the server, which loads the whole mill: most files of tests want no more than these.
+// temporaryFolder('home') → a new folder; withDatabase(url, 'mine') → the same server, another database. Separate from
+// the server module, which loads the whole program: most test files need only these.
 import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder that goes away with the tests; the server's own user can walk into it when the tests run as root. */
+/** A folder that is removed after the tests; if they run as root, the server's own user can enter it. */
 export function temporaryFolder(name: string, place = tmpdir()): string {
   const folder = mkdtempSync(join(place, `querymill-${name}-`))
   chmodSync(folder, 0o711)

@@ -1,5 +1,5 @@
-// const pooler = await openPooler(databaseUrl, 'session') → { url, close }: Debian's PgBouncer before that database, on a
-// port of its own.
+// const pooler = await openPooler(databaseUrl, 'session') → { url, close }: Debian's PgBouncer in front of that
+// database, on its own port.
 import { spawn } from 'node:child_process'
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -11,7 +11,7 @@ import { temporaryFolder } from './place.ts'
 
 const nobody = 65_534
 
-/** As its package ships it: no parameter of a connection is ignored. */
+/** As its package is configured: no parameter of a connection is ignored. */
 function settingsOf(server: URL, { port, mode }: { port: number; mode: string }): string {
   const { hostname, username, password } = server
   const words = [`host=${hostname}`, `port=${server.port}`, `user=${decodeURIComponent(username)}`]

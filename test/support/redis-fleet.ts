@@ -1,6 +1,6 @@
-// const guarded = await startGuarded() → a Redis with TLS and one user, whose rights are those of docs/operations.md.
-// const watched = await startWatched() → a master, its copy and a sentinel; `startGuardedWatched()`: with TLS and passwords.
-// const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
+// const guarded = await startGuarded() → a Redis with TLS and one user with the permissions of docs/operations.md.
+// const watched = await startWatched() → a master, its replica and a sentinel; `startGuardedWatched()`: with TLS and
+// passwords. const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import { temporaryFolder } from './place.ts'
 
 const patient = { interval: 50 }
 
-/** The line of the page that says which rights a user of Redis needs. */
+/** The line of the page with the permissions that a Redis user needs. */
 function rightsOfPage(): readonly string[] {
   const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
   return (/^user querymill .*$/m.exec(page)?.[0] ?? '').split(' ').slice(1)
 }
 
-/** A certificate of one's own for this machine, and its key. */
+/** A self-signed certificate for this machine, and its key. */
 function makeCertificate(folder: string): { certificate: string; key: string } {
   const [certificate, key] = [join(folder, 'redis.crt'), join(folder, 'redis.key')]
   // prettier-ignore
@@ -47,7 +47,7 @@ export async function startGuarded() {
   }
 }
 
-/** Passwords of a master that is watched, and of the sentinel that does so. */
+/** Passwords of a watched master, and of its sentinel. */
 const passwords = { master: 'master+word', sentinel: 'sentinel&word' }
 
 export async function startWatched() {
@@ -110,7 +110,7 @@ export async function startGuardedWatched() {
   }
 }
 
-/** Starts a sentinel, and waits until it knows of a copy: before that it has nobody to promote. */
+/** Starts a sentinel, and waits until it knows a replica; before that, it could not promote one. */
 async function startSentinel(folder: string, lines: readonly string[], client: Redis) {
   const file = join(folder, 'sentinel.conf')
   const times = ['down-after-milliseconds mill 500', 'failover-timeout mill 2000']
@@ -162,7 +162,7 @@ export async function startCluster() {
   }
 }
 
-/** Tells the first of them of the newest one. */
+/** Tells the first of them about the newest one. */
 async function introduce(servers: readonly RedisServer[], bus: number): Promise<void> {
   const [first, last] = [servers[0], servers.at(-1)]
   if (first === undefined || last === undefined || first === last) return

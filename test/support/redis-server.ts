@@ -1,4 +1,4 @@
-// The Redis of a test run: a redis-server of its own on a free port of this machine, when the program is there.
+// The Redis of a test run: a redis-server on a free port of this machine, if the program is installed.
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -11,17 +11,17 @@ import { temporaryFolder } from './place.ts'
 export interface RedisServer {
   readonly port: number
   readonly pid: number
-  /** Ends it without a farewell, as a power cut would. */
+  /** Kills it, like a power cut. */
   readonly kill: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Null when this machine has no redis-server. */
+/** Null if this machine has no redis-server. */
 export async function openRedis(): Promise<RedisServer | null> {
   return has('redis-server') ? startRedis() : null
 }
 
-/** Starts a Redis of one's own, for tests that kill or fill it. */
+/** Starts a separate Redis, for tests that kill or fill it. */
 export async function startRedis(extra: readonly string[] = []): Promise<RedisServer> {
   const port = await freePort()
   const folder = temporaryFolder('redis')

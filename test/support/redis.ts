@@ -1,6 +1,6 @@
-// Use: describe.each over `backends`, titled '… on $name', each with its `redisUrl()`.
-// Postgres always; Redis when this machine has a redis-server. `redisUrl()` is null on Postgres, and on Redis the
-// address of a database number that no other test uses.
+// Use: describe.each over `backends`, titled '… on $name', each with its `redisUrl()`. Postgres always; Redis if this
+// machine has a redis-server. `redisUrl()` is null on Postgres, and on Redis the address of a database number that no
+// other test uses.
 import { inject } from 'vitest'
 
 export interface TestBackend {
@@ -9,16 +9,16 @@ export interface TestBackend {
   readonly redisUrl: () => string | null
 }
 
-/** True when the run has a Redis. */
+/** True if the run has a Redis. */
 const hasRedis = inject('redisPort') !== 0
 
 let given = 0
 
-/** An empty Redis of one's own: a fresh database number of the run's server. */
+/** An empty Redis for the caller: a new database number of the run's server. */
 function redisUrl(): string {
   if (!hasRedis) throw new Error('expected a redis-server, got none; ask hasRedis first')
   given += 1
-  // Files run in processes of their own, each with a number that stays apart from the others.
+  // Files run in separate processes, each with a unique number.
   const number = ((process.pid % 300) * 30 + (given % 30)) % 10_000
   return `redis://127.0.0.1:${inject('redisPort')}/${number}`
 }

@@ -1,4 +1,5 @@
-// await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): the server refuses rows of a table; `allow` lifts it.
+// await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): makes the server reject rows of a table;
+// `allow` ends this.
 import { sql } from 'kysely'
 import type { Database } from '../../src/base/database/database.ts'
 
@@ -6,7 +7,7 @@ interface Refusing {
   readonly db: Database
 }
 
-/** Makes the server refuse rows of a table with this code, as long as the condition holds. */
+/** Makes the server reject rows of a table with this code, as long as the condition holds. */
 export async function refuse(
   { db }: Refusing,
   table: string,
@@ -24,7 +25,7 @@ export async function refuse(
     .execute(db)
 }
 
-/** Takes the rows again. */
+/** Accepts the rows again. */
 export async function allow({ db }: Refusing, table: string): Promise<void> {
   await sql.raw(`drop function refuse_${table}() cascade`).execute(db)
 }

@@ -1,6 +1,6 @@
-// Says what the default reporter does not: at the end of a run, each part that this machine lacks, with the number of tests
-// it left out and what installs it; where the time of the run went, in a file that `npm run test:times` prints; and how a
-// process of the runner ended that nobody ended.
+// Adds to the default reporter: at the end of a run, each part that this machine lacks, with the number of skipped
+// tests and the command that installs it; the time of each file, in a report that `npm run test:times` prints; and the
+// exit of runner processes that ended unexpectedly.
 import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ export const timesFile = join(folder, 'test-times.json')
 export interface Times {
   readonly seconds: number
   readonly tests: number
-  /** Seconds of each file, its imports and hooks included. */
+  /** Seconds of each file, including imports and hooks. */
   readonly files: Readonly<Record<string, number>>
 }
 
@@ -42,7 +42,7 @@ export class RunReporter implements Reporter {
   }
 }
 
-/** Vitest says that a process of its pool ended unexpectedly, but not by which code or signal. */
+/** Vitest reports that a process of its pool ended unexpectedly, but not its exit code or signal. */
 function tellUnexpectedEnd({ process: child }: { readonly process: ChildProcess }): void {
   child.once('exit', (code, signal) => {
     const ofVitest = child.spawnargs.some((word) => word.includes('vitest'))
@@ -69,7 +69,9 @@ function missingParts(modules: readonly TestModule[]): string[] {
   })
 }
 
-/** Tests that a file leaves out for want of a part; those on Redis are as many as those on Postgres beside them. */
+/**
+ * Tests that a file skips because a part is missing; those on Redis are as many as the corresponding ones on Postgres.
+ */
 function leftOut(module: TestModule, name: PartName): number {
   const text = readFileSync(module.moduleId, 'utf8')
   const asks = text.includes(`has('${name}')`)

@@ -1,6 +1,7 @@
 // run('enqueue', ['inputs/keywords.csv', '--json'], { DATABASE_URL: url, MILL_HOME: home }) → { code, stdout, stderr }
-// start(…) → the same command while it runs: `line(text)` waits until a line on either stream holds the text,
-// `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
+// start(…) → the same command while it runs: `line(text)` waits until a line on either stream contains the text,
+// `kill('SIGTERM')` signals it, `ended` is its result.
+// Of the caller's environment, it gets only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
 import { onTestFailed } from 'vitest'
 import { type Environment, processEnvironment } from '../../src/base/config.ts'
@@ -14,13 +15,16 @@ export interface Running {
   readonly pid: number
   readonly ended: Promise<Result>
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Resolves with the first line that holds the text, also one that came before; rejects when the command ends without it. */
+  /**
+   * Resolves with the first line that contains the text, even if it was printed before; rejects if the command ends
+   * without it.
+   */
   readonly line: (text: string) => Promise<string>
   readonly stdout: () => string
   readonly stderr: () => string
 }
 
-/** Runs a command of the project to its end, in this process. */
+/** Runs a command of the project to completion in this process. */
 export async function run(
   command: string,
   args: readonly string[] = [],
@@ -33,7 +37,7 @@ export async function run(
   return result
 }
 
-/** Runs a command of the project to its end, in a process of its own. */
+/** Runs a command of the project to completion in a separate process. */
 export function runProcess(
   command: string,
   args: readonly string[] = [],
@@ -103,12 +107,12 @@ export function start(
   }
 }
 
-/** A red test says what its commands last said. */
+/** A failed test shows the last output of its commands. */
 function tellWhenRed(tell: () => string): void {
   try {
     onTestFailed(() => void process.stderr.write(`${tell()}\n`))
   } catch {
-    // Begun for several tests at once, outside of any of them.
+    // Started for several tests at once, outside of any of them.
   }
 }
 

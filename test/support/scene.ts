@@ -1,5 +1,5 @@
-// const { api, mill } = await openScene({ api: {...faulty options}, backend, settings }): a stand-in API and a mill that
-// buys from it; everything is put away after the test.
+// const { api, mill } = await openScene({ api: {...faulty options}, backend, settings }): a stand-in API and a program
+// that buys from it; everything is removed after the test.
 import { onTestFinished } from 'vitest'
 import { startFaulty } from '../faults/api/standin.ts'
 import { testMill, type TestMill, type TestMillOptions } from './mill.ts'

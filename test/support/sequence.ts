@@ -1,5 +1,5 @@
-// In which order files are tried. Those that keep a core busy for minutes come first, and those that wait for minutes, for
-// clocks and processes: begun last, they would end alone.
+// The order in which files are run. Files that keep a core busy for minutes, and files that wait for clocks and
+// processes for minutes, come first, because they would otherwise finish last.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const first = [
@@ -46,7 +46,7 @@ const first = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // eslint-disable-next-line unicorn/no-array-sort -- the test runner's own, not that of an array
+    // eslint-disable-next-line unicorn/no-array-sort -- the test runner's own method, not that of an array
     const sorted = await super.sort(files)
     return sorted.toSorted((one, other) => rankOf(one) - rankOf(other))
   }

@@ -1,4 +1,4 @@
-// The PostgreSQL of a test run. TEST_DATABASE_URL=postgres://… names one that runs already (its user must be
+// The PostgreSQL of a test run. TEST_DATABASE_URL=postgres://… names one that is already running (its user must be
 // allowed to create databases); otherwise an embedded one is started in a temporary home and ended afterwards.
 import { rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
@@ -10,9 +10,9 @@ import { openPool } from '../../src/base/database/database.ts'
 import { endAfterUs } from './leftovers.ts'
 import { temporaryFolder, withDatabase } from './place.ts'
 
-/** What the tests of one run share. */
+/** Shared state of the tests of one run. */
 export interface Server {
-  /** Any database of the server, for making others. */
+  /** Any database of the server, for creating others. */
   readonly adminUrl: string
   /** A migrated database that others are copied from. */
   readonly template: string
@@ -30,8 +30,8 @@ export async function openServer(): Promise<Server> {
     rmSync(home, { recursive: true, force: true })
   }
   try {
-    // What the tests write may be lost with the machine.
-    // Nobody's tables live long enough to be worth a look of autovacuum, which would connect to each of many databases.
+    // The data of tests may be lost if the machine crashes. No table exists long enough to need autovacuum, which would
+    // connect to each of many databases.
     const tuning = {
       ...{ fsync: 'off', full_page_writes: 'off', max_connections: '200' },
       autovacuum: 'off',
@@ -44,8 +44,8 @@ export async function openServer(): Promise<Server> {
 }
 
 /**
- * Memory, where there is plenty. Each test makes a database, a folder of hundreds of files, and drops it; ext4 then looks
- * past all that were deleted in the last seconds before it makes the next, which took most of the time of making one.
+ * A folder in memory if there is enough of it. Each test creates and drops a database, a folder of hundreds of files.
+ * After many deletions, ext4 becomes slow at creating the next one, which took most of the time.
  */
 function quickPlace(): string {
   const memory = '/dev/shm'
@@ -54,14 +54,14 @@ function quickPlace(): string {
     const { bavail, bsize } = statfsSync(memory)
     return bavail * bsize > needed && freemem() > 2 * needed ? memory : tmpdir()
   } catch {
-    return tmpdir() // no such place: another system
+    return tmpdir() // no such folder: another system
   }
 }
 
 async function prepare(adminUrl: string, end: () => Promise<void>): Promise<Server> {
   const template = `querymill_test_${process.pid}_${Date.now().toString(36)}`
   const admin = openPool(adminUrl, { name: 'tests', max: 1 })
-  // From template0: the same encoding and order of rows, whatever the server was set up with.
+  // From template0, for the same encoding and sort order, whatever the server's configuration.
   await admin.query(`create database ${template} template template0 encoding 'UTF8'`)
   const url = withDatabase(adminUrl, template)
   const pool = openPool(url, { name: 'tests', max: 2 })
@@ -73,7 +73,7 @@ async function prepare(adminUrl: string, end: () => Promise<void>): Promise<Serv
   return { adminUrl, template, close: () => dropAll(admin, template).then(end) }
 }
 
-/** Databases that a test could not drop, because it failed or was killed, go here. */
+/** Removes databases that a test could not drop, because it failed or was killed. */
 async function dropAll(admin: Pool, template: string): Promise<void> {
   const { rows } = await admin.query<{ name: string }>(
     'select datname as name from pg_database where starts_with(datname, $1)',

@@ -1,4 +1,4 @@
-// Runs once before all tests and once after them, even when some fail.
+// Runs once before all tests and once after them, even if some fail.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Starts what the tests of one run share, and gives the function that ends it. */
+/** Starts what the tests of one run share, and returns the function that ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   compile()
   const redis = await openRedis()
@@ -34,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** Compiles the program once per run, for the commands that tests start as processes, and programs of the tests. */
+/** Compiles the program once per run, for commands that tests start as processes, and for programs of the tests. */
 function compile(): void {
   const options = { cwd: root, stdio: 'inherit' } as const
   const compiler = join('node_modules', 'typescript', 'bin', 'tsc')
@@ -42,8 +42,8 @@ function compile(): void {
   try {
     execFileSync(process.execPath, ['run.mjs', '--build'], options)
   } catch {
-    // It has said why, and has written the files all the same: a fault that was put in on purpose may leave a name unused,
-    // and it is for a test to find it.
+    // The compiler has reported the reason and written the files anyway. An injected fault may leave a name unused, and
+    // a test must find it.
     process.stderr.write('the program was compiled in spite of these errors\n')
   }
 }

@@ -1,5 +1,5 @@
-// await whereFound(db, 'zeppelin') → ['public.queries.q', …]: every column of every table of the database, of whatever
-// schema, that holds the words in text, JSON or bytes. Read off the catalogue, so that a new column is looked through too.
+// await whereFound(db, 'zeppelin') → ['public.queries.q', …]: every column of every table in any schema of the database
+// that contains the words in text, JSON or bytes. It reads the catalogue, so that new columns are included.
 import { sql } from 'kysely'
 import type { Database } from '../../src/base/database/database.ts'
 
@@ -10,7 +10,7 @@ interface Column {
   readonly type: string
 }
 
-/** The columns that hold the words, whatever their case. */
+/** The columns that contain the words, in any case. */
 export async function whereFound(db: Database, words: string): Promise<readonly string[]> {
   const found: string[] = []
   for (const { schema, table, column, type } of await columnsOf(db)) {
@@ -26,7 +26,7 @@ export async function whereFound(db: Database, words: string): Promise<readonly 
   return found.toSorted()
 }
 
-/** Every column that can hold words: not numbers, times and the like. */
+/** Every column that can contain words, without numbers, times and the like. */
 async function columnsOf(db: Database): Promise<readonly Column[]> {
   const { rows } = await sql<Column>`
     select n.nspname as schema, c.relname as table, a.attname as column, t.typname as type

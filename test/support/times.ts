@@ -1,4 +1,4 @@
-// npm run test:times: the forty dearest files of the last run of the tests, and how long the whole of it took.
+// npm run test:times: the forty slowest files of the last test run, and its total duration.
 import { readFileSync } from 'node:fs'
 import { timesFile, type Times } from './reporter.ts'
 

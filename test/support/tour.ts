@@ -1,5 +1,5 @@
-// npm run tour: asks every question of docs/analysis.md again and writes what it answers into the page. Of the database
-// that DATABASE_URL names; made for that of `npm run demo -- --nights 12`.
+// npm run tour: runs every question of docs/analysis.md again and writes the answers into the page. It uses the
+// database that DATABASE_URL names, which should come from `npm run demo -- --nights 12`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerQuestion } from '../../src/features/analysis/sql-command.ts'

@@ -1,5 +1,5 @@
-// const way = await openWay(databaseUrl, { down: 2 }) → { url, hangUp }: the same server by another way, which lets its first
-// callers down, and which `hangUp` ends in good order, as a server does that is stopped: no reset, no word.
+// const way = await openWay(databaseUrl, { down: 2 }) → { url, hangUp }: a proxy to the same server that fails its
+// first callers, and whose connections `hangUp` ends in an orderly way, like a server that is stopped.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'

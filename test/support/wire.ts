@@ -1,12 +1,12 @@
-// const wire = await openWire(databaseUrl) → { url }: the same server over a wire of the test's own.
-// `wire.holdReplies(when)`: what the server says is kept back as soon as `when` says so, until `wire.letGo()`.
-// `wire.hush()`: nothing passes any more and nothing breaks, as when packets are dropped; `wire.close()` cuts it.
+// const wire = await openWire(databaseUrl) → { url }: the same server through a proxy of the test.
+// `wire.holdReplies(when)`: replies of the server are held back as soon as `when` returns true, until `wire.letGo()`.
+// `wire.hush()`: nothing passes any more and no connection breaks, as when packets are dropped; `wire.close()` cuts it.
 import { Wire as Cable } from '../faults/wire.ts'
 
 export interface Wire {
   readonly url: string
   readonly hush: () => void
-  /** Asked before each piece that the server sends; once it says yes, this one and all after it wait. */
+  /** Called before each piece from the server; once it returns true, this piece and all after it are held back. */
   readonly holdReplies: (when: () => boolean) => void
   readonly letGo: () => void
   readonly close: () => Promise<void>

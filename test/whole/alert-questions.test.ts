@@ -13,7 +13,7 @@ import {
 import { type Answers, dropReader, placed, Story, ten } from '../features/analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 
-// What a label may look like that the words of a condition are made of.
+// Labels that look like the keywords of a condition.
 const labels = ['brand', 'not for sale', 'red shoes', 'old (2019)', '24" screens', '  spaced']
 
 let database: FreshDatabase

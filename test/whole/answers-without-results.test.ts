@@ -1,5 +1,5 @@
 // @module-tag slow
-// Paid replies that are no answer to their query: a refusal that was charged, and an answer that names another query.
+// Charged replies that do not answer their query: a rejection that was charged, and an answer that names another query.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { verifyPromises } from '../support/promises.ts'
@@ -19,7 +19,7 @@ async function ask({ mill }: Scene, question: string): Promise<unknown[]> {
   return (await sql.raw(question).execute(mill.db)).rows
 }
 
-/** What stands in the tables of each query, and what analysts see of it. */
+/** Rows of each query in the tables, and in the analysts' views. */
 async function kept(scene: Scene) {
   return await ask(
     scene,
@@ -176,7 +176,7 @@ describe('an answer that names another query', () => {
     const { mill } = scene
     await mill.plan(['shoes', 'socks'])
     await mill.drain()
-    // As if the body of one had named another query, and had been believed.
+    // As if the body of one had named another query, and had been accepted.
     const other = `replace(convert_from(body, 'UTF8'), '"query":"shoes"', '"query":"how to wash headlamp"')`
     await ask(
       scene,

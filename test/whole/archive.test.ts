@@ -92,7 +92,7 @@ test('an archive that is killed between two days ends when it is typed again; al
   expect(await proved()).toEqual([])
 })
 
-/** The same as the question, by DuckDB over the files alone. */
+/** The same question, answered by DuckDB from the files alone. */
 async function inDuckDb() {
   const instance = await DuckDBInstance.create()
   const connection = await instance.connect()

@@ -7,7 +7,7 @@ import { testMill, type TestMill } from '../support/mill.ts'
 import { openScene, queries, type SceneOptions } from '../support/scene.ts'
 import { dies, startMortal } from './dying.ts'
 
-// An answer that was lost on its way is asked for again with the same key, where the API charges that once.
+// An answer that was lost in transit is requested again with the same key, if the API charges that only once.
 
 const fast = { MILL_TIMEOUT_MS: '1500', MILL_LEASE_MS: '4000', MILL_CONCURRENCY: '6' }
 
@@ -47,7 +47,7 @@ async function booksOf(mill: TestMill): Promise<Books | undefined> {
   return rows[0]
 }
 
-/** Queries by how often the API charged them. */
+/** Queries by the number of times that the API charged them. */
 function chargedTimes(charges: readonly { readonly q: string; readonly charged: number }[]) {
   const times = new Map<string, number>()
   for (const { q, charged } of charges) {
@@ -144,7 +144,7 @@ test('asking again keeps to the rate of the account, together with all other cal
   expect((await booksOf(mill))?.again).toBeGreaterThan(5)
   const starts = api.charges().map(({ at }) => at)
   const inSecond = starts.map((from) => starts.filter((at) => at >= from && at < from + 1_000))
-  // One more may fall into a window that begins and ends with a request, another by the network.
+  // One more may fall into a window that begins and ends with a request, and another because of the network.
   expect(Math.max(...inSecond.map(({ length }) => length))).toBeLessThanOrEqual(7)
 })
 
@@ -158,7 +158,7 @@ test('an API that says nothing of keys is never asked again for the same call', 
   expect(rows[0]?.twice).toBeGreaterThan(0)
 })
 
-/** A way to the service that breaks every third connection once the answer is on it. */
+/** A connection to the service that breaks every third time once the answer is in transit. */
 async function openBreaking(port: number): Promise<string> {
   let answers = 0
   const server = createServer((client) => {

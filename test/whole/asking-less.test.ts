@@ -1,6 +1,6 @@
 // @module-tag slow
-// Everything that asks less at once, on the real parts: a schedule with an adaptive cadence, a budget and a share, rules of
-// alerts, and a night that cannot be believed.
+// All features that buy less at once, with real components: a schedule with an adaptive cadence, a budget and a share,
+// alert rules, and a suspect night.
 import { decideByName, decideCadence } from '../../src/features/cadence/choose.ts'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,9 @@ const rule = (name: string, what: AlertRule['what'], more: Partial<AlertRule> = 
   ...{ domain: null, rival: null, feature: null, confirm: 1, ...more },
 })
 
-/** A list of which each query rests as its history allows, bought night by night from an API that fails on purpose. */
+/**
+ * A list whose queries are skipped according to their history, bought night by night from an API that fails on purpose.
+ */
 async function openNightsAndApi() {
   const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '50' } })
   const file = join(mkdtempSync(join(tmpdir(), 'querymill-less-')), 'words.csv')
@@ -82,7 +84,7 @@ test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a
     return rows
   }
   for (let day = 1; day <= 10; day++) expect(await night(day)).toBeLessThanOrEqual(budget)
-  // Money was short for new queries, of which each is asked: the label has had its share of it, and then rests.
+  // Credits were short for new queries, each of which is bought: the label has received its share, and is then skipped.
   const firstNight = await statesOf(1)
   expect(firstNight.filter(({ state }) => state === 'answered')).toHaveLength(budget)
   expect(

@@ -1,5 +1,5 @@
 // @module-tag slow
-// The lines of docs/operations.md, typed as they stand. They need a pg_dump that is not older than the server.
+// The commands of docs/operations.md as written. They need a pg_dump that is not older than the server.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,9 @@ import { clusters, has } from '../support/parts.ts'
 const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
 const line = (pattern: RegExp): string => pattern.exec(page)?.[0] ?? ''
 
-/** The programs of the newest PostgreSQL that Debian put here; null: none, or none as new as the server. */
+/**
+ * The programs of the newest PostgreSQL that Debian installed; null if there are none, or none as new as the server.
+ */
 async function findTools(): Promise<string | null> {
   const pool = openPool(inject('adminUrl'), { name: 'tests', max: 1 })
   const { rows } = await pool.query<{ version: number }>(
@@ -31,7 +33,7 @@ async function findTools(): Promise<string | null> {
 
 const tools = await findTools()
 
-/** A line of the page, as a shell runs it. */
+/** A command of the page, run by a shell. */
 function type(words: string, databaseUrl: string): void {
   const { PATH } = processEnvironment()
   const { status, stderr } = spawnSync('sh', ['-ec', words], {
@@ -86,7 +88,7 @@ test.skipIf(tools === null)(
     type(line(/pg_restore .*$/m), elsewhere)
     const env = { ...mill.env, DATABASE_URL: elsewhere }
     for (const name of ['migrate', 'rebuild']) expect((await run(name, [], env)).code).toBe(0)
-    // It remembers none of these calls, and asks once to learn the balance.
+    // It has no record of these calls, and makes one call to learn the balance.
     const { code } = await run('work', ['--drain'], env)
     expect(code).toBe(3)
     expect(api.charges().length - spent).toBeLessThanOrEqual(1)

@@ -40,7 +40,7 @@ function enqueue(name: string): Running {
   return start('enqueue', [name, '--yes'], env)
 }
 
-/** How an enqueue ended, and what it left in the tables and beside its list. */
+/** The exit of an enqueue, and what it left in the tables and beside its list. */
 async function outcomeOf(running: Running) {
   const { code, stdout, stderr } = await running.ended
   const { rows } = await database.pool.query<{ left: number }>(`
@@ -52,7 +52,7 @@ async function outcomeOf(running: Running) {
   return { code, stdout, said: stderr.trimEnd().split('\n'), left: rows[0]?.left, beside }
 }
 
-/** One line, 2, and nothing left. */
+/** One line, exit code 2, and nothing left. */
 function refusal(said: string) {
   const line = expect.stringContaining(said) as unknown
   return { code: 2, stdout: '', said: [line], left: 0, beside: [] }
@@ -151,7 +151,7 @@ describe('a list', () => {
     expect(await outcomeOf(enqueue('/dev/zero'))).toEqual(refusal('got a device; name a CSV file'))
   })
 
-  // Whoever may read everything is refused nothing.
+  // A user who may read everything gets no error.
   test.skipIf(process.getuid?.() === 0)(
     'that may not be read is refused in one line and leaves nothing',
     async () => {
@@ -171,13 +171,13 @@ describe('a list', () => {
     const lines = Array.from({ length: 300_000 }, (_, at) => `query number ${at}`)
     writeFileSync(file, `q\n${lines.join('\n')}\n`)
     const running = enqueue(`${verb}.csv`)
-    // Past its beginning, which is looked at first of all.
+    // After its beginning, which is read first.
     await expect
       .poll(() => bytesRead(running.pid, file), { interval: 1 })
       .toBeGreaterThan(1_000_000)
     change(file)
     const { said, ...outcome } = await outcomeOf(running)
-    // A slow machine is told how far the reading is.
+    // On a slow machine, the progress is printed.
     const refused = said.filter((line) => !line.startsWith(`reading ${verb}: `))
     expect({ ...outcome, said: refused }).toEqual(
       refusal('to stay as it is while it is read, got a file that changed'),
@@ -185,7 +185,7 @@ describe('a list', () => {
   })
 })
 
-/** How many bytes of a file a process has read that has it open. */
+/** Number of bytes that a process has read of a file that it has open. */
 function bytesRead(pid: number, file: string): number {
   const open = `/proc/${pid}/fd`
   if (!existsSync(open)) return 0

@@ -1,5 +1,5 @@
 // @module-tag slow
-// Budgets and the cap on calls in flight, held over several workers that are real processes, on two accounts.
+// Budgets and the cap on calls in flight, enforced over several real worker processes on two accounts.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { verifyPromises } from '../support/promises.ts'

@@ -1,5 +1,5 @@
 // @module-tag slow
-// What the mill leans on in BullMQ, so that an upgrade that changes it is noticed.
+// Behaviour of BullMQ that querymill depends on, so that an upgrade that changes it is noticed.
 import type { Queue, Worker } from 'bullmq'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Backend, openBackend } from '../../src/core/queue/bullmq.ts'
@@ -36,7 +36,7 @@ function queueOf(door: Backend): Queue<Note> {
   return queue
 }
 
-/** Takes jobs until the test ends; each waits until it is let go. */
+/** Takes jobs until the test ends; each waits until it is released. */
 function workerOf(door: Backend, work: (note: Note) => Promise<void>, concurrency = 1) {
   const worker: Worker<Note> = door.worker<Note>('notes', work, { concurrency })
   opened.push(() => worker.close())
@@ -172,7 +172,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
         queue.upsertJobScheduler('tick', { pattern: '0 * * * * *' }, { name: 'note' }),
       ),
     )
-    // On Postgres some of them fail; the scheduler is there all the same.
+    // On Postgres some of them fail; the scheduler exists anyway.
     await Promise.allSettled(tries)
     const [first] = queues
     expect(await first?.getJobSchedulersCount()).toBe(1)

@@ -1,5 +1,6 @@
 // @module-tag slow
-// Workers on hosts of their own: each reaches the database over a wire that takes a millisecond each way, and one wire breaks.
+// Workers on separate hosts: each reaches the database over a connection with a delay of a millisecond each way, and
+// one connection breaks.
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { Wire } from '../faults/wire.ts'
@@ -38,18 +39,18 @@ test('two workers two milliseconds away, of which one loses its link for a while
       select count(distinct worker)::integer as count from calls`.execute(mill.db)
     return rows[0]?.count
   }
-  // Slow until both buy: one that starts late on a busy machine would find everything bought.
+  // Slow until both buy, because one that starts late on a busy machine would find everything bought.
   await expect.poll(buying, patient).toBe(2)
   api.set({ delayMs: 40 })
   await expect.poll(bought, patient).toBeGreaterThan(20)
   const before = bought()
   wires[0]?.hold('there', 'back')
-  // The other one goes on alone; what the first has in flight is answered meanwhile, and cannot be written down.
+  // The other one continues alone; calls of the first are answered in the meantime, and can't be recorded.
   await expect.poll(bought, patient).toBeGreaterThan(before + 40)
   wires[0]?.cut()
   wires[0]?.letGo()
   const ends = await Promise.all(workers.map(({ ended }) => ended))
-  // At the floor, or having seen the other one arrive there.
+  // At the floor, or after the other worker has reached it.
   expect(ends.map(({ code }) => code)).toEqual([3, 3])
   expect(api.least()).toBeGreaterThanOrEqual(floor)
   expect(bought()).toBeLessThanOrEqual(affordable)

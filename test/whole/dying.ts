@@ -6,7 +6,7 @@ import { root } from '../../src/base/root.ts'
 import { compiledFrom } from '../support/job.ts'
 import type { TestMill } from '../support/mill.ts'
 
-/** A worker process of the mill that ends itself at this moment. */
+/** A worker process that kills itself at this moment. */
 export function startMortal(mill: TestMill, moment: string): ChildProcess {
   const { PATH, HOME, TMPDIR } = processEnvironment()
   const given = Object.entries({ PATH, HOME, TMPDIR, ...mill.env })

@@ -8,8 +8,8 @@ import { backends } from '../support/redis.ts'
 import { start, type Result, type Running } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
-// A machine that is busy starts slowly: moments of the start are counted from its beginning, those of the first calls
-// from the entry that a worker makes among the workers, or from a call that goes out after it.
+// A busy machine starts slowly. Moments of the start are counted from its beginning, those of the first calls from the
+// registration of the worker or from a later call.
 const whileStarting = [600, 900, 1_200, 1_500, 1_800]
 const onceThere = [0, 30, 100, 300, 900, 2_000]
 const onceBuying = [0, 100]
@@ -64,13 +64,13 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
       const ends = await Promise.all(some.map(signal))
       for (const [index, { code, signal: by, stderr }] of ends.entries()) {
         const { name, ms } = some[index] ?? { name: '', ms: 0 }
-        // Before it listens for signals nothing is open, and the system ends it.
+        // Before it listens for signals, nothing is open, and the system ends it.
         const end = by === 'SIGTERM' && name === 'after the start' && stderr === '' ? 0 : code
         expect(end, `${ms} ms ${name}: ${code} ${by} ${stderr}`).toBe(0)
         expect(stderr).not.toMatch(/^ {4}at /m)
       }
     }
-    // Every call was waited for, so none is unread and none was bought twice.
+    // Every call was awaited, so none is unread and none was bought twice.
     const asked = api.charges().map(({ q }) => q)
     expect(asked.length).toBeGreaterThan(0)
     expect(new Set(asked).size).toBe(asked.length)

@@ -1,5 +1,5 @@
 // @module-tag slow
-// A standby takes over from a server that died, behind one address, as behind a proxy or a name that moves.
+// A standby takes over from a server that died, behind one address, as behind a proxy or a DNS name that is switched.
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -18,7 +18,7 @@ const floor = 100
 const lanes = 16
 const patient = { interval: 10 }
 
-/** An address that leads to one server, and from some moment on to another one. */
+/** An address that leads to one server, and after a switch to another one. */
 async function openAddress(first: string) {
   let target = new URL(first)
   const callers = new Set<Socket>()
@@ -46,7 +46,7 @@ async function openAddress(first: string) {
   }
 }
 
-/** A mill on a server with a standby, which hears of its commits over a wire of its own. */
+/** A database with a standby, which receives its commits over a separate connection. */
 async function openPair({ api }: { api: NonNullable<Parameters<typeof openScene>[0]>['api'] }) {
   const folder = temporaryFolder('failover')
   const cluster = await openCluster(folder)
@@ -67,7 +67,7 @@ async function openPair({ api }: { api: NonNullable<Parameters<typeof openScene>
   const settings = {
     MILL_CREDIT_FLOOR: String(floor),
     MILL_CONCURRENCY: String(lanes),
-    // What was on its way when a worker ended is given up after it.
+    // Requests in transit when a worker ended are given up afterwards.
     MILL_LEASE_MS: '9000',
     MILL_TIMEOUT_MS: '5000',
   }
@@ -92,7 +92,7 @@ const settled = async ({ mill }: Scene) => {
   return rows[0]?.count ?? 0
 }
 
-/** Resolves once the standby has all that was written until now. */
+/** Resolves once the standby has received everything written so far. */
 const heard = async ({ primary }: Awaited<ReturnType<typeof openPair>>) => {
   const admin = openPool(primary.url, { name: 'test', max: 1 })
   const { rows } = await admin.query<{ now: string }>('select pg_current_wal_lsn() as now')
@@ -124,18 +124,18 @@ describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
     await mill.plan(queries(200))
     await heard(pair)
     const worker = startWorker(pair)
-    // Counted here, where the API serves: while a busy server answers a question, the worker would go on.
+    // Counted at the API, because the worker would continue while a busy server answers a query.
     await expect.poll(() => api.charges().length, patient).toBeGreaterThan(30)
     wire.hold('there', 'back')
     await expect.poll(() => stopped(pair), patient).toBe(true)
     const bought = api.charges().length
     await takeOver()
-    // It sees that fewer calls have begun than a moment ago.
+    // It notices that fewer calls have started than a moment ago.
     const { code, stderr } = await worker.ended
     expect([code, stderr]).toEqual([5, expect.stringContaining('got an earlier state')])
     const lacking = bought - (await settled(pair))
     expect(lacking).toBeGreaterThan(30)
-    // By these books so much is left to spend, and by the account nothing.
+    // Credits that are left according to this ledger, although the account has none.
     expect((await run('work', ['--drain'], mill.env)).code).toBe(3)
     expect(api.least()).toBeGreaterThanOrEqual(floor - 1)
     api.renew(1_000)
@@ -164,7 +164,7 @@ describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
     const worker = startWorker(pair, '--drain')
     await expect.poll(() => settled(pair), patient).toBeGreaterThan(40)
     await takeOver()
-    // The new one has no standby of its own to wait for.
+    // The new primary has no standby to wait for.
     const { code } = await worker.ended
     expect(code).toBe(0)
     expect(await mill.states()).toEqual({ answered: 200 })

@@ -33,7 +33,7 @@ test('each figure is the same wherever it is shown, with lost replies, charged r
   api.set({
     faults: [
       { kind: 'drop', match: 'hats' },
-      // Lost once: the third time that it is asked.
+      // Lost once; the third request is answered.
       { kind: 'drop', match: 'wool', times: 3 },
       { kind: 'status', status: 422, charged: true, billed: true, match: 'gloves' },
       { kind: 'status', status: 400, match: 'belts' },

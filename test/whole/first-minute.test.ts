@@ -1,5 +1,5 @@
 // @module-tag slow
-// A machine with nothing: the four commands of the README, and the questions that come next.
+// An empty machine: the four commands of the README, and the questions that follow.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ interface Span {
   readonly ended_at: number | null
 }
 
-/** The greatest number of requests that were in work at one time. */
+/** The maximum number of concurrent requests. */
 function mostAtOnce(spans: readonly Span[]): number {
   const steps = spans.flatMap(({ at, ended_at: end }) => [
     { time: at, by: 1 },
@@ -25,7 +25,8 @@ function mostAtOnce(spans: readonly Span[]): number {
   return most
 }
 
-// Above sixteen lanes calls are reserved ahead of their lanes: they count in the books long before they are sent.
+// With more than sixteen lanes, calls are reserved before a lane is free, so they count in the ledger long before they
+// are sent.
 test.each([16, 24])(
   'four processes with %i calls in flight each, at random prices, leave the floor untouched by the books of the API',
   async (lanes) => {
@@ -45,7 +46,7 @@ test.each([16, 24])(
       const ends = await Promise.all(crew.map(({ ended }) => ended))
       expect(ends.map(({ code }) => code)).toEqual([3, 3, 3, 3])
       expect(api.least()).toBeGreaterThanOrEqual(100)
-      // One reservation for each lane may stay unspent for want of certainty.
+      // One reservation per lane may stay unspent because of uncertainty.
       expect(api.least()).toBeLessThanOrEqual(100 + 4 * lanes * 3)
       expect(mostAtOnce(api.charges())).toBeGreaterThan(2 * lanes)
       expect(mostAtOnce(api.charges())).toBeLessThanOrEqual(4 * lanes)

@@ -1,5 +1,5 @@
-// keepFlushed(folder): from now on, what this process writes into a file of replies is kept a second time in the folder,
-// as it was at its last flush: what a disk has after the power failed.
+// keepFlushed(folder): from now on, copies each reply file of this process to the folder as of its last flush, which is
+// what a disk has after a power failure.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'

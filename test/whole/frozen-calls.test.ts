@@ -5,14 +5,14 @@ import { verifyPromises } from '../support/promises.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
-/** Far longer than an answer takes on a busy machine: none but a frozen worker's may come too late. */
+/** Far longer than an answer takes on a busy machine, so that only answers of a frozen worker can be too late. */
 const timeoutMs = 5_000
 const lanes = 16
 const freezes = 3
 
 test('answers that come while a worker stands still for longer than a call may take are read, and none is bought again', async () => {
   const { api, mill } = await openScene({
-    // Long enough that calls are on their way at any moment, and all are answered while the worker stands still.
+    // Long enough that calls are always in flight, and all are answered while the worker is frozen.
     api: { credits: 1_000_000, delayMs: { least: 200, most: 600 } },
     settings: {
       MILL_CONCURRENCY: String(lanes),
@@ -35,7 +35,7 @@ test('answers that come while a worker stands still for longer than a call may t
     worker.kill('SIGSTOP')
     waited += unanswered()
     await wait(timeoutMs + 1_000)
-    // The API sent all of them: they lie in the sockets of a process that cannot read.
+    // The API sent all of them; they are in the socket buffers of a process that can't read.
     await expect.poll(() => unanswered(), { interval: 5 }).toBe(0)
     worker.kill('SIGCONT')
   }

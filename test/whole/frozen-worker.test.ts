@@ -5,7 +5,7 @@ import { liftStops } from '../../src/core/ledger/change-tasks.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { start } from '../support/run.ts'
 
-// A process that is stopped (Ctrl-Z, a paused container or machine) stands still at any instant, with all that it holds.
+// A stopped process (Ctrl-Z, a paused container or machine) freezes at any instant, with everything that it holds.
 
 const freezes = 16
 
@@ -30,7 +30,7 @@ test('a worker that freezes at any moment holds up neither the others nor a pers
   for (let turn = 0; turn < freezes; turn += 1) {
     await expect.poll(buying, { interval: 5 }).toBe(2)
     shaky.kill('SIGSTOP')
-    // While it stands still, for as long as it may: its lease outlasts this test.
+    // While it is frozen, for as long as possible: its lease lasts longer than this test.
     const before = await answered()
     await expect.poll(answered, { interval: 50 }).toBeGreaterThan(before + 200)
     await liftStops(mill.db, accounts[0]?.id ?? 0)
@@ -39,7 +39,7 @@ test('a worker that freezes at any moment holds up neither the others nor a pers
   for (const worker of [steady, shaky]) worker.kill('SIGTERM')
   expect((await steady.ended).code).toBe(0)
   expect((await shaky.ended).code).toBe(0)
-  // Nothing was bought twice but what nobody could read.
+  // Only queries with an unreadable call were bought twice.
   const asked = api.charges().map(({ q }) => q)
   const unread = await count(sql`select coalesce(sum(ambiguous), 0)::integer as count from tasks`)
   expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(unread)

@@ -23,13 +23,13 @@ test('a worker at the floor goes on by itself after a top-up, having looked with
   await expect.poll(() => api.least()).toBeLessThan(100)
   api.renew(1000)
   await expect.poll(() => mill.states()).toEqual({ answered: 60 })
-  // What was spent below the floor went out alone, so many seconds apart.
+  // Calls below the floor went out alone, with this many seconds between them.
   const below = api.charges().filter(({ balance }) => balance < 100)
   const pauses = below.slice(1).map(({ at }, index) => at - (below[index]?.at ?? at))
   expect(Math.min(Infinity, ...pauses)).toBeGreaterThanOrEqual(1_900)
 })
 
-/** A worker whose key stands in a file, and what the file holds. */
+/** A worker whose key is in a file, and the content of the file. */
 async function startWithFile(key: string) {
   const { api, mill } = await openScene()
   const file = join(mkdtempSync(join(tmpdir(), 'querymill-key-')), 'key')
@@ -82,7 +82,7 @@ test('each of nine refused keys, one after the other, ends its drain with exit c
   await mill.plan(queries(40))
   await mill.drain()
   await mill.plan(queries(60))
-  // The last one comes last in every order: a list that is cut off by its fingerprints would lose it.
+  // The last one sorts last in every order, so a truncated list of fingerprints would lose it.
   const keys = Array.from({ length: 9 }, () => new Secret(makeKey('live'))).toSorted((a, b) =>
     a.fingerprint() < b.fingerprint() ? -1 : 1,
   )
@@ -100,7 +100,7 @@ test('each of nine refused keys, one after the other, ends its drain with exit c
     expect(sent(), `requests with key ${index + 1}`).toBeLessThanOrEqual(8)
     expect(code, drain.stderr()).toBe(4)
   }
-  // A key that was refused before all others is not tried again either.
+  // The key that was refused first is not tried again either.
   const before = api.charges().length
   const first = keys[0]?.reveal()
   expect(await run('work', ['--drain'], { ...mill.env, SEARCH_API_KEY: first })).toMatchObject({

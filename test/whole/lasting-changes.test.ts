@@ -6,7 +6,7 @@ import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
 
-/** Nights of one list, one a day from 2026-01-01 on. */
+/** Nights of one list, one per day from 2026-01-01 on. */
 async function openNights(options: SceneOptions = {}) {
   const scene = await openScene(options)
   const { mill } = scene
@@ -24,7 +24,7 @@ async function openNights(options: SceneOptions = {}) {
     return id
   }
   const drain = () => mill.drain({ report: (line) => told.push(line) })
-  /** One night, and what is said to be odd about it. */
+  /** One night, and the remarks about it. */
   const night = async (num?: number) => {
     const before = told.length
     await plan(num)
@@ -51,7 +51,7 @@ describe('a night that stood still until credit was back', () => {
     for (const _ of [1, 2, 3]) expect(await night(10)).toEqual([])
     const id = await plan(10)
     expect(await drain()).toMatchObject({ finish: 'credit_floor', answered: 5 })
-    // The stop came half an hour after the run was made, and lasted six hours and a half.
+    // The stop began half an hour after the run was created, and lasted six and a half hours.
     await mill.pool.query(
       "update runs set created_at = created_at - interval '7 hours' where id = $1",
       [id],

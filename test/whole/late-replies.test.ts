@@ -11,24 +11,24 @@ import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
 import { patienceMs } from '../support/patience.ts'
 
-// A worker asks for calls, and the database's reply is late, lost, or overtaken by what others do meanwhile.
+// A worker requests calls, and the database's reply is late, lost, or overtaken by changes of other processes.
 
 async function openWorker({ account: name }: { account?: string } = {}) {
   const { api, mill } = await openScene()
   await mill.plan(queries(30))
-  // The first calls go out alone, to show balance and price.
+  // The first calls go out alone, to learn balance and price.
   await mill.drain()
   await mill.plan(queries(40).slice(30))
   const account = await openAccount(mill.db, { name: name ?? mill.supplier.account, kind: 'live' })
   const lease = await Lease.open({ db: mill.db, account, floor: 0, lanes: 8, leaseMs: 60_000 })
-  // The key that heard the balance: another one would send one call alone first.
+  // The key that received the balance; another one would first send one call alone.
   const key = new Secret(api.key).fingerprint()
   const spender = spenderOf(mill, { account, worker: lease.worker, key })
   const rules = { account, key, floor: 0, rebuy: true }
   const { rows } = await sql<{ id: number }>`
     select id from tasks where state = 'open' order by id`.execute(mill.db)
   const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
-  /** Calls of this worker, by their outcome, once it has released what it gave up. */
+  /** Calls of this worker by outcome, after it has released those that it gave up. */
   const outcomes = async () => {
     await lease.release(rules, spender.givenUp)
     const found = await sql<{ outcome: string | null }>`
@@ -38,7 +38,7 @@ async function openWorker({ account: name }: { account?: string } = {}) {
   return { api, mill, lease, spender, rules, wanted, outcomes }
 }
 
-/** The same database over a wire that a test holds in its hand. */
+/** The same database through a connection that the test controls. */
 async function overWire(url: string) {
   const wire = await openWire(url)
   onTestFinished(wire.close)
@@ -55,7 +55,7 @@ describe('a reservation whose reply is late', () => {
     const began = await sql<{
       calls: number
     }>`select count(*)::integer as calls from calls`.execute(mill.db)
-    // Once it has read the books: what comes then is the reply to the reservation.
+    // After it has read the ledger, so that the next reply is that to the reservation.
     wire.holdReplies(() => spender.begun.seq > 0)
     const reserving = reserve(db, spender, wanted)
     await expect
@@ -76,7 +76,7 @@ describe('a reservation whose reply is late', () => {
   test('is given up when its connection breaks: nobody sends what is then released', async () => {
     const { mill, spender, wanted, outcomes } = await openWorker()
     const { wire, db } = await overWire(mill.databaseUrl)
-    // Once it has read the books: what comes then is the reply to the reservation.
+    // After it has read the ledger, so that the next reply is that to the reservation.
     wire.holdReplies(() => spender.begun.seq > 0)
     const reserving = reserve(db, spender, wanted)
     const failed = reserving.then(() => null).catch((error: unknown) => error)
@@ -96,7 +96,7 @@ describe('a decision that others overtake', () => {
     const ids = wanted.map(({ task }) => task)
     const books = await readBooks(mill.db, spender.account)
     const read = await readWaiting(mill.db, { ...spender, tasks: ids })
-    // The worker stands still here, and everybody else goes on.
+    // This worker is frozen here, and all others continue.
     await mill.drain()
     const charges = api.charges().length
     const calls = await saveReservation(mill.db, {

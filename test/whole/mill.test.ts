@@ -8,7 +8,7 @@ import { freshDatabase } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'
 import { run } from '../support/run.ts'
 
-/** The bundled service with invented pages, a live key, and settings for commands that buy from it. */
+/** The bundled service with generated pages, a live key, and settings for commands that buy from it. */
 async function openWorld(backend: TestBackend, credits = 10_000) {
   const database = await freshDatabase()
   const service = await startService({ databaseUrl: database.url, upstream: 'mock' })

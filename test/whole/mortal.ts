@@ -1,6 +1,6 @@
-// A worker that kills itself at the moment it is told: `node mortal.js reserved`. `never` lets it live. It adds
-// a byte to the file `received` of MILL_HOME for every reply that it has received, and keeps what it has flushed to disk
-// in the folder `flushed`.
+// A worker that kills itself at a given moment: `node mortal.js reserved`. With `never` it lives. It adds a byte to the
+// file `received` of MILL_HOME for every reply that it has received, and stores what it has flushed to disk in the
+// folder `flushed`.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Closers } from '../../src/base/waiting.ts'

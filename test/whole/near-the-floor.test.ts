@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { run, start } from '../support/run.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 
-// What is left above the floor when nothing more is bought, and why.
+// Credits that are left above the floor when nothing more is bought, and the reasons.
 
 const settings = { MILL_CREDIT_FLOOR: '100' }
 
@@ -111,7 +111,7 @@ describe('credits held for lost calls', () => {
     await mill.plan(queries(700).slice(5))
     expect(await mill.drain()).toMatchObject({ finish: 'credit_floor' })
     expect((await books(scene))?.uncertain).toBe(20)
-    // Twenty may have been charged, and nobody knows: that much stays.
+    // Twenty calls may have been charged, so that much stays reserved.
     expect(api.balance()).toBeGreaterThanOrEqual(100)
     expect(api.balance()).toBeLessThanOrEqual(100 + 20 + 2)
   })
@@ -133,7 +133,7 @@ describe('calls that overlap', () => {
       const ends = await Promise.all(crew.map(({ ended }) => ended))
       expect(ends.map(({ code }) => code)).toEqual([3, 3, 3, 3])
       expect(api.least()).toBeGreaterThanOrEqual(100)
-      // A drained account goes on once two of the dearest calls are free above the floor.
+      // A stopped account resumes once there are credits for two of the most expensive calls above the floor.
       expect(api.balance() - 100).toBeLessThan(2 * cost)
     },
   )

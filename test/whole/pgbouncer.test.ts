@@ -1,5 +1,5 @@
 // @module-tag slow
-// Debian's PgBouncer before the server of the tests, as it ships: nothing is ignored of what a connection begins with.
+// Debian's PgBouncer in front of the tests' server, with its default configuration: no startup parameter is ignored.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -85,7 +85,7 @@ describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
       const everybody = { reading: true, ledger: true, statementTimeoutMs: 1_000 }
       const refused = openDatabase(openPoolBy(url, everybody))
       await expect(probeDatabase(refused)).rejects.toThrow(sentence)
-      // The pooler still has the session that the refused connection was given first.
+      // The pooler still has the session of the refused connection.
       const other = new pg.Client({ connectionString: url })
       await other.connect()
       onTestFinished(() => other.end())

@@ -16,7 +16,7 @@ interface Case {
   readonly mill: TestMill
 }
 
-/** One query to buy, and an API of its own. */
+/** One query to buy, with its own API. */
 async function withOne(
   knobs: Partial<Parameters<typeof startFaulty>[0]>,
   run: (one: Case) => Promise<void>,
@@ -32,7 +32,7 @@ async function withOne(
   }
 }
 
-/** What another worker makes of it, and what it all cost. */
+/** The result after another worker has continued, and the total cost. */
 async function aftermath({ api, mill }: Case) {
   await mill.drain()
   const { rows } = await sql<{
@@ -118,7 +118,7 @@ describe.concurrent('a worker that is killed', () => {
       }
       expect(api.charges()).toHaveLength(1)
       const found = await aftermath(one)
-      // The server may have committed what the dead worker asked for before it noticed the death.
+      // The server may have committed the statement of the dead worker before it noticed the death.
       const kept = found.charges === 1
       const expected = kept ? { ambiguous: 0, uncertain: 0 } : { ambiguous: 1, uncertain: 10 }
       expect(found).toEqual({ ...answered, charges: kept ? 1 : 2, ...expected })

@@ -133,7 +133,7 @@ function filesBelow(folder: string): string {
     .join('\n')
 }
 
-/** Every row of every table of the database, the queue's too, as text. */
+/** Every row of every table of the database, including the queue's, as text. */
 async function everyRow(mill: TestMill): Promise<string> {
   const tables = await rows<{ name: string }>(
     mill,

@@ -12,7 +12,7 @@ import { openScene, queries } from '../support/scene.ts'
 const rounds = 4
 const youngMs = 150
 
-/** Answers without a body that are younger than what was pruned last. */
+/** Answers without a body that are newer than the last prune limit. */
 async function countRobbed({ db }: TestMill): Promise<number> {
   const { rows } = await sql<{ robbed: number }>`
     select count(*) as robbed
@@ -37,7 +37,7 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
         robbed += await countRobbed(mill)
       }
       while (!over.signal.aborted) await pass()
-      // A pass that began late may have missed the last round but one, which is old by now.
+      // A pass that began late may have missed the last round but one, which is old enough by now.
       await pass()
       return { pruned, times, robbed }
     }

@@ -26,7 +26,7 @@ const rule = (name: string, what: AlertRule['what'], more: Partial<AlertRule> = 
   ...{ domain: null, rival: null, feature: null, confirm: 1, ...more },
 })
 
-/** A run with its answers; it ends when it is told to. */
+/** A run with its answers; the test ends it. */
 async function plan(date: string, answers: Answers, list = 'main') {
   const searches = await story.night(date, answers, { list })
   const { rows } = await database.pool.query<{ id: number }>('select max(id) as id from runs')
@@ -48,7 +48,7 @@ async function night(date: string, answers: Answers, list = 'main') {
 
 const everything = { id: null, rule: null, standing: false, limit: 1000 }
 
-/** Every alert there is, the oldest first, in one line each. */
+/** Every alert, oldest first, in one line each. */
 async function alerts() {
   const rows = (await listAlerts(database.db, everything)).toReversed()
   return rows.map(({ alert, q, domain, run_date: date, state }) =>
@@ -129,7 +129,7 @@ describe('rank alerts', () => {
     await night('2026-03-09', usual)
     const last = await alerts()
     expect(last.slice(0, 10).filter((line) => !line.endsWith(' recovered'))).toEqual([])
-    // What left has entered again, and what entered has left.
+    // Pages that left have entered again, and pages that entered have left.
     expect(last.slice(10).toSorted()).toEqual([
       '2026-03-09 lost ours.com avif standing',
       '2026-03-09 won ours.com grid standing',
@@ -160,7 +160,7 @@ describe('rank alerts', () => {
       order by run_date`,
     )
     expect(share).toMatchObject({
-      // Sums of the same shares, added up in whatever order.
+      // Sums of the same shares, added in any order.
       ...{ previous_share: expect.closeTo(rows[0]?.share ?? 0, 12) },
       ...{ share: expect.closeTo(rows[1]?.share ?? 0, 12), other_domain: 'taker.com' },
       question: 'npm run sql -- shares --over day --domain ours.com',
@@ -178,7 +178,7 @@ describe('rank alerts', () => {
     const found = await alerts()
     expect(found).toHaveLength(new Set(found).size)
     expect(found).toContain('2026-03-02 lost ours.com grid standing')
-    // A run that goes on and ends again is looked at again.
+    // A run that continues and ends again is checked again.
     await run.end()
     await look()
     expect(await alerts()).toEqual(found)

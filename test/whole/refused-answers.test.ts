@@ -8,7 +8,7 @@ import { openScene, queries, type Scene } from '../support/scene.ts'
 
 const spoilt = `exists (select from queries where id = new.query_id and q in ('query 2', 'query 3'))`
 
-/** Five answers that were paid for, two of them without rows: the tables refused them. */
+/** Five paid answers, two of them without rows, because the tables refused them. */
 async function openRefused(): Promise<Scene & { run: number }> {
   const scene = await openScene({ api: { cost: 3 } })
   const run = await scene.mill.plan(queries(5))
@@ -164,7 +164,7 @@ describe('an answer whose rows the tables refused', () => {
     const { api, mill } = scene
     await allow(mill, 'searches')
     await mill.plan(queries(5), { maxAgeMs: 3_600_000 })
-    // By then the answers are more than a second older than the next call.
+    // By then, the answers are more than a second older than the next call.
     await sql`select pg_sleep_until(max(finished_at) + interval '1.1 seconds') from calls`.execute(
       mill.db,
     )

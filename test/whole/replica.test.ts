@@ -54,7 +54,7 @@ describe.skipIf(!has('postgresql'))('a replica', () => {
     }
   }
 
-  /** The commands of analysts, while nothing is where everything is written: what they print can be of the replica alone. */
+  /** The commands of analysts while the primary is down, so that their output can only come from the replica. */
   const away = () => ({ ...mill.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' })
 
   test('answers what sql, export and report ask, though the server itself is away', async () => {

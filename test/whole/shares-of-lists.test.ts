@@ -1,5 +1,6 @@
 // @module-tag slow
-// Several lists of one night, each with a part of the credits, from the file of schedules to the last credit above the floor.
+// Several lists of one night, each with a share of the credits, from the schedule file to the last credit above the
+// floor.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ import { openScene } from '../support/scene.ts'
 const floor = 50
 const spendable = 300
 const night = '2026-01-05'
-/** A slice at work and one ahead of it. */
+/** A slice in progress and one prefetched. */
 const atWork = 50
 
 interface GivenList {
@@ -25,13 +26,15 @@ interface GivenList {
   readonly queries: number
 }
 
-/** So many credits are there above the floor. */
+/** This many credits are above the floor. */
 const short = {
   api: { credits: floor + spendable },
   settings: { MILL_CREDIT_FLOOR: String(floor), MILL_CONCURRENCY: '4' },
 }
 
-/** Writes lists and their schedules, and plans the first night of all of them; `queued` false: every job is lost. */
+/**
+ * Writes lists and their schedules, and plans the first night of all of them; if `queued` is false, every job is lost.
+ */
 async function planNight(mill: TestMill, lists: readonly GivenList[], queued: boolean) {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-parts-'))
   const lines = lists.map(({ name, share, queries }) => {
@@ -71,7 +74,7 @@ describe.each(backends)('a night whose money ends, with its queue on $name', (ba
     ['made again from the tables', false],
   ])('has spent on each list its part of the credits: %s', async (_, queued) => {
     const { api, mill } = await openScene({ backend, ...short })
-    // The list with the greatest part comes last: in the order of the file it would get nothing.
+    // The list with the largest share comes last; in the order of the file, it would get nothing.
     const lists = [
       { name: 'rest', share: '', queries: 300 },
       { name: 'shop', share: '20%', queries: 300 },

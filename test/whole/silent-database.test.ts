@@ -21,7 +21,7 @@ test('a drain whose database falls silent gives up with 5, and the answers it ha
   expect(code).toBe(5)
   expect(stderr).toContain('the database does not answer: treating it as unreachable')
   expect(readdirSync(join(mill.config.home, 'spool'))).toHaveLength(1)
-  // What no answer was heard of may have been reserved, and is free again when its lease ran out.
+  // Calls without a reply may have been reserved, and are released when their lease expires.
   expect(await mill.drain()).toMatchObject({ finish: 'completed' })
   expect(await mill.states()).toEqual({ answered: 60 })
   expect(api.charges()).toHaveLength(60)
@@ -35,7 +35,8 @@ test('a worker goes on after a database that let nobody in for a while, as while
   const server = Object.assign(new URL(mill.databaseUrl), { pathname: '/postgres' }).href
   const admin = openPool(server, { name: 'test', max: 1 })
   onTestFinished(() => admin.end())
-  // Connected before the worker buys: all would be bought while a busy machine lets somebody in.
+  // Connected before the worker buys, because on a busy machine all would be bought before the connection is
+  // established.
   await admin.query('select')
   await mill.plan(queries(80))
   const work = start('work', ['--drain', '--json'], { ...mill.env, MILL_CONCURRENCY: '4' })
@@ -45,7 +46,7 @@ test('a worker goes on after a database that let nobody in for a while, as while
     name,
   ])
   await work.line('the database is unreachable')
-  // Longer than its beats and its looks at the queue are apart.
+  // Longer than the interval between its heartbeats and queue checks.
   await new Promise((resolve) => setTimeout(resolve, 4_000))
   await admin.query(`alter database ${name} allow_connections true`)
   const { code, stderr } = await work.ended

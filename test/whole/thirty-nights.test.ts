@@ -19,18 +19,18 @@ const nights = 30
 const seeds = Number(process.env['NIGHT_SEEDS'] ?? 1)
 const lists = { shop: [24, 0.4], news: [12, 0.95], calm: [12, 0.1] } as const
 const dateOf = (day: number) => new Date(Date.UTC(2026, 0, day)).toISOString().slice(0, 10)
-/** Each query has one page of ours, which begins near the end of the top 10. */
+/** Each query has one page of ours, which starts near the end of the top 10. */
 const isOurs = (page: number) => page < 10_000 && page % 100 === 8
 
 interface Reply {
-  /** Null fails. */
+  /** Null for a failure. */
   readonly pages: Pages | null
   readonly price: number
-  /** The query that the answer is to, where it is another. */
+  /** The query that the answer is for, if it is a different one. */
   readonly to?: string
 }
 
-/** An API with its own books: it says what it is told to, and counts what it takes. */
+/** An API with its own records, which returns what the test sets, and counts its charges. */
 async function openApi() {
   const replies = new Map<string, Reply>()
   let balance = 1_000_000
@@ -78,7 +78,7 @@ interface Rates {
   unnoticed: string[]
 }
 
-/** One list: the true results of its queries, and where ours stood on its last good night. */
+/** One list: the true results of its queries, and our positions on its last good night. */
 class List {
   readonly name: string
   readonly queries: readonly string[]
@@ -96,7 +96,7 @@ class List {
     this.world = new World(random, size, restless)
   }
 
-  /** Makes a night's replies ready; says which fault they have, and for how many hours it lasts. */
+  /** Prepares a night's replies; returns their fault, and its duration in hours. */
   turn(day: number, replies: Map<string, Reply>): { fault: string | null; hours: number } {
     const { world, queries } = this
     const random = this.#random
@@ -115,7 +115,7 @@ class List {
     return { fault, hours: told?.hours ?? 0 }
   }
 
-  /** The queries for which ours left the top 10 since the last good night. */
+  /** The queries for which our page left the top 10 since the last good night. */
   good(): string[] {
     const here = this.world.truth.map((pages) => pages.slice(0, 10).some(isOurs))
     const left = this.queries.filter((_, nth) => this.#before?.[nth] === true && !here[nth])

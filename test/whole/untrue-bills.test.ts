@@ -1,5 +1,5 @@
 // @module-tag slow
-// Replies that lie about money or name another query, keys of other accounts, and two accounts on one database.
+// Replies with wrong prices or for another query, keys of other accounts, and two accounts on one database.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { conserveCredits } from '../../src/features/verify/verify.ts'
@@ -28,7 +28,7 @@ describe('an API whose bills say less than it takes', () => {
     await mill.plan(queries(600))
     expect((await mill.drain()).finish).toBe('credit_floor')
     expect(api.least()).toBeGreaterThanOrEqual(floor)
-    // Most of what is there is used all the same.
+    // Most of the available credits are used anyway.
     expect(api.least()).toBeLessThanOrEqual(floor + 400)
     expect(await brokenPromises(mill)).toEqual([])
   })
@@ -49,7 +49,7 @@ describe('an API whose bills say less than it takes', () => {
       expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 80 })
       const { rows } = await sql<{ used: number }>`
         select used_total as used from accounts`.execute(mill.db)
-      // Never too low. Too high at most by the answers that crossed it, or were not stored yet: one a lane.
+      // Never too low. At most too high by the answers that crossed it or were not stored yet: one per lane.
       expect(rows[0]?.used).toBeGreaterThanOrEqual(240)
       expect(rows[0]?.used).toBeLessThanOrEqual(240 * (lanes + 1))
       expect(api.balance()).toBe(760)
@@ -100,7 +100,7 @@ test('a budget ends early, never late, where the price has decimals', async () =
   expect(api.charges()).toHaveLength(25)
 })
 
-/** Two accounts at one API under one name, each with a balance and a key of its own, on one database. */
+/** Two accounts at one API under one name, each with its own balance and key, on one database. */
 async function openKeys(rich: number, poor: number) {
   const shared = { ...settings, MILL_ACCOUNT: 'shared' }
   const { api, mill } = await openScene({

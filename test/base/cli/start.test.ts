@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { root } from '../../../src/base/root.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
-/** A checkout with one job, which says whether its sources or the compiled program ran. */
+/** A checkout with one job, which prints whether its sources or the compiled program ran. */
 function openCheckout() {
   const folder = temporaryFolder('start')
   for (const name of ['src', 'jobs', 'dist/jobs'])

@@ -37,7 +37,7 @@ describe('a flag whose value was forgotten', () => {
 })
 
 describe('flags that npm kept for itself', () => {
-  /** What npm leaves behind of `npm run enqueue FLAGS FILE`. */
+  /** Environment and arguments that npm leaves for `npm run enqueue FLAGS FILE`. */
   function refusal(kept: Record<string, string>, args: readonly string[]): () => void {
     const parsed = program().parse([...args], { from: 'user' })
     const names = Object.entries(kept).map(([name, value]) => [`npm_config_${name}`, value])

@@ -133,9 +133,9 @@ describe('an analyst', () => {
         await expect(client.query(text)).rejects.toThrow(/permission denied/)
       }
     })
-    // The mill itself goes on taking them.
+    // The program itself can still take them.
     await database.pool.query('select pg_advisory_xact_lock(1)')
-    // A session that was closed counts until the server has ended it.
+    // A closed session counts until the server has ended it.
     await expect
       .poll(async () => {
         const { rows } = await database.pool.query(

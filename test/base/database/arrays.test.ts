@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** What PostgreSQL makes of a column. */
+/** Returns the column as PostgreSQL reads it. */
 async function read(column: { toParameter: () => Buffer }, type: string): Promise<unknown[]> {
   const { rows } = await database.pool.query<{ value: unknown }>(
     `select value from unnest($1::${type}[]) with ordinality as given (value, n) order by n`,
@@ -29,7 +29,7 @@ async function read(column: { toParameter: () => Buffer }, type: string): Promis
   return rows.map(({ value }) => value)
 }
 
-/** The values as PostgreSQL gives them back. */
+/** Returns the values as PostgreSQL sends them back. */
 async function passOn<T>(
   column: { add: (value: T) => void; toParameter: () => Buffer },
   type: string,
@@ -40,7 +40,7 @@ async function passOn<T>(
 }
 
 const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ maxLength: 40_000 }))
-// PostgreSQL has no such character; what the mill stores was cleaned of it.
+// PostgreSQL can't store this character; it is removed from everything that is stored.
 const kept = text.map((value) => value.replaceAll('\0', '').toWellFormed())
 const whole = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(-1, 0, 2 ** 31, -(2 ** 31), 2 ** 32))
 

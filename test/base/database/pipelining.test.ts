@@ -79,7 +79,7 @@ describe('a trip that fails', () => {
     const failed = travel(db, async (trip) => {
       void trip.run(note(1))
       void trip.run(note(1))
-      // Answered with "current transaction is aborted", which tells nobody anything.
+      // Fails with "current transaction is aborted", which does not name the cause.
       return trip.run(note(2))
     })
     await expect(failed).rejects.toMatchObject({ code: '23505' })

@@ -13,7 +13,7 @@ import { openCompiler, type Compiler } from './rows/compiler.ts'
 import { makeProbes } from './rows/documents.ts'
 import { statementsOf } from './rows/statements.ts'
 
-/** Files with statements that are put together when they run: their own tests run each of these. */
+/** Files with statements that are assembled at run time: their own tests run each of these. */
 const putTogether = new Set([
   'src/features/forget/forget.ts',
   'src/features/forget/list.ts',
@@ -21,26 +21,26 @@ const putTogether = new Set([
   'src/features/forget/texts.ts',
 ])
 
-/** Files that are not looked at, each with the reason. */
+/** Files that are not checked, each with the reason. */
 const leftOut = [
-  // Functions and views in statements of the builder: no statements of their own.
+  // Functions and views in statements of the query builder, not statements of their own.
   'src/desk/pages/keywords-read.ts',
   'src/desk/pages/overview-read.ts',
-  // The same question about one run, by its number, and about every run of a list, by a column.
+  // The same query for one run, by its number, and for all runs of a list, by a column.
   'src/core/nights/health.ts',
-  // What every connection asks of itself when it opens, with a time limit beside the text.
+  // Statements that every connection runs when it opens, with a time limit beside the text.
   'src/base/database/database.ts',
 ]
 
-/** What the server cannot know, with the reason why the type is right. */
+/** Columns that the server cannot describe, with the reason why the type is right. */
 const knownBetter = [
-  // The statement takes calls with a mark alone.
+  // The statement selects only calls with a mark.
   'src/core/ledger/waiting.ts mark may be null',
-  // The statements leave out runs and lists without a budget of their own.
+  // The statements leave out runs and lists without their own budget.
   'src/core/ledger/account.ts budget may be null',
   'src/core/ledger/account.ts budget may be null',
   'test/faults/witness.ts budget may be null',
-  // The statement leaves out prices that nobody has seen yet.
+  // The statement leaves out classes without a known price.
   'src/core/ledger/prices.ts dearest may be null',
 ]
 
@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** The temporary tables in which a list is planned. */
+/** Temporary tables used while a list is planned. */
 async function makeStage() {
   const { db } = server
   await makeTables({ held: db, wanted: db }, 0)
@@ -75,15 +75,15 @@ async function makeStage() {
     await mergeDuplicates(trx, 0, { run: 1, joined: false, list: 1, order: { ...price, ...rest } })
     await sql`create temporary table kept (like merged)`.execute(trx)
   })
-  // The other one went with its transaction.
+  // The other one was dropped with its transaction.
   await sql`alter table kept rename to merged`.execute(db)
   await makeFrontier(db)
-  // What leaves with a day for the archive.
+  // Rows that are archived with a day.
   await sql`create temporary table leaving (search_id bigint)`.execute(db)
   await sql`create temporary table leaving_calls (call_id bigint)`.execute(db)
 }
 
-/** The temporary tables from which related searches are chosen. */
+/** Temporary tables from which related searches are selected. */
 async function makeFrontier(db: Describer['db']) {
   const sources = { list: 1, into: null, from: 0, until: 0, origin: 'live', api: 'api.example.com' }
   await db.transaction().execute(async (trx) => {
@@ -106,7 +106,7 @@ interface Night {
 const notes = (all: boolean): RawBuilder<Pick<Night, 'schedule' | 'note'>> =>
   sql`select schedule, ${sql`note`} from nights ${all ? sql`` : sql`where node is null`}`
 
-/** Rows that are not what their types say. They are looked at and never asked for. */
+/** Rows whose types are wrong. They are described and never read. */
 const wrong = () => [
   sql<{ id: string }>`select id from runs`,
   sql<{ number: number }>`select id from runs`,
@@ -126,7 +126,7 @@ async function look(paths: readonly string[]) {
   for (const path of paths) {
     for (const found of statementsOf(compiler, path)) {
       seen.statements += 1
-      // Its own test runs it; the other statements of the file are looked at here.
+      // Its own test runs it; the other statements of the file are checked here.
       if (found.unknown.length > 0 && putTogether.has(path)) continue
       seen.unknown.push(...found.unknown.map((fragment) => `${path} ${fragment}`))
       const complaints = await compareRows(server, found)
@@ -138,7 +138,7 @@ async function look(paths: readonly string[]) {
 
 describe('the type of a raw statement', () => {
   test('names the columns that the server describes, in every file of the program', async () => {
-    // The search service has tables of its own.
+    // The search service has its own tables.
     const all = [...readTree(['src', 'test/faults'], ['.ts']).keys()].filter(
       (path) => !path.startsWith('src/service/'),
     )

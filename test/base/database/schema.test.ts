@@ -20,7 +20,7 @@ test('docs/schema.md says what the database says of itself; npm run generate bri
     const { rows } = await database.pool.query<{ version: number }>(
       "select current_setting('server_version_num')::integer as version",
     )
-    // Before 18 the keys of the picture are not in the catalogue.
+    // Before PostgreSQL 18, the catalogue does not contain the declared keys.
     const keys = (rows[0]?.version ?? 0) >= 180_000
     const comparable = (text: string) => (keys ? text : text.replace(/```mermaid.*?```/s, ''))
     const file = readFileSync(join(root, 'docs', 'schema.md'), 'utf8')

@@ -20,7 +20,7 @@ afterEach(() => {
   }
 })
 
-/** The package as an installer leaves it that runs no scripts: without a single link. */
+/** The package as left by an installer that runs no scripts: without any links. */
 function bareCopy(): Binaries {
   const found = findBinaries()
   const folder = temporaryFolder('binaries')
@@ -51,7 +51,8 @@ describe('the programs of the embedded PostgreSQL', () => {
   test('programs that the server cannot reach or complete are copied to where it can', async () => {
     const bare = bareCopy()
     const user = serverUser(null)
-    // Root can write everywhere, but its server enters no folder that only root may; others cannot write here.
+    // Root can write everywhere, but its server can't enter a folder that only root may enter. Other users can't write
+    // here.
     if (user === null) chmodSync(join(bare.folder, 'native', 'lib'), 0o555)
     else chmodSync(bare.folder, 0o700)
     const place = spare()

@@ -10,14 +10,14 @@ import { temporaryFolder } from '../../support/place.ts'
 
 const homes: string[] = []
 
-/** A home for one test; `endHomes` stops what runs there and removes it. */
+/** Creates a home for one test; `endHomes` stops its server and removes it. */
 export function newHome(): string {
   const home = temporaryFolder('home')
   homes.push(home)
   return home
 }
 
-/** Registered with afterEach by each file that makes homes. */
+/** Registered with afterEach by each file that creates homes. */
 export async function endHomes(): Promise<void> {
   for (const home of homes.splice(0)) {
     await stopPostgres(home)
@@ -25,7 +25,7 @@ export async function endHomes(): Promise<void> {
   }
 }
 
-/** Asks one question over a connection of its own. */
+/** Runs one query on a separate connection. */
 export async function ask(url: string, question: string): Promise<Record<string, unknown>> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -44,7 +44,7 @@ export interface Child {
   readonly answer: Promise<z.output<typeof answer>>
 }
 
-/** Starts test/base/embedded/child.ts in a process group of its own. */
+/** Starts test/base/embedded/child.ts in its own process group. */
 export function startChild(
   home: string,
   options: { stay?: true; user?: { uid: number; gid: number } } = {},
@@ -53,7 +53,7 @@ export function startChild(
   const words = [script, home, ...(options.stay === true ? ['stay'] : [])]
   const child = spawn(process.execPath, words, {
     cwd: root,
-    // The poorest environment there is, and a locale that knows no letters beyond ASCII.
+    // A minimal environment, and a locale without letters beyond ASCII.
     env: { PATH: processEnvironment()['PATH'], LC_ALL: 'C', PGPORT: '1', PGUSER: 'nobody-knows' },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

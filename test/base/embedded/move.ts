@@ -1,4 +1,5 @@
-// What a test starts as a process of its own: asks for the service of a home on one database, then on another, and ends.
+// Started by a test as a separate process: requests the service of a home for one database, then for another, and
+// exits.
 import { ensureService } from '../../../src/base/embedded/service.ts'
 
 const [home = '', ...databases] = process.argv.slice(2)

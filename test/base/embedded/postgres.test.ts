@@ -37,7 +37,7 @@ afterEach(endHomes)
 const isRoot = process.getuid?.() === 0
 const nobody = { uid: 65_534, gid: 65_534 }
 
-// What these tests write may be lost with the machine.
+// The data of these tests may be lost if the machine crashes.
 const tuning = { fsync: 'off' }
 
 function ensure(home: string, options: StartOptions = {}): Promise<Postgres> {
@@ -205,7 +205,7 @@ describe('the embedded PostgreSQL', () => {
   test.runIf(platform === 'linux')(
     'a home where the system lets nobody make folders is refused at once',
     async () => {
-      // In a process of its own: where this goes wrong, it goes on for ever.
+      // In a separate process, because a failure would loop forever.
       const files = compiledFrom('src/base/embedded/state.ts')
       const script = `import(${JSON.stringify(files)}).then(({ openHome }) => openHome('/proc/x/home'))`
       const tried = promisify(execFile)(process.execPath, ['--eval', script], {
@@ -254,7 +254,7 @@ describe('the embedded PostgreSQL', () => {
     chownSync(home, nobody.uid, nobody.gid)
     const answer = await startChild(home, { user: nobody }).answer
     expect(answer).toMatchObject({ started: true, uid: nobody.uid })
-    // Root comes to the home of another: the server stays that user's.
+    // Root uses the home of another user: the server keeps running as that user.
     expect(await ensure(home)).toMatchObject({ url: answer.url, started: false })
     expect(await stopPostgres(home)).toBe(true)
     expect(await ensure(home)).toMatchObject({ url: answer.url, started: true })

@@ -66,7 +66,7 @@ describe('the bundled service of a home', () => {
     const options = { home: newHome(), databaseUrl: await freshUrl() }
     const first = await ensureService(options)
     let second = first
-    // Any other process may be given the port while nobody listens on it: one of several deaths has to go well.
+    // Another process may be given the port while it is free, so one of several attempts has to succeed.
     for (let death = 1; death <= 4; death += 1) {
       const before = second.url.href
       process.kill(pidOf(options.home), 'SIGKILL')

@@ -18,7 +18,7 @@ const filled = [
 ] as const
 
 beforeEach(async () => {
-  // Not truncate: declared keys hold against that where tables have triggers, whoever checks them.
+  // Not truncate, because declared keys prevent it on tables with triggers, even if they are not enforced.
   for (const table of filled) await sql`delete from ${sql.table(table)}`.execute(database.db)
   await askQuery(database.db)
 })
@@ -187,7 +187,7 @@ describe('writers', () => {
     const write = async (writer: number) => {
       for (let batch = 0; batch < batches; batch += 1) {
         const first = (writer * batches + batch) * size
-        // Every writer stores the same bodies in an order of its own.
+        // Each writer stores the same bodies in a different order.
         const bodies = Array.from({ length: size }, (_, index) =>
           sampleBody(batch * size + index, shoes.query),
         )
@@ -223,13 +223,13 @@ describe('the statement', () => {
     })
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('Insert on organic_results')
-    // Whether an index alone answers depends on when the server last vacuumed, not on the statement.
+    // Whether an index-only scan is used depends on the last vacuum, not on the statement.
     const scans = plan
       .match(/(Seq|Index|Bitmap|Index Only) Scan.*? on \w+/g)
       ?.map((scan) => scan.replace(' Only', ''))
     expect([...new Set(scans)].toSorted()).toEqual([
       'Index Scan using calls_pkey on calls',
-      // Looked at only where a body is there already.
+      // Read only if a body already exists.
       'Index Scan using searches_pkey on searches',
     ])
   })

@@ -30,7 +30,7 @@ async function roundTrip(bodies: readonly string[]): Promise<unknown[]> {
   })
 }
 
-/** What a body says, as far as Postgres can hold it. Written apart from the code it checks. */
+/** The content of a body, as far as Postgres can store it. Written independently of the tested code. */
 function said(body: string): unknown {
   const fit = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd')
   return JSON.parse(body, (_, value: unknown) => {
@@ -42,7 +42,7 @@ function said(body: string): unknown {
   })
 }
 
-/** Two names that differed in what was replaced alone stay two: the later one is made longer. */
+/** Two names that differed only in replaced characters stay distinct: the later one is extended. */
 function apart(entries: readonly (readonly [string, unknown])[]): (readonly [string, unknown])[] {
   const taken = new Set<string>()
   return entries.map(([name, inner]) => {
@@ -121,7 +121,7 @@ const also = (fields: fc.Arbitrary<object>) =>
 const list = (item: fc.Arbitrary<unknown>) => mostly(fc.array(mostly(item), { maxLength: 5 }))
 const some = { requiredKeys: [] as [] }
 
-// Another query in it would make it an answer without rows.
+// A different query would make it an answer without rows.
 const echoes = ['red shoes', 'Red SHOES', ' red\u00a0\u00a0shoes\u200b', '']
 
 const result = also(
@@ -162,7 +162,7 @@ const body = also(
   .map((answer) => JSON.stringify(answer))
   .filter(isReadRight)
 
-/** Not by assignment, which would take __proto__ for something else. */
+/** Not by assignment, because `__proto__` would be treated differently. */
 function merge(...objects: readonly object[]): object {
   return Object.fromEntries(objects.flatMap((object) => Object.entries(object)))
 }
@@ -171,7 +171,7 @@ describe('the rows of an answer', () => {
   test('say all that its body said, whatever that was', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(body, { minLength: 20, maxLength: 40 }), async (bodies) => {
-        // Only `success: false` makes it something else than an answer.
+        // Only `success: false` makes it something other than an answer.
         const answers = bodies.filter((each) => !/"success":false/.test(each))
         const rebuilt = await roundTrip(answers)
         answers.forEach((each, index) => {
@@ -203,7 +203,7 @@ describe('the rows of an answer', () => {
     ['the same word in every list', '{"clusters":["a","a"],"related_searches":["a","a"]}'],
   ])('hold %s', async (_, given) => {
     const [rebuilt] = await roundTrip([given])
-    // Zero has no sign in Postgres, nor in anybody's results.
+    // Postgres has no negative zero, and neither have real results.
     expect(JSON.stringify(sorted(rebuilt))).toBe(JSON.stringify(sorted(said(given))))
   })
 

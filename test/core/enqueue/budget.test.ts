@@ -1,5 +1,5 @@
 // @module-tag slow
-// `enqueue --budget N`: N credits are what the run may use in all, also when the list is added to an open run.
+// `enqueue --budget N`: the run may use N credits in total, also if the list is added to an open run.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'

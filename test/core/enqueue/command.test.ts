@@ -37,7 +37,7 @@ const environment = (env: Record<string, string> = {}) => ({
 const enqueue = (args: readonly string[], env: Record<string, string> = {}) =>
   run('enqueue', args, environment(env))
 
-/** In a process of its own, which reads an input, or is killed in mid-work. */
+/** In a separate process, which reads stdin or is killed in the middle. */
 function enqueueApart(
   args: readonly string[],
   { input = '', killAfterMs }: { input?: string; killAfterMs?: number } = {},

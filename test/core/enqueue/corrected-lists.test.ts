@@ -1,5 +1,5 @@
 // @module-tag slow
-// A list that is enqueued again while its run is open: what it no longer holds is asked about, dropped or kept.
+// A list that is enqueued again while its run is open: the user decides whether removed queries are dropped or kept.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A list and its run are written in two transactions: whatever breaks in the middle, nothing half is left.
+// A list and its run are written in two transactions. After an interruption, neither is partially written.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { planList } from '../../../src/core/enqueue/planning.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(async () => office.close())
 
-/** How much of a list is to be seen, whose queries begin with its name. */
+/** Counts the stored rows of a list whose queries begin with its name. */
 async function traces(list: string): Promise<Record<string, number>> {
   const [counted] = await office.rows<Record<string, number>>(sql`
     select
@@ -64,7 +64,7 @@ describe('a plan that breaks in the middle', () => {
   )
 
   test('between its two commits leaves a list without a run, and can be made again', async () => {
-    // Judged when the run is committed, which is after the list.
+    // Checked when the run is committed, which is after the list.
     await sql`
       create function refuse() returns trigger language plpgsql as $$
       begin raise exception 'refused'; end $$`.execute(office.desk.db)

@@ -9,7 +9,7 @@ import { openScene, queries, type Scene } from '../../support/scene.ts'
 const file = join(mkdtempSync(join(tmpdir(), 'querymill-limits-')), 'more.csv')
 writeFileSync(file, `query\n${queries(40).join('\n')}\n`)
 
-/** A mill that knows its balance and prices: 100 credits, of which ten queries took one each. */
+/** A program with a known balance and known prices: 100 credits, after ten queries at one credit each. */
 async function rehearsed(): Promise<Scene> {
   const scene = await openScene({
     api: { credits: 110 },

@@ -1,4 +1,4 @@
-// Whoever buys takes the row of the run for a moment: nobody may hold it while much is written.
+// Every buyer briefly locks the row of the run, so no process may hold it while it writes much.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openDatabase, openPool } from '../../../src/base/database/database.ts'
@@ -60,7 +60,10 @@ async function largeRun({ db }: FreshDatabase, state: string): Promise<number> {
   return id
 }
 
-/** Changes a run while somebody holds one of its last tasks, and looks whether account, run and other tasks are free. */
+/**
+ * Changes a run while another transaction locks one of its last tasks, and checks that account, run and other tasks are
+ * not locked.
+ */
 async function whileHeld<T>(database: FreshDatabase, change: () => Promise<T>): Promise<T> {
   const holder = await database.db.startTransaction().execute()
   await sql`select from tasks where id = (select max(id) from tasks) for update`.execute(holder)

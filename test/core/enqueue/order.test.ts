@@ -23,7 +23,7 @@ test('a budget that ends in mid-list has bought the most urgent and, of those, t
     join runs on runs.id = tasks.run_id
     join list_queries using (list_id, query_id)
     where tasks.state = 'answered'`.execute(mill.db)
-  // Two slices of 25 are at work at a time: what was begun last may stand a slice away from its place.
+  // Two slices of 25 are in progress at a time, so the last calls may be one slice out of order.
   expect(rows[0]?.most).toBe(99)
   expect(rows[0]?.least).toBeGreaterThanOrEqual(100 - 40 - 25)
 })

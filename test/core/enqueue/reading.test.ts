@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
-/** The JSON of a dry run over a file of these bytes. */
+/** Returns the JSON of a dry run over a file of these bytes. */
 async function read(bytes: Buffer, flags: readonly string[] = []) {
   const { mill } = await openScene()
   const file = join(mkdtempSync(join(tmpdir(), 'querymill-reading-')), 'export.csv')

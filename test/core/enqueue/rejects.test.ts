@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Enqueues a list, and notes in their order what was said and when slices were queued. */
+/** Enqueues a list, and records the order of messages and of queued slices. */
 async function bought(
   arg: string,
   { as, text = '' }: { as?: string; text?: string } = {},

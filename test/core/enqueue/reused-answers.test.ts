@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(async () => office.close())
 
-/** An answer to every query of a run, as old as given. */
+/** Stores an answer of the given age for every query of a run. */
 async function answer(run: number, age: string, more: { origin?: string; broken?: boolean } = {}) {
   await sql`
     insert into searches (id, call_id, task_id, query_id, fetched_at, origin, api, parse_error)

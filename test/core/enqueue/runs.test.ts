@@ -93,7 +93,7 @@ describe('a run', () => {
       }),
     )
     expect(plan).toMatchObject({ rows: 2, accepted: 2, tasks: 2, queued: 2 })
-    // Nothing was read: the list is as it was.
+    // Nothing was read, so the list is unchanged.
     expect(await office.rows(held)).toEqual(before)
     const tags = await office.rows(sql`
       select q, tags from list_queries join queries on queries.id = query_id

@@ -4,7 +4,7 @@ import { queryIdBytes, queryKey } from '../../../src/base/query.ts'
 import { Sender } from '../../../src/core/enqueue/stage.ts'
 import type { ListedQuery } from '../../../src/core/lists/rows.ts'
 
-/** A database that answers when the test says so. */
+/** A database that replies when the test allows it. */
 class Slow {
   readonly #waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
   sent = 0

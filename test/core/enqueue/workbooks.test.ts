@@ -9,7 +9,7 @@ import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 import { odsOf, xlsxOf, zipOf } from '../lists/archives.ts'
 
-/** What a dry run says about a file. */
+/** Returns the output of a dry run for a file. */
 async function tried(name: string, bytes: Buffer, flags: readonly string[] = []) {
   const { mill } = await openScene()
   const file = join(mkdtempSync(join(tmpdir(), 'querymill-workbooks-')), name)
@@ -22,7 +22,7 @@ async function tried(name: string, bytes: Buffer, flags: readonly string[] = [])
 const cell = (text: string, at: string): string =>
   `<c r="${at}" t="inlineStr"><is><t>${text}</t></is></c>`
 
-/** The rows of a sheet, each cell a text. */
+/** The rows of a sheet, with text cells. */
 function rowsOf(...rows: readonly (readonly string[])[]): string {
   return rows
     .map((cells, row) => {
@@ -349,7 +349,7 @@ describe('an OpenDocument spreadsheet', () => {
     ])
   })
 
-  // As LibreOffice writes them.
+  // As written by LibreOffice.
   test('has repeated rows, several paragraphs, comments, spans and formats of numbers read', async () => {
     const number = (value: string, shown: string, type = 'float') =>
       `<table:table-cell office:value-type="${type}" office:value="${value}"><text:p>${shown}</text:p></table:table-cell>`

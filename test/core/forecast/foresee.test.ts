@@ -22,7 +22,10 @@ const config = {
 const forecast = (more: { readonly renewal?: Cron } = {}) =>
   readCreditForecast({ db: database.db, supplier, config: { ...config, ...more } }, { days: 0.5 })
 
-/** Two lists that share thirty queries; the second is asked two hours after the first, and reuses what is younger than three. */
+/**
+ * Two lists that share thirty queries. The second is bought two hours after the first, and reuses answers younger than
+ * three hours.
+ */
 async function lists(): Promise<void> {
   await database.pool.query(`
     insert into accounts (name, kind) values ('bank', 'live');
@@ -50,7 +53,10 @@ interface World {
   seq: number
 }
 
-/** Asks queries at an hour from now, as a night would: some fail for nothing, some cost one more, and the floor stops it. */
+/**
+ * Buys queries an hour from now, as a night would: some fail at no cost, some cost one credit more, and the floor stops
+ * it.
+ */
 async function ask(
   world: World,
   night: string,
@@ -94,7 +100,7 @@ async function ask(
   return { bought, paid }
 }
 
-/** A day goes by: everything that is written down is a day older. */
+/** A day passes: all stored times move back by a day. */
 async function sleep(world: World): Promise<void> {
   await sql`update calls set sent_at = sent_at - interval '1 day', finished_at = finished_at - interval '1 day'`.execute(
     database.db,
@@ -128,12 +134,12 @@ describe('the forecast', () => {
     const broken: string[] = []
     let stopped = 0
     for (let night = 1; night <= 60; night += 1) {
-      // Some were asked by hand two hours ago, which nights reuse.
+      // Some were bought manually two hours ago, and nights reuse them.
       const byHand = range(1, night % 4 === 0 ? 25 : 0)
       await ask(world, `hand ${night}`, { at: -2, queries: byHand })
       await sql`update accounts set obs_remaining = ${world.balance}`.execute(database.db)
       const [large, small] = stepsOf(await forecast())
-      // Prices change in mid-winter, the account is topped up now and then, and nobody foresees either.
+      // Prices change in mid-winter and the account is topped up now and then; neither can be predicted.
       if (night === 20) world.price = 2
       if (night === 45) world.price = 1
       const first = await ask(world, `large ${night}`, {

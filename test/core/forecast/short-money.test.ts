@@ -27,7 +27,7 @@ const config = {
   },
 } as const
 
-/** In the order in which their nights are bought; the last asks each of its queries in an interval of its own. */
+/** In the order in which their nights are bought. The last list has a different interval for each query. */
 const lists = ['urgent', 'usual', 'adaptive'] as const
 type List = (typeof lists)[number]
 const size = 60
@@ -65,7 +65,7 @@ interface World {
   readonly boughtOn: Map<number, number>
 }
 
-/** Buys what a night of one list asks for: a few fail for nothing, a few cost one more, and the floor stops it. */
+/** Buys the queries of a list's night: a few fail at no cost, a few cost one credit more, and the floor stops it. */
 async function buy(world: World, list: List, night: number) {
   const asked = queriesOf(list).filter((query) => {
     const last = world.boughtOn.get(query)
@@ -122,7 +122,7 @@ async function buy(world: World, list: List, night: number) {
   return { paid, cut: rows.length < asked.length }
 }
 
-/** A day goes by: everything that is written down is a day older. */
+/** A day passes: all stored times move back by a day. */
 async function sleep({ balance, seq }: World): Promise<void> {
   await database.pool.query(`
     update calls set sent_at = sent_at - interval '1 day', finished_at = finished_at - interval '1 day';
@@ -132,7 +132,7 @@ async function sleep({ balance, seq }: World): Promise<void> {
     update accounts set obs_remaining = ${balance}, obs_at = now() - interval '12 hours', obs_seq = ${seq}`)
 }
 
-/** The value that so large a share of these does not exceed. */
+/** The value that this share of the numbers does not exceed. */
 function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? NaN
 }
@@ -168,7 +168,7 @@ test(`the forecasts of ${nights} nights name the list that is cut, by priority a
       const credits = steps.reduce((sum, step) => sum + step.credits, 0)
       if (paid > 0) errors.push(Math.abs(credits - paid) / paid)
     }
-    // Now and then somebody adds credits, too few or enough, and nobody foresees it.
+    // Now and then credits are added, too few or enough, which can't be predicted.
     if (night % 9 === 8) world.balance += 300 + Math.floor(800 * fraction(`top-up ${night}`))
   }
   const all = named.right + named.wrong.length

@@ -9,7 +9,7 @@ const given = (kind: 'unknown' | 'unsent'): Reply => ({
   task: kind === 'unknown' ? 'retry' : 'keep',
 })
 
-/** What happens next: a number of the schedule chooses the deed, the rest of it the details. */
+/** The next event: a number of the schedule selects the action, its remainder the details. */
 export function act(world: World, watch: Watch, step: number): void {
   const deed = deeds[step % deeds.length]
   if (deed === undefined) throw new Error('expected a deed')
@@ -40,7 +40,7 @@ export const reserve: Deed = (world, watch, luck) => {
 
 const inFlight = (world: World) => world.unsettled.filter(({ outcome }) => outcome === null)
 
-/** The owner of the call lives, and its reply has come; late ones too, when they tell something. */
+/** The owner of the call is alive and its reply has arrived; also late replies that add information. */
 function readable(world: World): Row[] {
   return world.rows.filter(
     ({ worker, reply, outcome }) =>
@@ -83,7 +83,7 @@ const giveUp =
     if (row === undefined) return
     if (kind === 'unsent') row.void = true
     book(world, watch, [{ row, reply: given(kind) }])
-    // Whoever gave the call up hears nothing of it any more.
+    // The process that gave up the call receives no more about it.
     row.reply ??= given(kind)
     if (kind === 'unknown') row.reply = given(kind)
   }

@@ -5,7 +5,10 @@ import { openDesk } from './desk.ts'
 
 type Desk = Awaited<ReturnType<typeof openDesk>>
 
-/** Lets both reach the row that somebody else holds, and then go on; gives back how many of them were written. */
+/**
+ * Lets both transactions reach the row that another one has locked, and then releases it; returns how many were
+ * written.
+ */
 async function writeAtOnce(
   { db }: Desk,
   held: 'accounts' | 'runs',
@@ -33,7 +36,7 @@ test.each([
   'of two decisions $steady, one is written where there is room for one call',
   async ({ more }) => {
     const desk = await openDesk()
-    // Of two runs: nothing but the account is between them.
+    // For two runs, so that they share only the account.
     await desk.meanwhile(`
       update accounts set obs_remaining = 109 where id = 1;
       insert into runs (list_id, run_date, kind, state, max_age_ms)

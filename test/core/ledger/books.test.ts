@@ -10,7 +10,7 @@ import { freshDatabase } from '../../support/database.ts'
 
 const many = 20_000
 
-/** A run of which half is answered, and statistics that say so. */
+/** A run of which half is answered, with statistics to match. */
 async function openBooks() {
   const { db, pool, close } = await freshDatabase()
   onTestFinished(close)
@@ -125,8 +125,8 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
 }
 
 /**
- * What a look at a statement's plan says, on a connection as a worker's is: one plan for whatever it is given. The first
- * look counts what the server reads of its catalogue, too, and so does one after other tests made it forget that.
+ * Reads the plan of a statement on a connection like a worker's, with one plan for all values. The first execution also
+ * counts catalogue reads, and so does one after other tests invalidated the cache.
  */
 async function planned(
   pool: Pool,
@@ -152,7 +152,7 @@ async function planned(
   return Math.min(...found)
 }
 
-/** A settlement of the oldest calls in flight and their tasks. */
+/** A settlement of the oldest calls in flight with their tasks. */
 async function settlementOf(pool: Pool, count: number): Promise<CompiledQuery> {
   const { rows } = await pool.query<{ id: number; version: string }>(
     'select id, xmin::text as version from tasks where id > $1 order by id limit $2',

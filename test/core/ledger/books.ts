@@ -1,5 +1,6 @@
-// rowOf(account): the account's row in the tables; booksOf(account, more): the books as they are read; waiting(id, more):
-// a task at the gate; spender(more): who buys; entry(call, more): a call that ended; openCall(id, more): its row.
+// rowOf(account): the account's row in the tables; booksOf(account, more): the ledger as it is read; waiting(id, more):
+// a task waiting for a reservation; spender(more): the worker that buys; entry(call, more): a finished call;
+// openCall(id, more): its row.
 import type { Account } from '../../../src/core/ledger/account.ts'
 import { newAccount } from './new-account.ts'
 import type { AccountRow, Books, CostRow } from '../../../src/core/ledger/books.ts'
@@ -71,7 +72,7 @@ export function booksOf(account: Account, more: Partial<Books> = {}): Books {
   return { account: rowOf(account), ...nothing, ...more }
 }
 
-/** Enough credit, a balance that was just seen, and a price that is known. */
+/** Enough credits, a recent balance, and a known price. */
 export const rich: Account = {
   ...newAccount,
   seq: 40,

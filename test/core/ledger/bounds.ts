@@ -3,7 +3,7 @@ import type { GrantedCall } from '../../../src/core/ledger/admission.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 
-/** Is enough set aside, by the prices that the rows have seen? */
+/** Checks that enough credits are reserved, according to the prices in the rows. */
 export function checkBound(
   { rows }: World,
   { class: name, bound }: GrantedCall,
@@ -29,7 +29,7 @@ export function checkBound(
   )
 }
 
-/** The dearest of the last prices; a call that goes out alone need not expect one that is far from all others. */
+/** The highest of the last prices. A call that goes out alone may ignore an outlier. */
 function lately(priced: readonly Row[], name: string, alone: boolean): number {
   const last = priced
     .filter((row) => row.class === name)
@@ -41,7 +41,7 @@ function lately(priced: readonly Row[], name: string, alone: boolean): number {
   return Math.max(1, alone && first >= constants.oddFactor * second ? second : first)
 }
 
-/** Do calls begin no faster than the settings allow? */
+/** Checks that calls begin no faster than the settings allow. */
 export function checkRate({ plan, starts, now }: World): void {
   const { rateLimit } = plan
   if (rateLimit === null) return

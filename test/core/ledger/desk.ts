@@ -1,6 +1,6 @@
-// const desk = await openDesk(): an account with 10,000 credits and a known price of 5, a worker with a floor of 100, and
-// a run with open tasks, each of another query. `desk.decide(more)` is what the gate would write for tasks 1 to 3 now;
-// `desk.meanwhile(sql)` is what others do until it is written.
+// const desk = await openDesk(): an account with 10,000 credits and a known price of 5, a worker with a floor of 100,
+// and a run with open tasks, each with a different query. `desk.decide(more)` is the decision that would be written now
+// for tasks 1 to 3; `desk.meanwhile(sql)` runs a change by another process before it is written.
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import { readBooks, type Reservation } from '../../../src/core/ledger/books.ts'

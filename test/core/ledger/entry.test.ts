@@ -16,7 +16,7 @@ function entry(reply: Reply): Entry {
   return entryOf(bought(7, reply), bundled)
 }
 
-/** Each class of replies, with all that the policy decides of it. */
+/** Each class of replies, with the consequences that its policy defines. */
 const classes = [
   {
     what: 'an answer ends its task, has a price, and clears the account',

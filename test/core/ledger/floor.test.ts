@@ -31,7 +31,7 @@ const onThePages = async (named: string = market.name) => {
   return purses.find((purse) => purse.account === named)?.floor
 }
 
-/** The floor as each of its readers says it. */
+/** The floor as reported by each of its readers. */
 async function readings() {
   const { db } = database
   const books = await readBooks(db, account)

@@ -26,7 +26,7 @@ const deeds = [
   (market: Market) => market.wait(),
 ]
 
-/** Two accounts, each with a run of one list that has a budget for both. */
+/** Two accounts, each with a run of one list whose budget they share. */
 async function openMarkets(
   terms: { balance: number; budget: number | null; most: number | null },
   budget: number | null,
@@ -40,7 +40,7 @@ async function openMarkets(
   return { list, markets: [await open(), await open()] as const }
 }
 
-/** What the runs of a list have used or set aside, all together. */
+/** Credits used or reserved by all runs of a list. */
 async function drawnBy(list: number): Promise<number> {
   const { rows } = await sql<{ gone: number }>`
     select sum(spent + reserved)::float8 as gone from runs where list_id = ${list}`.execute(
@@ -61,7 +61,7 @@ test('workers of two accounts whose reads, decisions and writes cross each other
     const { list, markets } = await openMarkets(terms, listBudget)
     for (const step of steps) {
       const luck = Math.floor(step / deeds.length)
-      // Mostly each on its own, and now and then both in the same moment.
+      // Usually one at a time, and sometimes both at the same moment.
       const [one, other] = luck % 2 === 0 ? markets : markets.toReversed()
       const deed = deeds[step % deeds.length]
       await Promise.all(

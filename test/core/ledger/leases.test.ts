@@ -103,7 +103,7 @@ describe('calls in flight', () => {
     await outlive(ledger, dead)
     const account = await openAccount(mill.db, { name: 'elsewhere.example', kind: 'live' })
     const stranger = await Lease.open({ db: mill.db, account, floor: 0, lanes: 1, leaseMs: 60_000 })
-    // What a worker hands over names its own account as well.
+    // The calls that a worker returns also name its own account.
     const worksFor: SettlementRules = { ...clerk, account }
     expect(await stranger.reap(worksFor)).toBe(1)
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open', deaths: 1 })
@@ -113,7 +113,7 @@ describe('calls in flight', () => {
     const { mill, clerk, hire, reserveCall, callOf } = await openLedger()
     const lease = await hire()
     const call = await reserveCall(lease)
-    // As after a look at an older copy of the database: the call may have been sent, and its mark is forgotten.
+    // As after reading an older copy of the database: the call may have been sent, and its mark is unknown.
     await sql`update calls set sent_at = sent_at - interval '1 hour'`.execute(mill.db)
     const givenUp = new Set<string>([randomUUID()])
     await lease.release(clerk, givenUp)

@@ -27,24 +27,24 @@ import { lostCall, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { entry, spender } from './books.ts'
 import { promise } from './promise.ts'
 
-// Several workers against the real statements: each reads, decides and writes when it comes to it, whatever the others
-// did in between, two of them in the same moment, some twice; and an API that keeps books of its own.
+// Several workers with the real statements: each reads, decides and writes in any order relative to the others.
+// Sometimes two write at the same moment, and some write twice. The API keeps its own record of charges.
 
 const price = 5
 const floor = 20
 const day = '2027-01-15'
 
-/** A call that the API may hear of. */
+/** A call that may reach the API. */
 interface Flight {
   readonly name: CallName
   readonly seq: number
   charged: boolean
   entry: Entry | null
-  /** True once it was given up so long ago that the API charges it no more. */
+  /** True once it was given up so long ago that the API no longer charges it. */
   over: boolean
 }
 
-/** What an account may use, and how many of its calls may be in flight. */
+/** Limits of an account: its budgets, and its calls in flight. */
 interface Terms {
   readonly list: number
   readonly balance: number
@@ -52,7 +52,7 @@ interface Terms {
   readonly most: number | null
 }
 
-/** One account, its run, and what the API knows. */
+/** One account, its run, and the records of the API. */
 export class Market {
   readonly id: number
   readonly #db: Database
@@ -60,7 +60,7 @@ export class Market {
   readonly #tasks: readonly number[]
   readonly #most: number | null
   #balance: number
-  /** Spent below the floor by calls that go out to see the balance. */
+  /** Credits spent below the floor by probes of the balance. */
   #probed = 0
   readonly #flights: Flight[] = []
   readonly #decisions: Reservation[] = []
@@ -108,7 +108,7 @@ export class Market {
     return new Market({ db, account, worker: entered, tasks, balance, most })
   }
 
-  /** A worker reads the books and decides; it writes when it comes to it. */
+  /** A worker reads the ledger and decides; it writes the decision later. */
   async look(luck: number): Promise<void> {
     const who = spender({
       ...{ account: this.id, worker: this.#worker, floor: luck % 3 === 0 ? floor : 0 },
@@ -124,7 +124,7 @@ export class Market {
     if (reservation !== null) this.#decisions.push(reservation)
   }
 
-  /** Two decisions are written in the same moment, the second perhaps for a second time; one reply may be lost. */
+  /** Two decisions are written at the same moment, the second possibly twice; one reply may be lost. */
   async reserve(luck: number): Promise<void> {
     const both = this.#decisions.splice(luck % Math.max(1, this.#decisions.length), 2)
     const twice = luck % 5 === 0 ? both.slice(-1) : []
@@ -145,7 +145,7 @@ export class Market {
     }
   }
 
-  /** The API charges a call, and what it says may be lost. */
+  /** The API charges a call, and its reply may be lost. */
   charge(luck: number): void {
     const waiting = this.#flights.filter(({ charged, over, entry: ended }) => {
       return !charged && !over && ended?.ending.kind !== 'unsent'
@@ -166,13 +166,13 @@ export class Market {
           })
   }
 
-  /** Somebody gives a call up whose answer may yet come. */
+  /** A call is given up, although its answer may still arrive. */
   giveUp(luck: number): void {
     const flight = this.#flights[luck % Math.max(1, this.#flights.length)]
     if (flight !== undefined) flight.entry ??= lostCall(flight.name)
   }
 
-  /** A worker reads the calls that ended, and works out what that means. */
+  /** A worker reads the finished calls and computes their effects. */
   async judge(luck: number): Promise<void> {
     const ended = this.#flights.flatMap((flight) => flight.entry ?? [])
     const from = luck % Math.max(1, ended.length)
@@ -187,11 +187,11 @@ export class Market {
     const changes = judgeTasks(matched, { rebuy: true, jitter: 0 })
     const clerk = { account: this.id, key: 'key', floor, rebuy: true }
     const settlement = settlementOf(clerk, { matched, changes, jitter: 0 })
-    // Tried again at once, and not when a second has passed.
+    // Tried again at once, not only after a second.
     this.#settlements.push({ ...settlement, tasks: settlement.tasks.map(atOnce) })
   }
 
-  /** Two settlements are written in the same moment, the second perhaps twice. */
+  /** Two settlements are written at the same moment, the second possibly twice. */
   async settle(luck: number): Promise<void> {
     const both = this.#settlements.splice(luck % Math.max(1, this.#settlements.length), 2)
     const twice = luck % 3 === 0 ? both.slice(-1) : []
@@ -206,7 +206,7 @@ export class Market {
     }
   }
 
-  /** Minutes pass: what was given up is charged no more, and newer balances have it in them. */
+  /** Minutes pass: calls that were given up are no longer charged, and newer balances include them. */
   async wait(): Promise<void> {
     const { rows } = await sql<{ id: number }>`
       update calls set unknown_at = unknown_at - interval '5 minutes'
@@ -264,7 +264,7 @@ export class Market {
     promise(low <= left, () => `the books prove ${low}, but ${left} may be left`)
   }
 
-  /** Credits set aside for calls that the API has not charged yet, and may. */
+  /** Credits reserved for calls that the API has not charged yet but may charge. */
   async #mayStillCharge(): Promise<number> {
     const { rows } = await sql<{ id: number }>`
       select id from calls

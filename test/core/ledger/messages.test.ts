@@ -13,7 +13,7 @@ describe('messages that are late, lost, doubled or overtaken, frozen processes, 
   })
 })
 
-/** 'kept', or the shortest life that breaks a promise. */
+/** 'kept', or the shortest schedule that violates a guarantee. */
 function live(runs: number): string {
   const kept = fc.property(messageSchedule, (drawn) => void liveThrough(drawn))
   const found = fc.check(kept, { numRuns: runs, seed: modelSeed })
@@ -22,7 +22,7 @@ function live(runs: number): string {
 }
 
 test('a database that is set back between a look at a call and its settlement gives no answer to another query', () => {
-  // Found at schedule 778,484: the number of the call went to the other query, and nothing but its mark was different.
+  // Found at schedule 778,484: another query was given the call's id, and only the mark differed.
   const drawn: MessageSchedule = {
     plan: {
       ...{ balance: 1, floors: [20], accounts: 1, queries: 2, seen: 0 },

@@ -16,7 +16,7 @@ describe('any schedule of calls, deaths, losses and late replies', () => {
   })
 })
 
-/** 'kept', or the shortest life that breaks a promise. */
+/** 'kept', or the shortest schedule that violates a guarantee. */
 function liveThrough(runs: number): string {
   const kept = fc.property(schedule, (drawn) => void live(core, drawn))
   const found = fc.check(kept, { numRuns: runs, seed: modelSeed })

@@ -5,10 +5,10 @@ import { mutants } from './mutants.ts'
 import { live, schedule } from './schedule.ts'
 import { spoil } from './spoiled.ts'
 
-/** Schedules after which a fault has to be found; nearly all are found within the first hundred. */
+/** Number of schedules after which a fault must be found; nearly all are found within the first hundred. */
 const enough = 12_000
 
-/** Of those faults that name none. */
+/** Seed for faults that name none. */
 const usualSeed = 7
 
 test.each(mutants)('schedules find out when $name', async (mutant) => {

@@ -1,11 +1,11 @@
-/** A fault put into the ledger on purpose: the schedules have to find it. */
+/** A fault injected into the ledger, which the schedules must find. */
 export interface Mutant {
   readonly name: string
   readonly file: 'account' | 'admission' | 'prices' | 'settle' | 'settle-model'
   /** Text that occurs once in the source. */
   readonly find: string
   readonly put: string
-  /** Its schedules meet this fault early, which those of the usual seed meet after thousands. */
+  /** Seed whose schedules find this fault early; the usual seed needs thousands. */
   readonly seed?: number
 }
 
@@ -373,7 +373,7 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** Where the source of a part of the core lies. */
+/** Path of the source of a part of the core. */
 export function sourceOf(file: Mutant['file']): string {
   return file === 'settle-model' ? 'test/core/ledger/settle-model.ts' : `src/core/ledger/${file}.ts`
 }

@@ -1,4 +1,4 @@
-/** A promise of the ledger that a schedule broke. */
+/** Error for a guarantee of the ledger that a schedule violated. */
 class Broken extends Error {}
 
 export function promise(kept: boolean, words: () => string): void {

@@ -2,7 +2,7 @@ import type { GrantedCall } from '../../../src/core/ledger/admission.ts'
 import { promise } from './promise.ts'
 import { monthOf, type Row, type World } from './world.ts'
 
-/** May a call of this size be taken from the budgets, by the rows themselves? */
+/** Checks, from the rows alone, whether a call of this size fits into the budgets. */
 export function checkBudgets(world: World, grant: GrantedCall): void {
   const { budgets, listBudget, dailyBudget, monthlyBudget, mostInFlight } = world.plan
   const ofRun = world.rows.filter(({ run }) => run === grant.run)
@@ -29,7 +29,7 @@ function checkBudget(world: World, grant: GrantedCall, { budget, ended, flying }
   for (const { outcome, used, bound } of ended) left -= outcome === 'unknown' ? bound : used
   const away = flying.filter(({ outcome }) => outcome === null)
   for (const { bound } of away) left -= bound
-  // The one call in flight may go to the dearest price seen, or show a price that nobody knows.
+  // The only call in flight may cost up to the highest known price, or show an unknown price.
   const seen = world.rows.filter((row) => row.priced && row.class === grant.class)
   const least = seen.length === 0 ? 1 : Math.max(1, ...seen.map(({ used }) => used))
   const needed = away.length === 0 ? Math.min(least, grant.bound) : grant.bound

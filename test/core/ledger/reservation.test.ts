@@ -5,14 +5,14 @@ import { answer, call, day, lost, openDesk } from './desk.ts'
 interface Meanwhile {
   readonly what: string
   readonly by: string
-  /** A decision of the day's budget is never steady. */
+  /** A decision limited by the daily budget is never steady. */
   readonly scarce?: true
   readonly budget?: true
-  /** What its list may use in the month. */
+  /** Budget of its list for the month. */
   readonly list?: number
-  /** Calls that may be in flight. */
+  /** Maximum calls in flight. */
   readonly cap?: number
-  /** Credits that the balance falls for each call beyond its bill. */
+  /** Fall of the balance per call in excess of its bill. */
   readonly external?: number
 }
 
@@ -280,7 +280,7 @@ describe('a reservation', () => {
   })
 })
 
-/** The answer cannot be read, and another one from before can. */
+/** The answer cannot be read, and an earlier one can. */
 const older = `
   update searches set parse_error = 'no JSON';
   insert into searches (id, query_id, task_id, call_id, origin, api, fetched_at)
@@ -322,7 +322,7 @@ test('what was decided before a standby took over is not written, and the next c
   const look = await desk.decide()
   expect(look.grants).toMatchObject([{ probe: true }])
   expect(await saveReservation(desk.db, look)).not.toBeNull()
-  // An answer to a call that began before tells nothing of those that were forgotten.
+  // An answer to an earlier call shows nothing about the lost calls.
   await desk.meanwhile(
     'update accounts set in_flight = 0, reserved = 0, blind_calls = 0, last_probe_at = null',
   )

@@ -6,7 +6,7 @@ import { leaseMs } from './messages/tables.ts'
 import type { Plan } from './messages/plan.ts'
 import { World } from './messages/world.ts'
 
-// What once broke a promise, message by message, in the model's world: each of these is found by the schedules as well.
+// Cases that once violated a guarantee, message by message, in the simulation. The schedules find each of them as well.
 
 const plan: Plan = {
   ...{ balance: 100, floors: [20], accounts: 1, queries: 8, faults: 0, seen: 40 },
@@ -26,13 +26,13 @@ function open(more: Partial<Plan> = {}) {
   return { world, first, second }
 }
 
-/** Everything that is on its way arrives, in its order. */
+/** All messages in transit arrive in order. */
 function settle(world: Fleet): void {
   while (world.net.length > 0) world.deliver(0)
   world.truth.check()
 }
 
-/** A lease passes, and longer, while one worker goes on looking after calls of the dead. */
+/** A lease passes, and longer, while one worker keeps checking for calls of dead workers. */
 function pass(world: Fleet, worker: Process): void {
   for (let beat = 0; beat < 10; beat += 1) {
     world.tick(leaseMs / 6)
@@ -41,7 +41,7 @@ function pass(world: Fleet, worker: Process): void {
   }
 }
 
-/** Statements are carried out, and their replies wait. */
+/** Statements are executed, and their replies are delayed. */
 function carryOut(world: Fleet): void {
   const statements = world.net.filter(({ to }) => to === 'tables')
   for (const statement of statements) world.deliver(world.net.indexOf(statement))
@@ -50,7 +50,7 @@ function carryOut(world: Fleet): void {
 const outcomes = (world: Fleet) =>
   [...world.tables.shelf.calls.values()].map((call) => call.outcome)
 const states = (world: Fleet) => [...world.tables.shelf.tasks.values()].map(({ state }) => state)
-/** Asks for four calls. */
+/** Requests four calls. */
 const four = 3 << 5
 
 describe('a reservation', () => {
@@ -126,7 +126,7 @@ describe('a reservation', () => {
   })
 })
 
-/** The replies to what a worker read arrive, and what it asks then is carried out. */
+/** The replies to a worker's reads arrive, and its next statements are executed. */
 function settleReads(world: Fleet): void {
   world.deliver(0)
   world.deliver(0)

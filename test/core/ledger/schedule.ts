@@ -21,7 +21,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   prices: fc.array(price, { minLength: 1, maxLength: 3 }),
   tasks: fc.integer({ min: 3, max: 40 }),
   budgets: fc.array(fc.constantFrom(null, null, 20, 60), { minLength: 1, maxLength: 2 }),
-  // Seldom: whoever may buy little shows little of all else.
+  // Rarely, because an account that can buy little shows little of everything else.
   listBudget: fc.constantFrom(...many, 25, 80),
   dailyBudget: fc.constantFrom(null, null, null, 70, 150),
   monthlyBudget: fc.constantFrom(...many, 60, 140),
@@ -35,11 +35,11 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   ),
   faults: fc.constantFrom(0, 3, 6, 12),
   others: fc.constantFrom(false, false, true),
-  // Near a midnight, so that days change.
+  // Near midnight, so that days change.
   start: fc.constantFrom(1_000 * dayMs - 60_000, 1_000 * dayMs + 3_600_000),
 })
 
-/** One life of an account: a plan, and what happens in it, step by step. */
+/** One simulated lifetime of an account: a plan and its events, step by step. */
 export const schedule = fc.record({
   plan,
   steps: fc.array(fc.nat({ max: 2 ** 24 }), { minLength: 30, maxLength: 150, size: 'max' }),
@@ -48,7 +48,7 @@ export const schedule = fc.record({
 
 export type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never
 
-/** Lives through a schedule; throws as soon as a check failed. */
+/** Runs a schedule; throws as soon as a check fails. */
 export function live(core: Core, { plan: drawn, steps, heals }: Schedule): World {
   const world = new World(drawn, core)
   const watch = new Watch(world)
@@ -60,7 +60,7 @@ export function live(core: Core, { plan: drawn, steps, heals }: Schedule): World
   return world
 }
 
-/** Nothing goes wrong any more, and somebody pays: every task comes to its end. */
+/** No more faults occur and credits are added: every task ends. */
 function heal(world: World, watch: Watch): void {
   world.calm = true
   for (const worker of world.workers) worker.state = 'dead'
@@ -82,7 +82,7 @@ function heal(world: World, watch: Watch): void {
   promise(!open(), () => `tasks stay open: ${JSON.stringify(world.rest)}`)
 }
 
-/** What a person would do. */
+/** Actions that a user would take. */
 function goOn(world: World, watch: Watch): void {
   const { rest } = world
   if (rest.kind === 'wait') world.tick(rest.ms)

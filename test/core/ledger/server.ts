@@ -3,7 +3,7 @@ import { graceMs, type Reply, type Row, type World } from './world.ts'
 const free = { kind: 'settled', used: 0, remaining: null, priced: false } as const
 const unread = { kind: 'unknown' } as const
 
-/** The server looks at a request: it charges or not, and what it replies may say so or not. */
+/** The server receives a request. It charges for it or not, and its reply may report this or not. */
 export function serve(world: World, row: Row, luck: number): void {
   if (row.cost !== null || row.void) return
   if (row.outcome === 'unknown' && world.now >= row.unknownAt + graceMs) {
@@ -29,7 +29,7 @@ interface Case {
   readonly fault: number
 }
 
-/** What is not charged. */
+/** A reply that is not charged. */
 function refusal(
   world: World,
   row: Row,

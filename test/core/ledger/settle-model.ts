@@ -22,7 +22,7 @@ import {
   type SlowDown,
 } from '../../../src/core/ledger/settle.ts'
 
-/** Credits held for a call given up earlier. */
+/** Credits reserved for a call that was given up earlier. */
 export interface Held {
   readonly call: number
   readonly unknownAt: number
@@ -36,20 +36,23 @@ interface Settling {
   readonly held: readonly Held[]
   readonly now: number
   readonly floor: number
-  /** Between 0 and 1: spreads waiting workers. */
+  /** Between 0 and 1; spreads waiting workers over time. */
   readonly jitter: number
 }
 
 interface Settled {
   readonly account: Account
   readonly costs: Costs
-  /** Calls for which nothing is held any more. */
+  /** Calls whose reservation is released completely. */
   readonly washed: readonly number[]
-  /** Calls for which less is held than before: they were sent while nobody knew what such calls cost. */
+  /** Calls whose reservation is lowered, because their price was unknown when they were sent. */
   readonly lowered: readonly { readonly call: number; readonly bound: number }[]
 }
 
-/** Writes outcomes into the books: a reply proves only that what ended before its start is in its balance. */
+/**
+ * Applies outcomes to the ledger: a reply proves only that calls that ended before its start are included in its
+ * balance.
+ */
 export function settle(before: Account, costs: Costs, settling: Settling): Settled {
   return apply(before, costs, {
     ...settling,
@@ -57,7 +60,10 @@ export function settle(before: Account, costs: Costs, settling: Settling): Settl
   })
 }
 
-/** What an answer to a key tells of the balance: nothing, where it cannot be this account's and another key is in use. */
+/**
+ * Information about the balance in an answer to a key: none if the balance cannot belong to this account and another
+ * key is in use.
+ */
 export function hearKey(
   { keys, seen, reported: told, ...account }: Account,
   change: Change,
@@ -88,14 +94,14 @@ export function hearKey(
   return newer || drained ? { ...unchanged, keys: [key] } : unchanged
 }
 
-/** A stretch of calls that external spend is measured over. */
+/** A window of calls over which external spend is measured. */
 export interface Stretch {
-  /** Calls that had ended when it began. */
+  /** Number of calls that had ended when it began. */
   readonly ended: number | null
   readonly base: number
 }
 
-/** What the balance and all bills come to together may only fall by external spend. */
+/** The sum of balance and bills can fall only by external spend. */
 export function measure(
   { seen, external, ...before }: Account,
   stretch: Stretch,
@@ -137,7 +143,7 @@ interface Applying extends Omit<Settling, 'outcomes' | 'signals'> {
   readonly change: Change
 }
 
-/** The same rules as in sql/statements/settle_calls.sql, which a test holds to them. */
+/** The same rules as in sql/statements/settle_calls.sql; a test compares them. */
 export function apply(
   before: Account,
   costs: Costs,
@@ -186,7 +192,7 @@ function tell(told: ReportedBalances | null, { least, untold }: Change): Reporte
   }
 }
 
-/** A call begun later than the one whose balance is known tells a newer one. */
+/** A call that began later than the one with the known balance reports a newer balance. */
 function lookAtBalance(account: Account, { newest, used }: Change): Account {
   if (newest === null || newest.seq <= (account.seen?.seq ?? 0)) {
     return { ...account, spentSince: account.spentSince + used }
@@ -197,18 +203,18 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
     seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
     blindCalls: 0,
     probeGranted: account.probeGranted && !isOfProbe(account, newest),
-    // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
+    // All credits settled since this call began, without its own, computed from prefix sums of all credits used.
     spentSince: account.usedTotal - newest.startTotal - newest.used,
   }
 }
 
-/** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
+/** Balances reported before the newest call began are forgotten as soon as a new start is known. */
 function nextTold(
   { seq, seen, reported: told, reportedNext: toldNext, drainedFloor }: Account,
   newest: { readonly seq: number; readonly remaining: number },
 ): Pick<Account, 'reported' | 'reportedNext'> {
   const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
-  // Credit came back to an account that stood at its floor: balances told before say nothing any more.
+  // Credits were added to an account that was stopped at its floor: earlier balances no longer count.
   if (drainedFloor !== null && seen !== null && newest.remaining > seen.remaining) {
     return { reported: null, reportedNext: fresh }
   }
@@ -217,7 +223,9 @@ function nextTold(
   return { reported: toldNext, reportedNext: fresh }
 }
 
-/** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
+/**
+ * The API reported that credits are used up: none are proved to be left, unless a call that began later reported some.
+ */
 function drain(account: Account, { noCredit }: Change, floor: number): Account {
   if (noCredit === null || isNewer(account.seen, noCredit)) return account
   return {
@@ -249,7 +257,7 @@ function heed(
   return welcome ? { ...heeded, slowdowns: 0 } : heeded
 }
 
-/** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
+/** A burst of refusals counts once: only a call that began after the end of the last wait makes the next one longer. */
 function brake(
   account: Account,
   { startedAt, waitMs, unnamed }: SlowDown,
@@ -263,21 +271,21 @@ function brake(
   return { slowdowns, notBefore: Math.max(account.notBefore ?? 0, until) }
 }
 
-/** What ended long enough before the newest balance was asked for has its cost in it. */
+/** A call that ended long enough before the newest balance was requested is included in that balance. */
 function isWashed({ seen }: Account, { unknownAt }: Held): boolean {
   return seen !== null && unknownAt + constants.graceMs <= seen.at
 }
 
-/** For a call that was lost before its price was known, no more is held than such calls cost. */
+/** For a call that was lost before its price was known, at most the known price of such calls is reserved. */
 function lower(costs: Costs, { call, class: name, bound }: Held) {
   if ((costs.get(name)?.seen ?? 0) < constants.trustedAfter) return []
   const { among } = boundOf(costs, name)
   return among < bound ? [{ call, bound: among, less: bound - among }] : []
 }
 
-/** What is known of a class after some prices of it were heard. */
+/** What is known about a class after several of its prices were reported. */
 function learn(cost: Cost, { peak, cheapest, tried }: ReportedCosts): Cost {
-  // A call that was given up before ended its try then: the one in flight now is another.
+  // A call that was given up has already ended its try; the one in flight now is another.
   if (peak.count === 0) return { ...cost, trying: cost.trying && !tried }
   const recent = higher(cost.recent, peak)
   const full = recent.count >= constants.trustedAfter

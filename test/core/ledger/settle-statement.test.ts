@@ -24,8 +24,7 @@ import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { entry } from './books.ts'
 import { apply, hearKey, type Held, measure } from './settle-model.ts'
 
-// The rules of the books stand twice, in `apply` and in sql/statements/settle_calls.sql: whatever happens, both write
-// the same.
+// The rules exist twice, in `apply` and in sql/statements/settle_calls.sql: both must write the same in all cases.
 
 let database: FreshDatabase
 beforeAll(async () => {
@@ -74,7 +73,7 @@ const account: fc.Arbitrary<Account> = fc.record({
   monthSpent: whole(100),
 })
 
-// Half of them are all but full: one price more, and they become the earlier ones.
+// Half of them are almost full: after one more price, they become the earlier ones.
 const counted = fc.oneof(fc.integer({ min: 1, max: 27 }), fc.constantFrom(28, 29))
 const peak = fc
   .record({ first: whole(60), below: whole(60), count: counted })
@@ -133,7 +132,7 @@ const heldCall = fc.record({
 const life = fc.record({
   account,
   stretch: fc.record({ ended: maybe(whole(40)), base: whole(60_000) }),
-  /** Another worker lives, and buys with the key `y`. */
+  /** Another worker is alive, and buys with the key `y`. */
   beside: fc.boolean(),
   costs: fc.uniqueArray(fc.tuple(fc.constantFrom(...classes), cost), {
     selector: ([name]) => name,
@@ -147,7 +146,7 @@ const life = fc.record({
 
 type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
 
-/** Makes the account, its prices and its lost calls as drawn; gives back its number and the lost calls with theirs. */
+/** Creates the account, its prices and its lost calls at random; returns its id and the lost calls with their ids. */
 async function enter({
   account: drawn,
   stretch = { ended: null, base: 0 },
@@ -330,7 +329,7 @@ test('a settlement of a call whose number the database has given to another quer
   expect((await readBooks(db, id)).account).toMatchObject({ uncertain: 0 })
 })
 
-/** An account that holds seven credits for a call that was given up, and what its late answer means. */
+/** An account with seven credits reserved for a call that was given up, and the effect of its late answer. */
 async function answerLate() {
   const { db } = database
   const owing = { ...newAccount, uncertain: 7, day: '2027-01-15' }

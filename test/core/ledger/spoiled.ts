@@ -9,7 +9,7 @@ import type { Core } from './world.ts'
 const files = ['account', 'admission', 'prices', 'settle', 'settle-model'] as const
 const copied: ReadonlySet<string> = new Set(files.map((file) => join(root, sourceOf(file))))
 
-/** The ledger's core as it would be with this fault in its source. */
+/** The core of the ledger with this fault in its source. */
 export async function spoil(mutant: Mutant): Promise<Core> {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-mutant-'))
   try {
@@ -29,7 +29,7 @@ export async function spoil(mutant: Mutant): Promise<Core> {
   }
 }
 
-/** A copy elsewhere finds the other copies beside it, and everything else by its whole path. */
+/** A copy imports the other copies beside it, and everything else by absolute path. */
 function fromElsewhere(source: string, folder: string): string {
   return source.replaceAll(/from '(\.[^']*)'/g, (_, name: string) => {
     const path = resolve(folder, name)

@@ -5,7 +5,7 @@ import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts
 
 const unreadCalls = 3
 
-/** A worker asks the core for calls, and gets what it grants. */
+/** A worker requests calls from the core, and gets those that it grants. */
 export function ask(
   world: World,
   watch: Watch,
@@ -99,7 +99,7 @@ function drawn(rows: readonly Row[]): { spent: number; reserved: number } {
   return { spent, reserved }
 }
 
-/** Writes the ends of some calls into the books, in one go, in any order. */
+/** Records the outcomes of some calls together, in any order. */
 export function book(
   world: World,
   watch: Watch,

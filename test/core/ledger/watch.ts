@@ -12,7 +12,7 @@ interface Circumstances {
   readonly urgent: number
 }
 
-/** Holds what the core decides against what the server and the rows know. */
+/** Compares the decisions of the core with the server's records and the rows. */
 export class Watch {
   readonly #world: World
   #probeCredits = 0
@@ -55,7 +55,7 @@ export class Watch {
     this.#lowestFloor = Math.min(this.#lowestFloor, rules.floor)
   }
 
-  /** What the rows prove to be left above the floor. */
+  /** Credits above the floor that the rows prove. */
   #provenRoom(account: Account, floor: number, unsettled: readonly Row[]): number {
     const { seen } = account
     if (seen === null) return Number.NaN
@@ -64,7 +64,7 @@ export class Watch {
     return low - floor
   }
 
-  /** The least balance told since the newest known one was asked for, less what was told of nowhere. */
+  /** The lowest balance reported since the newest known one was requested, minus costs reported without a balance. */
   #leastTold(remaining: number): number {
     const since = this.#world.rows.filter(
       ({ outcome, endedAt }) => outcome === 'settled' && endedAt > (this.#newest?.event ?? 0),
@@ -106,18 +106,18 @@ export class Watch {
     this.#notBefore = 0
   }
 
-  /** The server took something: is the balance still where it has to be? */
+  /** The server charged something: checks that the balance is still within its limits. */
   charged({ cost, bound }: Row): void {
     if (cost === null || cost === 0) return
     const { balance, others, plan } = this.#world
     this.#excess += Math.max(0, cost - bound)
-    // An account that began below its floor cannot be lifted by the ledger.
+    // The ledger can't raise an account that began below its floor.
     const floor = Math.min(this.#lowestFloor, plan.balance)
     const least = floor - this.#excess - others - this.#probeCredits
     promise(balance >= least, () => `balance ${balance} is below ${least}`)
   }
 
-  /** Replies are about to be written down. */
+  /** Called before replies are recorded. */
   heard(ended: readonly { row: Row; reply: Reply }[], signals: readonly Signal[]): void {
     const { now } = this.#world
     for (const { row, reply } of ended) {
@@ -138,7 +138,7 @@ export class Watch {
     }
   }
 
-  /** Everything that has to hold between any two events. */
+  /** Checks that must hold between any two events. */
   check(): void {
     const { account, rows, unsettled } = this.#world
     let reserved = 0
@@ -186,7 +186,7 @@ export class Watch {
     promise(monthSpent >= lately, () => `the month spent ${lately}, not ${monthSpent}`)
   }
 
-  /** The lower bound of the books is one: the balance is never below it. */
+  /** The lower bound in the ledger is valid: the balance is never below it. */
   #checkBalance(): void {
     const { account, balance, unsettled, spentByOthers } = this.#world
     const low = lowestBalance(account)

@@ -6,35 +6,35 @@ import type { CallEnding, Signal } from '../../../src/core/ledger/settle.ts'
 import { newAccount } from './new-account.ts'
 import type * as settlement from './settle-model.ts'
 
-/** The functions under test: the real ones, or copies with a fault put in. */
+/** The functions under test: the real ones, or copies with an injected fault. */
 export interface Core {
   readonly admit: typeof admission.admit
   readonly settle: typeof settlement.settle
 }
 
-/** What a call of one class costs: always the same, any of a range, or suddenly more. */
+/** Price of a call of one class: constant, within a range, or suddenly higher. */
 export interface Price {
   readonly least: number
   readonly most: number
-  /** From the so manieth call on it costs three times as much. */
+  /** From this call on, it costs three times as much. */
   readonly jumpsAfter: number
 }
 
-/** One little world: who buys what, from which balance, with which misfortunes. */
+/** One simulation: who buys what, from which balance, with which faults. */
 export interface Plan {
   readonly balance: number
   readonly floor: number
   readonly prices: readonly Price[]
   readonly tasks: number
   readonly budgets: readonly (number | null)[]
-  /** All runs are of one list. */
+  /** All runs belong to one list. */
   readonly listBudget: number | null
   readonly dailyBudget: number | null
   readonly monthlyBudget: number | null
   readonly rateLimit: number | null
   readonly mostInFlight: number | null
   readonly renewal: { readonly everyMs: number; readonly credits: number } | null
-  /** Of 16 calls, so many end badly. */
+  /** Of 16 calls, this many fail. */
   readonly faults: number
   readonly others: boolean
   readonly start: number
@@ -46,7 +46,7 @@ export interface Reply {
   readonly task: 'answered' | 'failed' | 'retry' | 'keep'
 }
 
-/** A call as the tables would hold it, and what the server alone knows of it. */
+/** A call as stored in the tables, with what only the server knows. */
 export interface Row {
   readonly id: number
   readonly task: number
@@ -62,18 +62,18 @@ export interface Row {
   readonly event: number
   outcome: 'settled' | 'unknown' | 'unsent' | null
   priced: boolean
-  /** Place among all prices heard; 0 for a call that told none. */
+  /** Position among all reported prices; 0 for a call that reported none. */
   pricedAt: number
-  /** When its outcome was written down, among all events. */
+  /** Position of its recording among all events. */
   endedAt: number
   used: number
   remaining: number | null
   unknownAt: number
   washed: boolean
-  /** What the server took; null while it has not looked at the request. */
+  /** The amount that the server charged; null while it has not processed the request. */
   cost: number | null
   reply: Reply | null
-  /** True when the server will never see it. */
+  /** True if the request will never reach the server. */
   void: boolean
 }
 
@@ -98,14 +98,14 @@ export const dayMs = 86_400_000
 export const leaseMs = 90_000
 
 export const monthOf = (day: number): number => Math.floor((day - 10) / 30)
-/** As promised to the ledger: nothing is charged later than this after a call was given up. */
+/** As the ledger assumes: nothing is charged later than this after a call was given up. */
 export const graceMs = 120_000
 
 export class World {
   readonly plan: Plan
   readonly core: Core
   readonly rows: Row[] = []
-  /** Rows whose money is not settled: in flight, or unknown and not washed out. */
+  /** Rows that are not settled: in flight, or unknown and not yet included in a balance. */
   unsettled: Row[] = []
   readonly tasks: Task[]
   readonly workers: Worker[] = []
@@ -116,12 +116,12 @@ export class World {
   now: number
   balance: number
   key = 'key 1'
-  /** Counts what happened, to tell before from after. */
+  /** Counts events, so that they can be ordered. */
   event = 0
   readonly spentByOthers: { event: number; credits: number }[] = []
   renewals = 0
   resumes = 0
-  /** True when nothing goes wrong any more. */
+  /** True when no more faults occur. */
   calm = false
   rest: Deferral = { kind: 'none' }
 
@@ -153,12 +153,12 @@ export class World {
     return Math.floor(this.now / dayMs)
   }
 
-  /** A month begins with the midnight that schedules live near. */
+  /** A month begins at the midnight that schedules are close to. */
   get month(): number {
     return monthOf(this.day)
   }
 
-  /** The floor in force: the highest of all live leases. */
+  /** The floor in force: the highest of all live workers. */
   get floor(): number {
     let floor = 0
     for (const { leaseUntil, floor: own } of this.workers) {
@@ -171,7 +171,7 @@ export class World {
     return this.spentByOthers.reduce((sum, { credits }) => sum + credits, 0)
   }
 
-  /** The first renewal after a time, as the settings of the mill tell it. */
+  /** The first renewal after a time, as in the settings. */
   renewalAfter = (time: number): number | null => {
     const { renewal } = this.plan
     return renewal === null ? null : (Math.floor(time / renewal.everyMs) + 1) * renewal.everyMs

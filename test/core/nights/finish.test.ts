@@ -11,7 +11,7 @@ const scene = storyScene()
 
 const run = (text: string, ...values: unknown[]) => scene.pool.query(text, values)
 
-/** Rows of a view, each a line; the last digits of a sum are those of the order it was added up in. */
+/** Rows of a view, one per line. The last digits of a sum depend on the order of addition. */
 async function linesOf(view: string, columns: string, slice = ''): Promise<readonly string[]> {
   const client = await scene.pool.connect()
   await client.query("select set_config('querymill.slice', $1, false)", [slice])
@@ -31,10 +31,10 @@ const steps =
   'query_id, search_id, fetched_at, previous_search_id, previous_run_date, depth, previous_depth, volatility, compared_depth, entered, left_top_10, stayed'
 const sums = 'labels, domain, ranked, top_3, top_10, top_20, positions, clicks'
 
-/** No slice, and labels joined by or, and, not. */
+/** Without a slice, and with labels joined by or, and, not. */
 const slices = ['', '[["+device=mobile","+more"],["-list=late"]]']
 
-/** Domains whose best page changed: those that steps name, and those of all moves between answers. */
+/** Domains whose best page changed: according to steps, and according to all moves between answers. */
 const switches = `(
   select run_date, concat_ws(' ', query_id, named.domain) as switch
   from analysis.step_days
@@ -47,7 +47,7 @@ const liveSwitches = `(
     and analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
 ) as live`
 
-/** Pages with another title than in the answer before, and the same from the answers of each step. */
+/** Pages whose title differs from that in the previous answer, and the same from the answers of each step. */
 const titles = `(
   select run_date, concat_ws(' ', query_id, domain, url_key, position, previous_title, title) as titles
   from analysis.title_changes
@@ -64,7 +64,7 @@ const losses =
 const lengths = (from: string) =>
   `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
 
-/** Best places of domains in the answers of each day, and the pages among the first ten. */
+/** Best positions of domains in the answers of each day, and the pages among the first ten. */
 const places = `(
   select run_date, concat_ws(' ', query_id, held.domain, held.place) as held
   from analysis.observations
@@ -88,7 +88,7 @@ const livePlaces = `(
     and url_key is not null
 ) as live`
 
-/** Labels that changed, and how many places domains moved. */
+/** Labels that changed, and the number of positions that domains moved. */
 const changes = `(
   select run_date, concat_ws(' ', query_id, kind, previous_label, label) as change
   from analysis.label_changes
@@ -112,7 +112,7 @@ const liveChanges = `(
   cross join lateral analysis.moves_of(search_id, depth, previous_search_id, previous_depth)
 ) as live`
 
-/** Last known answers and groups of queries, of each day. */
+/** Last known answers and groups of queries for each day. */
 const known = `(
   select days.run_date, concat_ws(' ', known.*) as known
   from (select distinct run_date from runs) as days
@@ -149,7 +149,7 @@ const liveRelated = `(
 const costs =
   'list, tag, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost'
 
-/** What the views say beside what the answers say. */
+/** Rows of the views, and the same computed from the answers. */
 async function expectTruth(): Promise<void> {
   for (const slice of slices) {
     expect(await linesOf(places, 'held', slice)).toEqual(await linesOf(livePlaces, 'held', slice))
@@ -157,7 +157,7 @@ async function expectTruth(): Promise<void> {
       await linesOf(liveRelated, 'related', slice),
     )
     const spent = await linesOf('analysis.costs', costs, slice)
-    // Where an answer is compared on another day than its own, costs are computed from the answers.
+    // If an answer is compared on a day other than its own, costs are computed from the answers.
     const { rows } = await run('select id from finished_days where not strays')
     await run('update finished_days set strays = true')
     expect(spent).toEqual(await linesOf('analysis.costs', costs, slice))
@@ -183,7 +183,7 @@ async function expectTruth(): Promise<void> {
     await linesOf('analysis.live_steps', steps),
   )
   expect(await linesOf(changes, 'change')).toEqual(await linesOf(liveChanges, 'change'))
-  // Nothing is stored for slices, not even for one of all queries.
+  // Nothing is stored for slices, not even for one that contains all queries.
   expect(await linesOf(known, 'known')).toEqual(await linesOf(known, 'known', '[["-nobody"]]'))
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
@@ -191,7 +191,7 @@ async function expectTruth(): Promise<void> {
   expect(await broken()).toEqual([0, 0, 0, 0, 0, 0])
 }
 
-/** What breaks the promises of finished days. */
+/** Violated checks of finished days. */
 async function broken(days: number | null = null): Promise<readonly number[]> {
   const checks = await runChecks(scene.db, { zone: 'UTC', days })
   return checks
@@ -206,9 +206,9 @@ async function keptDays(): Promise<readonly string[]> {
   return rows.map(({ day }) => day)
 }
 
-/** Everything that may happen to days that are over. */
+/** Changes that may happen to finished days. */
 const events: readonly ((day: string) => Promise<unknown>)[] = [
-  // An answer that was lost comes after all.
+  // A lost answer arrives after all.
   (day) =>
     run(
       `insert into searches (id, call_id, task_id, query_id, fetched_at, depth, origin, api, result_count)
@@ -219,7 +219,7 @@ const events: readonly ((day: string) => Promise<unknown>)[] = [
       limit 1`,
       day,
     ),
-  // An answer is read again, and says something else.
+  // An answer is parsed again, with a different result.
   () =>
     run(`with gone as (
         delete from organic_results
@@ -260,12 +260,12 @@ describe('days that are kept', () => {
       const roll = dice(seed)
       const days = await tellByChance(scene.story, { seed, days: 5 })
       await run("update runs set state = 'done', finished_at = now()")
-      // Queries that belong to a slice until the last night only.
+      // Queries that belong to a slice only until the last night.
       await run(`insert into list_query_history (list_id, query_id, until, weight, target_url, tags)
         select list_id, query_id, (select max(created_at) from runs), weight, target_url, tags || 'more'::text
         from list_queries`)
       for (let round = 0; round < 4; round++) {
-        // Later days may be kept before those that they follow.
+        // Later days may be stored before earlier ones.
         await finishDays(scene.db, Infinity, { since: days[roll(days.length)] })
         await finishDays(scene.db)
         expect(await anyUnfinished(scene.db)).toBe(false)
@@ -286,7 +286,7 @@ describe('days that are kept', () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/', 'a.com/'] })
     await run("update runs set state = 'done'")
     expect(await finishDays(scene.db)).toBe(1)
-    // Nobody may do this, and verify tells; here it shows which rows are read.
+    // Nobody may do this, and verify reports it; here it shows which rows are read.
     await run("update finished_shares set ranked = 7 where domain = 'a.com'")
     const { rows } = await run(
       "select domain, ranked from analysis.share_of_voice where tag = '*' order by domain",
@@ -348,7 +348,8 @@ describe('days that are kept', () => {
     await late.query(`insert into searches (id, call_id, task_id, query_id, fetched_at, depth, origin, api, result_count)
       select 900, 900, tasks.id, tasks.query_id, now(), 10, 'live', 'api.example.com', 0
       from tasks where state = 'failed'`)
-    // The writer looked before there was anything to forget: whoever adds up waits for it, and gives up in the end.
+    // The writer read before there were sums to delete. The process that adds up the day waits for it, and gives up in
+    // the end.
     expect(await finishDays(scene.db)).toBe(0)
     await late.query('commit')
     late.release()

@@ -8,7 +8,7 @@ import { storyScene } from '../../features/analysis/scene.ts'
 
 const scene = storyScene()
 
-/** A night of each date was due, and has made the run of that date. */
+/** Creates a due night for each date, with the run of that date. */
 async function due(...dates: readonly string[]): Promise<void> {
   await sql`
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)

@@ -18,7 +18,7 @@ interface Stop {
 }
 
 interface Night {
-  /** When each call was sent, by the account that paid; each takes a minute. */
+  /** Start times of calls, by the paying account; each call takes a minute. */
   readonly calls: Readonly<Record<string, readonly string[]>>
   readonly stops?: readonly Stop[]
   readonly opened?: string
@@ -27,7 +27,7 @@ interface Night {
 const instant = (time: string | undefined) => (time === undefined ? null : `2026-01-02 ${time}Z`)
 let made = 0
 
-/** Minutes that a run from 02:00 to 10:00 stood still. */
+/** Paused minutes of a run from 02:00 to 10:00. */
 async function pausedMinutes({ calls, stops = [], opened }: Night): Promise<number> {
   made += 1
   const { db } = database

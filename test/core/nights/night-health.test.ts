@@ -12,7 +12,7 @@ function judgeNight(...[night, before]: Parameters<typeof findingsOf>) {
   return judgementOf(night, findingsOf(night, before))
 }
 
-/** Nothing is known of the answers that cannot be read. */
+/** Nothing is known about unreadable answers. */
 const noFlaws = { paid_refusal: 0, other_query: 0 }
 
 const judge = (night: Partial<JudgedNight>, usual = [good, good, good]) =>
@@ -59,7 +59,7 @@ describe('a night', () => {
   })
 })
 
-/** Sums as a night brings them by chance: of a list of 40, of which three in a hundred fail and as many are empty. */
+/** Random figures of normal nights of a list of 40 queries, of which 3 % fail and 3 % are empty. */
 function honest(random: () => number, run: number): NightFigures {
   const draw = (many: number, share: number) =>
     Array.from({ length: many }, () => random()).filter((one) => one < share).length
@@ -74,7 +74,7 @@ function honest(random: () => number, run: number): NightFigures {
   }
 }
 
-/** The nights judged one after the other, as the tables have those before each: which are suspect, and which only odd. */
+/** Judges the nights in order, each compared with those before it: which are suspect, and which only odd. */
 function judgeAll(series: readonly NightFigures[]) {
   const suspect: number[] = []
   const only: number[] = []

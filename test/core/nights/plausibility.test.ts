@@ -15,12 +15,12 @@ interface Sums {
   good: number
   condemned: number
   doubted: number
-  /** Slow or dear nights of which nothing was told. */
+  /** Slow or expensive nights that were not reported. */
   silent: number
   unnoticed: string[]
 }
 
-/** Lives through thirty nights of one list, each night after the tenth bad with a probability of one in three. */
+/** Simulates thirty nights of one list; after the tenth, each night is bad with a probability of one in three. */
 function live(seed: string, [queries, restless]: readonly [number, number], sums: Sums): void {
   const random = seeded(seed)
   const world = new World(random, queries, restless)

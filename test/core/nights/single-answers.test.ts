@@ -14,7 +14,7 @@ const before = [3, 2, 1].map((run) => ({ ...figures, ...quiet, run_id: run }))
 
 const pagesOf = (query: number) => Array.from({ length: 10 }, (_, place) => query * 100 + place)
 
-/** Forty answers like those of the three days before, but for some. */
+/** Forty answers like those of the three days before, except for some. */
 function night(changed: ReadonlyMap<number, Partial<RunAnswer>>): readonly RunAnswer[] {
   return Array.from({ length: 40 }, (_, query) => ({
     ...{ search_id: query, q: `query ${query}`, foreign: null, pages: pagesOf(query) },

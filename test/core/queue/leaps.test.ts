@@ -9,7 +9,7 @@ test('what a dead worker held whose clock ran a day ahead is handed out again, a
   await mill.plan(queries(50))
   const { rows } = await sql<{ id: string }>`select id from bullmq.job order by id`.execute(mill.db)
   expect(rows).toHaveLength(2)
-  // As a worker left them that was killed while its clock was a day ahead.
+  // As left by a worker that was killed while its clock was a day ahead.
   await sql`
     update bullmq.job
     set state = 'active', lock_token = 'dead', attempts_started = 1,
@@ -46,7 +46,7 @@ test('a lock a few seconds further ahead than a right clock writes comes down to
     select (locked_until_ms - extract(epoch from clock_timestamp()) * 1000)::float8 as ahead
     from bullmq.job
     order by id`.execute(mill.db)
-  // Longer than half of a lock, when it is renewed; and shorter than that and a second.
+  // Longer than half of a lock, when it is renewed, and shorter than that plus a second.
   expect(rows[0]?.ahead).toBeLessThan(4_000)
   expect(rows[1]?.ahead).toBeGreaterThan(4_000)
 })

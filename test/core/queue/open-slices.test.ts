@@ -26,7 +26,7 @@ async function openRun(slices: number) {
   return { db, run: rows[0]?.run ?? 0 }
 }
 
-/** Runs of so many slices, with 25 open tasks each. */
+/** Runs of this many slices, with 25 open tasks each. */
 async function openRuns(slices: number) {
   const { db, pool, close } = await freshDatabase()
   onTestFinished(close)
@@ -140,7 +140,7 @@ test('a page of open slices reads their own tasks, however many others there are
   expect(slices).toHaveLength(50)
   const [query] = asked
   const blocks = await mostBlocks(pool, query?.sql ?? '', query?.parameters ?? [])
-  // An index and a few rows for each slice; all tasks together lie on more than a thousand.
+  // An index and a few rows for each slice; all tasks together take more than a thousand pages.
   expect(blocks).toBeLessThan(50 * 8)
   const { rows } = await pool.query<{ blocks: number }>(
     `select pg_relation_size('tasks') / 8192 as blocks`,

@@ -63,7 +63,7 @@ describe('a part of the queue', () => {
       )
       return rows
     }
-    // The server lets go a moment after it was told.
+    // The server closes a connection a moment after it was told to.
     await expect.poll(open).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 // @module-tag slow
-// Redis as Debian has it: with TLS and a user of few rights, watched by a sentinel, and as a cluster of three.
+// Redis from Debian: with TLS and a user with few permissions, with a sentinel, and as a cluster of three.
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openRedis } from '../../../src/core/queue/bullmq.ts'
@@ -35,7 +35,7 @@ describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of f
     const scene = await openScene()
     const env = { ...scene.mill.env, REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: redis.certificate }
     await scene.mill.plan(queries(30))
-    // The jobs lie in another queue: the worker finds the open slices by itself.
+    // The jobs are in another queue, so the worker finds the open slices in the tables.
     expect(await run('work', ['--drain'], env)).toMatchObject({ code: 0 })
     await expectEachBoughtOnce(scene, 30)
   })

@@ -46,7 +46,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
       add: async () => {
         flying += 1
         most = Math.max(most, flying)
-        // As long as it takes to look up several pages more.
+        // As long as reading several more pages takes.
         for (let turn = 0; turn < 4; turn += 1) await listOpenSlices(db, { after: null, limit })
         flying -= 1
       },

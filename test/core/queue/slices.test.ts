@@ -2,7 +2,7 @@ import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { jobPriority } from '../../../src/core/queue/slice-jobs.ts'
 
-/** What BullMQ takes for a priority at most. */
+/** The highest priority that BullMQ accepts. */
 const most = 2 ** 21 - 1
 
 const turn = fc.option(fc.double({ min: 0, noNaN: true }))

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 beforeEach(async () => {
-  // Declared keys hold against truncate where tables have triggers, whoever checks them.
+  // Declared keys prevent truncate on tables with triggers, even if they are not enforced.
   await sql`truncate searches, raw_answers, organic_results, search_clusters, search_features, tasks cascade`.execute(
     database.db,
   )
@@ -31,7 +31,7 @@ const books = () => ({ db: database.db, supplier })
 const unread = { all: false, run: null }
 const all = { all: true, run: null }
 
-/** As an older program would have left it that could not read such bodies. */
+/** As left by an older program that could not read such bodies. */
 function unreadable(answer: StoredAnswer): StoredAnswer {
   const { search } = answer
   if (search === null) return answer

@@ -1,5 +1,5 @@
 // @module-tag slow
-// `retry --budget N`: N credits are what a run may use in all, whatever it was planned with.
+// `retry --budget N`: a run may use N credits in total, whatever it was planned with.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'

@@ -1,4 +1,4 @@
-// What a person opens again is bought again; what was answered otherwise is never paid for twice.
+// Reopened tasks are bought again; tasks that were answered in another way are never paid for twice.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { rebuild } from '../../../src/core/runs/rebuild.ts'

@@ -11,7 +11,7 @@ let mill: TestMill
 let stop: AbortController
 let said: string[]
 
-/** A scheduler that only counts; `silentFor` is what a test says it is. */
+/** A scheduler that only counts ticks; the test sets `silentFor`. */
 const scheduler = { ticks: 0, closed: 0, silentFor: 0, tryTick, close }
 
 async function tryTick(): Promise<void> {

@@ -8,7 +8,7 @@ import { openReceiver } from '../../features/notifications/receiver.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { run, start } from '../../support/run.ts'
 
-// Each test starts several programs, which takes its time on a machine that is at work.
+// Each test starts several programs, which takes time on a busy machine.
 let database: FreshDatabase
 let folder: string
 let env: Record<string, string>
@@ -35,7 +35,7 @@ function schedules(...lines: string[]): string {
 const line = (name: string, cron: string) =>
   `${name},${join(folder, 'words.csv')},${cron},Europe/Berlin,0,,,latest,skip,yes`
 
-/** As if a scheduler had last looked half an hour ago. */
+/** As if a scheduler had last checked half an hour ago. */
 async function lookedBefore(name: string, cron: string): Promise<void> {
   await sql`
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)

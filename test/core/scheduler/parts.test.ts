@@ -80,7 +80,7 @@ describe('the parts of lists', () => {
       if (known.every((part) => part === null)) return
       const sum = known.reduce<number>((all, part) => all + (part ?? Number.NaN), 0)
       expect(sum).toBeLessThanOrEqual(1 + 1e-9)
-      // Only where each list has one of its own may something be left.
+      // Shares may add up to less than 100 % only if each list has its own.
       const said = new Set(
         numbered.filter(({ on, part }) => on && part !== null).map((one) => one.listName),
       )

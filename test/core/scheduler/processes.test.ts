@@ -20,7 +20,7 @@ afterEach(async () => {
 const lists = Array.from({ length: 12 }, (_, index) => `list${index + 1}`)
 const queriesEach = 30
 
-/** A schedule of every minute for each of the lists, last looked at some minutes ago. */
+/** A schedule for every minute for each of the lists, last checked some minutes ago. */
 async function prepare(mill: TestMill): Promise<string> {
   const folder = join(mill.config.home, 'lists')
   mkdirSync(folder)
@@ -70,7 +70,7 @@ describe.each(backends)('two schedulers and four workers, the queue on $name', (
     const schedulers = [0, 1].map(() => begin(mill, 'nightly', '--file', file))
     const workers = [0, 1, 2, 3].map(() => begin(mill, 'work'))
 
-    // What fell due while nobody was there: the newest time runs, the older ones are missed.
+    // Nights that came due while no scheduler was running: the newest one runs, the older ones are missed.
     const caughtUp = `select count(*) from nights where outcome in ('ran', 'late')`
     await until(mill, caughtUp, (nights) => nights >= lists.length)
     schedulers[0]?.kill('SIGKILL')
@@ -79,7 +79,7 @@ describe.each(backends)('two schedulers and four workers, the queue on $name', (
       'select count(distinct due_at) from nights where run_id is not null',
     )
 
-    // The queue's clock beats on, and the other one hears it.
+    // The queue's clock keeps ticking, and wakes the other scheduler.
     const minutes = 'select count(distinct due_at) from nights where run_id is not null'
     await until(mill, minutes, (times) => times > before)
     schedulers[1]?.kill('SIGTERM')
@@ -91,7 +91,7 @@ describe.each(backends)('two schedulers and four workers, the queue on $name', (
       expect(code, stderr).toBe(0)
     }
 
-    // One run for each night that ran, one call for each of its queries, and the money adds up.
+    // One run for each night that ran, one call for each of its queries, and the credits add up.
     const runs = await count(mill, 'select count(*) from runs')
     expect(await count(mill, 'select count(distinct run_id) from nights')).toBe(runs)
     expect(await count(mill, 'select count(run_id) from nights')).toBe(runs)

@@ -1,4 +1,4 @@
-// From a line of the file of schedules to the queries of the night, through everything between.
+// From a line of the schedule file to the queries of the night, through all components in between.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => table.close())
 
-/** A night at two of this day, as the file of schedules says it. */
+/** A night at two o'clock of this day, as in the schedule file. */
 async function night(day: string): Promise<void> {
   const file = join(dirname(table.file), 'schedules.csv')
   writeFileSync(file, `${header}\nwords,${table.file},0 2 * * *,yes\n`)
@@ -27,7 +27,7 @@ async function night(day: string): Promise<void> {
   await table.tickAt(`${day}T02:00:20Z`, ...schedules)
 }
 
-/** What each run asks. */
+/** The queries of each run. */
 async function asked(): Promise<readonly string[]> {
   const { rows } = await sql<{ said: string }>`
     select t.run_id || ' ' || q.q || ' ' || coalesce(q.gl, '-') || ' ' || coalesce(l.weight::text, '-') as said
@@ -78,7 +78,7 @@ describe('a night', () => {
       'to have 2 columns as when it was last agreed how to read it, got 3',
     )
     expect(changed?.note).toContain('the queries last read are used')
-    // Said anew by hand, the next night reads the new shape.
+    // After a manual enqueue, the next night reads the new format.
     await table.answerAll()
     await planList({ db: table.db, supplier }, order('Phrase,Market,Extra\nboots,de,2\n', reading))
     await table.answerAll()

@@ -21,7 +21,7 @@ const schedule = (changes: Parameters<typeof scheduleOf>[0] = {}) =>
 /** A day of October, some seconds past two. */
 const due = (day: number) => `2026-10-${String(day).padStart(2, '0')}T02:00:20Z`
 
-/** Runs the night of a day: every open task gets an answer that is so old, and the run ends. */
+/** Runs the night of a day: every open task gets an answer of this age, and the run ends. */
 async function night(
   day: number,
   changes: Parameters<typeof scheduleOf>[0] & { age?: string; broken?: boolean } = {},
@@ -57,7 +57,7 @@ async function statesOf(run: number): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ q, state }) => [q, state]))
 }
 
-/** Plans the list as it is in its file, without the scheduler. */
+/** Plans the current file of the list, without the scheduler. */
 function planOf(order: { kind: 'manual' | 'nightly'; runDate: string; adaptive?: boolean }) {
   return planList(
     { db: table.db, supplier: { origin: 'sandbox', api: 'bundled', account: 'bundled' } },
@@ -270,7 +270,7 @@ describe('a list of an adaptive schedule', () => {
       where queries.q = ${q}`.execute(table.db)
   }
 
-  /** As its night would plan it, by the decisions that are there: a scheduler would make them anew. */
+  /** Plans it as its night would, with the stored decisions; a scheduler would decide again. */
   async function adaptiveNight(runDate: string): Promise<Record<string, string>> {
     const { run } = await planOf({ kind: 'nightly', runDate, adaptive: true })
     return statesOf(run)

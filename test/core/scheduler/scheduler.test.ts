@@ -31,7 +31,7 @@ function schedulerOf(changes: Partial<Mill> = {}): Scheduler {
   return new Scheduler({ ...mill, ...changes }, { file, report: (line) => said.push(line) })
 }
 
-/** As if schedulers had last looked some minutes ago. */
+/** As if schedulers had last checked some minutes ago. */
 async function lookedBefore(): Promise<void> {
   await sql`
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)

@@ -55,7 +55,7 @@ interface Line {
 }
 
 const tags = ['brand', 'guides', 'other']
-/** Credits that an answer costs, by how many results it is asked for. */
+/** Cost of an answer, by the number of results requested. */
 const priceOf = (num: number) => (num === 10 ? 1 : 3)
 
 /** The lines in the order in which a night buys them. */
@@ -135,7 +135,7 @@ describe('a night whose money may end anywhere', () => {
       table.db,
     )
     const order = rows.map(({ q }) => (q.startsWith('late') ? 'late' : Number(q.slice(2)) % 2))
-    // Four of the others were bought out of turn: the label catches up before they come again.
+    // Four of the others were bought out of turn, so the label catches up first.
     expect(order.slice(0, 8)).toEqual(['late', 'late', 'late', 'late', 1, 1, 1, 1])
     expect(table.told.at(-1)).toContain('16 to buy, 0 reused, brand 50 % for 6 of them')
   })
@@ -157,7 +157,7 @@ describe('a night whose money may end anywhere', () => {
   })
 })
 
-/** Holds every beginning of a night against what its labels are due. */
+/** Checks, for every point at which credits may run out, the shares that its labels have received. */
 function expectShares(bought: readonly Line[], parts: readonly number[]): void {
   const left = parts.map((_, tag) => bought.filter((line) => line.tag === tag).length)
   const spent = parts.map(() => 0)

@@ -10,8 +10,8 @@ const start = new Date('2026-01-01T12:00:00Z')
 const nights = 400
 const end = new Date(start.getTime() + nights * 24 * hour)
 
-// Every kind of clock change that is in use: an hour and half an hour, both hemispheres, at midnight, at the end
-// of a day, at several hours of the night, twice a year around a month of fasting, and none.
+// Every kind of clock change in use: an hour and half an hour, both hemispheres, at midnight, at the end of a day, at
+// several hours of the night, twice a year around a month of fasting, and none.
 const places = [
   ['Australia/Lord_Howe', '0 2 * * *'],
   ['Australia/Lord_Howe', '45 1 * * *'],
@@ -32,7 +32,7 @@ const places = [
   ['UTC', '0 2 * * *'],
 ] as const
 
-/** A small generator, so that every failure can be seen again. */
+/** A small generator, so that every failure can be reproduced. */
 function dice(seed: number): () => number {
   let state = seed
   return () => {
@@ -48,7 +48,7 @@ interface Expected {
 
 const known = new Map<string, readonly Expected[]>()
 
-/** When, and for which local dates, a time of day falls into the simulated span, found without any cron words. */
+/** Instants and local dates at which a time of day occurs in the simulated span, found without a cron parser. */
 function expectedNights({ zone, cron }: Schedule): readonly Expected[] {
   const cached = known.get(`${zone} ${cron.pattern}`)
   if (cached !== undefined) return cached
@@ -68,7 +68,7 @@ function expectedDates(schedule: Schedule): string[] {
   return expectedNights(schedule).map((night) => night.date)
 }
 
-/** Walks the clock minute by minute until it shows the wall time, or has jumped over it. */
+/** Advances the clock minute by minute until it shows the wall time, or has skipped it. */
 function firstInstant(zone: string, wall: string): number {
   const format = new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone,
@@ -88,14 +88,14 @@ interface Weather {
   readonly slow: boolean
 }
 
-/** The moments at which somebody looks: soon after every due time, and now and then in between. */
+/** Times of ticks: soon after every due time, and now and then in between. */
 function moments(schedule: Schedule, roll: () => number): number[] {
   const found = expectedNights(schedule).map(({ at }) => at + roll() * 2 * minute)
   for (let at = start.getTime(); at < end.getTime(); at += roll() * 14 * hour) found.push(at)
   return found.toSorted((a, b) => a - b)
 }
 
-/** Lives through the nights: with restarts, absences, droughts and slow runs, and fair weather at the end. */
+/** Simulates the nights: with restarts, absences, times without credits and slow runs, and no faults at the end. */
 function live(schedule: Schedule, weather: Weather, seed: number): World {
   const world = new World(schedule, start)
   const roll = dice(seed)
@@ -120,7 +120,7 @@ const calm = { outages: false, droughts: false, slow: false }
 const rough = { outages: true, droughts: true, slow: true }
 
 const all = places.map(([zone, pattern], place) => ({ zone, pattern, place }))
-/** The other places make it slow. */
+/** The other zones make it slow. */
 const few = 3
 
 describe.each(all.slice(0, few))('400 nights in $zone at $pattern', (one) => {
@@ -147,7 +147,7 @@ function live400({ zone, pattern, place }: (typeof all)[number]): void {
     expect(world.runs.some((run) => run.closed)).toBe(false)
   })
 
-  // Each rule for overlaps in a third of the places.
+  // Each overlap rule in a third of the zones.
   const overlap = (['skip', 'queue', 'merge'] as const)[place % 3] ?? 'skip'
 
   test(`when only the latest counts and overlaps ${overlap}, each due time has one outcome and no date has two runs`, () => {

@@ -2,14 +2,14 @@ import { type Cron, readCron } from '../../../src/base/time/cron.ts'
 import { type Busy, decide, type NightStep } from '../../../src/core/scheduler/decide.ts'
 import { placeOf, type Schedule } from '../../../src/core/scheduler/schedule.ts'
 
-/** The cron words of a pattern that is known to be one. */
+/** The cron pattern, which must be valid. */
 export function cronOf(pattern: string): Cron {
   const reading = readCron(pattern)
   if (reading.kind === 'problem') throw new Error(reading.problem)
   return reading.cron
 }
 
-/** A schedule as a line with nothing unusual in it would give. */
+/** A schedule with default values. */
 export function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {}): Schedule {
   const { pattern = '0 2 * * *', list = 'inputs/keywords.csv', ...rest } = changes
   return {
@@ -49,7 +49,7 @@ interface Run {
 
 const tasksPerRun = 100
 
-/** The tables as far as nights are concerned, with a worker whose speed the test sets. */
+/** A simulation of the tables of nights, with a worker whose speed the test sets. */
 export class World {
   readonly nights = new Map<number, Night>()
   readonly runs: Run[] = []
@@ -62,7 +62,7 @@ export class World {
     this.#known = start
   }
 
-  /** One tick of several schedulers that have all read the same facts before any of them acted. */
+  /** One tick of several schedulers that all read the same facts before any of them acts. */
   tick(now: Date, schedulers = 1): void {
     for (let steps = 0; steps < 5000; steps++) {
       const step = decide(this.#schedule, this.#facts(now))
@@ -73,7 +73,7 @@ export class World {
     throw new Error('expected the tick to come to rest')
   }
 
-  /** The workers' part: so many tasks are answered, unless there is no credit. */
+  /** Simulates workers: this many tasks are answered, unless there are no credits. */
   work(tasks: number, starved = false): void {
     this.#starved = starved
     const run = this.#going()
@@ -132,7 +132,7 @@ export class World {
     }
   }
 
-  /** The primary key of the table: null when another scheduler was first. */
+  /** Simulates the primary key of the table: null if another scheduler was first. */
   #claim({ at, date }: { at: number; date: string }, outcome: string | null): Night | null {
     const standing = this.nights.get(at)
     if (standing !== undefined && standing.outcome !== null) return null

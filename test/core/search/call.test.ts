@@ -322,7 +322,7 @@ test.each([
     const asked = once(server, 'message')
     const reply = api.call(query())
     await asked
-    // As a stopped process does, its clocks going on.
+    // As a stopped process behaves, while its clocks continue.
     const standStill = (ms: number) =>
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
     standStill(900)

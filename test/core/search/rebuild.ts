@@ -3,8 +3,8 @@ import type { AnswerRows } from '../../../src/core/answers/store.ts'
 import { answerColumns, type RowColumns } from '../../../src/core/search/parse.ts'
 
 /**
- * The answer that rows were made of, equal to what its body says apart from the order of fields and characters that
- * Postgres cannot hold. Null for an answer that could not be read: it has no rows.
+ * Rebuilds the answer from its rows. It equals the content of its body, except for the order of fields and characters
+ * that Postgres can't store. Null for an unreadable answer, which has no rows.
  */
 export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
   if (rows.parse_error !== null) return null
@@ -19,7 +19,10 @@ export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
   return overlay({ ...answerColumns(rows, rows.q), ...lists }, rows.as_given, rows.extra)
 }
 
-/** The inverse of `answerLeftover` and `resultLeftover`: what columns say, corrected by what they could not say, with all that they have no name for. */
+/**
+ * The inverse of `answerLeftover` and `resultLeftover`: the columns, corrected and completed with the stored original
+ * values.
+ */
 function overlay(
   columns: RowColumns,
   asGiven: JsonObject | null,

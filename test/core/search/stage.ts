@@ -16,7 +16,7 @@ export function query(q = 'red shoes', more: Partial<Query> = {}): Query {
   return { q, location: null, hl: null, gl: null, num: 10, device: null, ...more }
 }
 
-/** An API that answers as told, on a port of its own; gone when the test ends. */
+/** An API that answers as the test says, on its own port; closed when the test ends. */
 export async function stageApi(listener: RequestListener, more: Partial<Options> = {}) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ export async function stageApi(listener: RequestListener, more: Partial<Options>
   return { url, requests, api: open(url, more) }
 }
 
-/** An API made of bare sockets: for what no web server would do. */
+/** An API made of plain sockets, for behaviour that no web server would show. */
 export async function stageSockets(
   listener: (socket: Socket) => void,
   more: Partial<Options> = {},

@@ -4,28 +4,28 @@ import { Batch } from '../../../src/core/worker/batch.ts'
 import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { answer, bought, recordedOf } from './pieces.ts'
 
-/** How the database refuses a write: it is away, others stand in its way, or it dislikes the data. */
+/** How the database refuses a write: it is unreachable, another transaction is in conflict, or the data is invalid. */
 const refusals = {
   away: () => new Error('the connection broke'),
   conflict: () => Object.assign(new Error('deadlock detected'), { code: '40P01' }),
   data: () => new TypeError('no such value'),
 }
 
-/** A call that was not sent: there is no lighter form of it. */
+/** A call that was not sent: there is no lighter form of its entry. */
 const small = (id: number): Entry => unsentCall({ id, mark: null })
 
-/** A call that brought an answer: without its rows it is lighter. */
+/** A call with an answer: its lighter form has no rows. */
 function heavy(call: number): Entry {
   return entryOf(bought(call, answer()), { origin: 'live', api: 'api.example' })
 }
 
-/** What stands of an entry once it is written. */
+/** The stored part of an entry. */
 function form({ call: { id }, answer: kept }: Entry): string {
   if (kept === null) return `small ${id}`
   return kept.search === null ? `light ${id}` : `heavy ${id}`
 }
 
-/** A database that refuses what the test says, and the batch that writes to it. */
+/** A database that refuses as the test says, and the batch writer that uses it. */
 function openLedger(
   refuse: (forms: readonly string[], writes: number) => keyof typeof refusals | null,
 ) {
@@ -87,7 +87,7 @@ test('a database that is away is waited for, and each entry gets what became of 
 })
 
 describe('with many lanes', () => {
-  /** A database that takes as long as the test says; the sizes of the batches that were begun. */
+  /** A database that takes as long as the test says, and the sizes of the batches that were started. */
   function openSlowLedger({ counted = false } = {}) {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())

@@ -9,7 +9,7 @@ beforeEach(() => {
 
 const term = { steady: 0, wall: 0 }
 
-/** A brake on a lease that covers calls as long as this says, and how often it asked for another look. */
+/** A brake with a lease that covers calls for this long, and the number of repeated checks that it requested. */
 function openBrake(covers: () => boolean = () => true) {
   const outages = new Outages()
   const nudge = vi.fn<() => void>()

@@ -27,14 +27,14 @@ describe('calls that stand ready for a free lane', () => {
 test('a worker whose answers cannot be stored stops buying, and loses none of them', async () => {
   const lanes = 32
   const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '0' } })
-  // Balance and price have to be known before calls go out by the dozen.
+  // Balance and price must be known before dozens of calls go out.
   await mill.plan(queries(60))
   await mill.drain({ lanes })
   const bought = () => api.charges().length - 60
   await mill.plan(queries(600).map((q) => `later ${q}`))
   const blocker = await mill.pool.connect()
   await blocker.query('begin')
-  // Answers wait for this table; the gate does not.
+  // Answers wait for this table; reservations do not.
   await blocker.query('lock table raw_answers in access exclusive mode')
   const stop = new AbortController()
   const work = mill.drain({ lanes, signal: stop.signal })

@@ -6,7 +6,7 @@ import type { Bought } from '../../../src/core/ledger/entry.ts'
 import type { Outcome, Steps } from '../../../src/pipeline.ts'
 import { task } from './pieces.ts'
 
-/** Steps that end when the test says so, and what they were given. */
+/** Steps that end when the test says so, and their arguments. */
 class Slow {
   readonly stored: Bought[] = []
   #open: (reserved: Reserved) => void = () => undefined
@@ -75,7 +75,7 @@ test('what the gate lets through while the worker is told to end is seen on its 
   await setImmediate()
   expect(dispatch.atGate).toBe(true)
   dispatch.end()
-  // All of them are handed back at once: others may take them as soon as their calls are written down.
+  // All of them are returned at once: others may take them as soon as their calls are recorded.
   expect(await left).toEqual({ open: 3, busy: false })
   expect(dispatch.atGate).toBe(true)
   slow.grant([1, 2, 3])
@@ -90,7 +90,7 @@ test('what the gate lets through while the worker is told to end is seen on its 
 })
 
 describe('a task that stays open after its call', () => {
-  /** A dispatch whose calls end at once, with tasks that may be tried again after so long. */
+  /** A dispatcher whose calls end at once, with tasks that may be retried after this long. */
   function openShort(waitMs: number) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

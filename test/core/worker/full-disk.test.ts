@@ -11,9 +11,9 @@ import { openScene, queries, type SceneOptions } from '../../support/scene.ts'
 const diskFull = '53100'
 const mounts = mayMount()
 
-/** A mill that knows its prices, whose worker keeps what it has to keep on a disk of its own. */
+/** A program with known prices whose worker stores its log on a separate small disk. */
 async function openOn(megabytes: number, lanes: number, api: SceneOptions['api'] = {}) {
-  // A lost call is given up as soon as the lease of its worker is over.
+  // A lost call is given up as soon as the lease of its worker expires.
   const settings = { MILL_TIMEOUT_MS: '3000', MILL_LEASE_MS: '6000' }
   const scene = await openScene({ api, settings })
   await scene.mill.plan(['known'])
@@ -57,7 +57,7 @@ test.runIf(mounts)(
     })
     await refuse(mill, 'raw_answers', { code: diskFull })
     const worker = work()
-    // It enters itself once it has taken its space.
+    // It registers itself after it has allocated its space.
     await expect
       .poll(async () => mill.db.selectFrom('workers').select('id').execute())
       .toHaveLength(2)

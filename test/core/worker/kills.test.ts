@@ -1,4 +1,4 @@
-// SIGKILL in the middle of buying: a crash costs only the calls in flight, with any number of lanes.
+// SIGKILL while a worker buys: a crash costs only the calls in flight, with any number of lanes.
 import type { ChildProcess } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,13 +17,13 @@ async function openKillScene(delayMs: number, backend?: TestBackend): Promise<Sc
     settings: { MILL_CREDIT_FLOOR: '0' },
     api: { delayMs, credits: 100_000 },
   })
-  // Balance and price have to be known before calls go out by the dozen.
+  // Balance and price must be known before dozens of calls go out.
   await scene.mill.plan(queries(30).map((q) => `known ${q}`))
   await scene.mill.drain()
   return scene
 }
 
-/** Replies that workers of this mill have received, by their own count. */
+/** Replies received by these workers, according to their own count. */
 function receivedBy({ config }: Scene['mill']): number {
   const file = join(config.home, 'received')
   return existsSync(file) ? statSync(file).size : 0
@@ -36,7 +36,7 @@ function startWorker(mill: Scene['mill'], lanes: number): ChildProcess {
   return worker
 }
 
-/** Nobody has to wait for the lease of a dead worker. */
+/** Ends the lease of the dead worker, so that no test has to wait for it. */
 async function endLeases({ db }: Scene['mill']): Promise<void> {
   await db
     .updateTable('workers')
@@ -45,7 +45,7 @@ async function endLeases({ db }: Scene['mill']): Promise<void> {
     .execute()
 }
 
-/** Kills a worker of so many lanes once it has received `after` replies; gives back how many calls were in flight. */
+/** Kills a worker with this many lanes once it has received `after` replies; returns the number of calls in flight. */
 async function killOne({ api, mill }: Scene, lanes: number, after: number): Promise<number> {
   const [charged, received] = [api.charges().length, receivedBy(mill)]
   const worker = startWorker(mill, lanes)
@@ -54,13 +54,13 @@ async function killOne({ api, mill }: Scene, lanes: number, after: number): Prom
     .toBeGreaterThanOrEqual(received + after)
   worker.kill('SIGKILL')
   await dies(worker)
-  // What was sent before the kill may be charged after it.
+  // A request that was sent before the kill may be charged afterwards.
   await expect.poll(() => api.charges().every(({ ended_at }) => ended_at !== null)).toBe(true)
   await endLeases(mill)
   return api.charges().length - charged - (receivedBy(mill) - received)
 }
 
-/** Drains what is left and proves that no received answer was lost or bought again. */
+/** Drains the remaining tasks and proves that no received answer was lost or bought again. */
 async function expectNothingLost({ api, mill }: Scene, tasks: number, inFlight: number) {
   expect(await mill.drain({ lanes: 64 })).toMatchObject({ finish: 'completed' })
   expect(await mill.states()).toEqual({ answered: tasks })
@@ -102,13 +102,13 @@ test.each(backends)(
   },
 )
 
-/** Calls whose replies are in the logs in a folder of MILL_HOME. */
+/** Calls whose replies are in the logs of a MILL_HOME folder. */
 function loggedIn(folder: string, { config, installation }: Scene['mill']): number[] {
   const logs = readAbandonedLogs(folder, { installation, leaseMs: config.leaseMs })
   return logs.flatMap(({ replies }) => replies.map(({ call }) => call.id))
 }
 
-/** True once all that the logs hold has been flushed to disk. One that holds nothing begins with an empty line. */
+/** True once all replies in the logs have been flushed to disk. An empty log begins with an empty line. */
 function isFlushed(mill: Scene['mill']): boolean {
   const [folder, flushed] = [logFolder(mill), join(mill.config.home, 'flushed')]
   return readdirSync(folder).every((name) => {
@@ -117,7 +117,7 @@ function isFlushed(mill: Scene['mill']): boolean {
   })
 }
 
-/** Leaves of each log what had been flushed; gives back the calls whose replies are gone. */
+/** Truncates each log to what had been flushed; returns the calls whose replies are lost. */
 function dropUnflushed(mill: Scene['mill']): number[] {
   const [folder, flushed] = [logFolder(mill), join(mill.config.home, 'flushed')]
   const written = loggedIn(folder, mill)
@@ -126,7 +126,7 @@ function dropUnflushed(mill: Scene['mill']): number[] {
   return written.filter((call) => !kept.has(call))
 }
 
-/** Ends what the server still does for a worker that is gone, as it does when its machine lost power. */
+/** Ends the server processes of a dead worker, as happens when its machine loses power. */
 async function endStatementsOf({ db }: Scene['mill'], name: string): Promise<void> {
   await expect
     .poll(async () => {

@@ -1,5 +1,5 @@
 // @module-tag slow
-// What `npm run work` says last, as far as a person has to act on it, and its exit codes.
+// The last lines of `npm run work`, as far as a user has to act on them, and its exit codes.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { exitOf, type Finish } from '../../../src/core/worker/summary.ts'

@@ -1,5 +1,5 @@
-// const { mill, clerk, hire, reserveCall, callOf } = await openLedger(): a mill with open tasks; `hire()` opens the lease
-// of a worker, `reserveCall(lease)` puts a call of it in flight that nobody makes, `callOf(call)` is what became of it.
+// const { mill, clerk, hire, reserveCall, callOf } = await openLedger(): open tasks in a database; `hire()` opens the
+// lease of a worker, `reserveCall(lease)` reserves a call that is never sent, `callOf(call)` reads its outcome.
 import { sql } from 'kysely'
 import { openAccount } from '../../../src/core/ledger/books.ts'
 import { reserve } from '../../../src/core/ledger/reserve.ts'

@@ -50,7 +50,7 @@ describe('the outages that a worker remembers', () => {
   })
 })
 
-/** A server of one's own, to be stopped and started again. */
+/** A separate server that the test can stop and start. */
 async function openServer() {
   const home = mkdtempSync(join(tmpdir(), 'querymill-outage-'))
   onTestFinished(async () => {
@@ -107,7 +107,7 @@ test(
     const { api, mill } = await openScene({ database: server.database, api: { delayMs: 5_000 } })
     onTestFinished(server.close)
     await mill.plan(queries(4))
-    // A process of its own: what it leaves open ends with it, as it does outside of tests.
+    // A separate process: its open resources end with it, as outside of tests.
     const work = start('work', ['--json'], mill.env)
     await until(() => api.charges().length >= 1)
     await stopPostgres(server.home)

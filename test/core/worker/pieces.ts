@@ -1,5 +1,5 @@
-// bought(call, reply): a task whose call came back with this reply, judged as a worker judges it; answer(), refusal()
-// and the like are replies; recordedOf(entries) is what a ledger answers that has written them down.
+// bought(call, reply): a task whose call returned this reply, with its verdict; answer(), refusal() and the like are
+// replies; recordedOf(entries) is the result of a ledger that has recorded them.
 import { queryId, queryKey } from '../../../src/base/query.ts'
 import type { Entry, SettledCall } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'
@@ -17,7 +17,7 @@ export function bought(call: number, reply: Reply): Bought {
   return { task: asked, call: { id: call, mark: null }, reply, verdict: judge(reply, asked.query) }
 }
 
-/** What a ledger says of entries that it has written down, each for the task of its own number. */
+/** The result of a ledger that has recorded these entries, each for the task with its own number. */
 export function recordedOf(entries: readonly Entry[]): SettledCall[] {
   return entries.map(({ call: { id } }) => ({
     call: id,
@@ -41,7 +41,7 @@ export function response(status: number, body: object, retryAfter: string | null
   }
 }
 
-/** What a firewall says that stands before the API. */
+/** The response of a firewall in front of the API. */
 export function page(status: number): Reply {
   const receivedAt = new Date('2026-03-01T12:00:00Z')
   const body = Buffer.from('<html>request blocked</html>')

@@ -1,5 +1,5 @@
 // @module-tag slow
-// What a person sees while `npm run work -- --drain` goes on, and at its end.
+// The output of `npm run work -- --drain` while it runs, and at its end.
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Reporter } from '../../../src/core/worker/progress.ts'

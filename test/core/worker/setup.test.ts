@@ -18,7 +18,7 @@ describe('the zone of the settings', () => {
     const { dayOf } = spender({ MILL_ZONE: 'Europe/Berlin' })
     expect(dayOf(Date.parse('2026-03-28T23:30Z'))).toEqual({
       day: '2026-03-29',
-      // Clocks go forward that night: the day has 23 hours.
+      // Clocks go forward that night, so the day has 23 hours.
       ends: Date.parse('2026-03-29T22:00Z'),
     })
   })

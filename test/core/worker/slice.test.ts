@@ -5,7 +5,7 @@ import type { QueuedSlice } from '../../../src/core/queue/slice-jobs.ts'
 import { endSliceRound } from '../../../src/core/worker/worker.ts'
 import { openLedger } from './ledger.ts'
 
-/** A mill with one slice, whose queue only remembers what it was given. */
+/** A database with one slice, and a queue that only records what was added. */
 async function openSlice() {
   const { mill } = await openLedger()
   const queued: QueuedSlice[] = []

@@ -15,7 +15,7 @@ function name(id: number): CallName {
   return { id, mark: `mark ${id}` }
 }
 
-/** The steps of a worker whose calls all come back with the same answer, and what they leave behind. */
+/** The steps of a worker whose calls all return the same answer, and their results. */
 async function openSteps() {
   const { mill, clerk, hire } = await openLedger()
   const said: string[] = []

@@ -18,19 +18,19 @@ function spooled(mill: TestMill): string[] {
   )
 }
 
-/** Four answers that the database refused with this code, in the file that they are kept in. */
+/** Four answers that the database refused with this code, in their file. */
 async function keepFour(
   code: string,
   leave: 'when told' | 'by itself' = 'when told',
 ): Promise<Scene & { file: string; ended: Result }> {
   const scene = await openScene()
   const { api, mill } = scene
-  // Until a first answer has told price and balance, calls go out one by one.
+  // Until a first answer has reported price and balance, calls go out one by one.
   await mill.plan(['known'])
   await mill.drain()
   await mill.plan(queries(4).map((q) => `kept ${q}`))
   await refuse(mill, 'raw_answers', { code })
-  // A process of its own: what it leaves open ends with it, as it does outside of tests.
+  // A separate process: its open resources end with it, as outside of tests.
   const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
   await expect.poll(() => api.charges()).toHaveLength(5)
   if (leave === 'when told') work.kill('SIGTERM')

@@ -7,7 +7,7 @@ import { Worker } from '../../../src/core/worker/worker.ts'
 import { type Ledger, openLedger, outlive } from './ledger.ts'
 import { answer } from './pieces.ts'
 
-/** A worker that takes no slices, and its upkeep. */
+/** A worker that takes no slices, with its periodic duties. */
 async function openUpkeep(ledger: Ledger) {
   const said: string[] = []
   const tell = (line: string) => said.push(line)
@@ -20,7 +20,7 @@ async function openUpkeep(ledger: Ledger) {
   return { worker, upkeep, said }
 }
 
-/** Leases that are renewed every 100 ms, and looked after every 150 ms. */
+/** Leases that are renewed every 100 ms and checked every 150 ms. */
 const short = { MILL_LEASE_MS: '600', MILL_TIMEOUT_MS: '100' }
 
 async function leaseUntil({ mill }: Ledger, { lease }: Worker): Promise<number> {
@@ -72,7 +72,7 @@ describe('the upkeep of a worker', () => {
     await new Promise((resolve) => setTimeout(resolve, 3_500))
     const release = vi.spyOn(worker.lease, 'release')
     gone.mockRestore()
-    // Looked after once, and the other worker is still there: its beat comes a moment later.
+    // Checked once, and the other worker is still registered: its heartbeat comes a moment later.
     await expect.poll(() => release.mock.calls.length).toBeGreaterThan(0)
     await other.beat()
     const looked = release.mock.calls.length
@@ -87,7 +87,7 @@ describe('the upkeep of a worker', () => {
     const { worker } = await openUpkeep(ledger)
     const beat = vi.spyOn(worker.lease, 'beat')
     const release = vi.spyOn(worker.lease, 'release')
-    // Frozen after the first beat and before the first look around, which is due first when it wakes.
+    // Frozen after the first heartbeat and before the first check, which is due first after the freeze.
     await expect.poll(() => beat.mock.calls.length, { interval: 5 }).toBe(1)
     expect(release).not.toHaveBeenCalled()
     const woken = performance.now() + 3_500

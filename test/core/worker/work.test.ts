@@ -10,7 +10,7 @@ import { patienceMs } from '../../support/patience.ts'
 import { backends } from '../../support/redis.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-/** Names of the promises that the tables break. */
+/** Names of the checks that the tables violate. */
 async function broken(mill: TestMill): Promise<string[]> {
   const checks = await verifyPromises(mill.db)
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
@@ -147,7 +147,7 @@ describe('a worker and an API that refuses', () => {
         },
       })
       await mill.plan(queries(20))
-      // Its last try: the pauses between them take a quarter of a minute.
+      // Its last try, because the pauses between tries take a quarter of a minute.
       await sql`
         update tasks set attempts = 4
         where query_id = (select id from queries where q = 'query 7')`.execute(mill.db)
@@ -162,7 +162,7 @@ describe('a worker and an API that refuses', () => {
     { tags: ['slow'] },
     async () => {
       const { api, mill } = await openScene({
-        // With a code of the API itself, one call at a time: nothing shows at first that the query is meant.
+        // With a code of the API itself, one call at a time, so that at first the query does not seem to be the cause.
         api: {
           faults: [
             { kind: 'status', status: 403, match: 'poison', charged: false, code: 'FORBIDDEN' },
@@ -170,7 +170,7 @@ describe('a worker and an API that refuses', () => {
         },
         settings: { MILL_CONCURRENCY: '1' },
       })
-      // One slice: of two, the second might be at work first.
+      // One slice, because with two the second might be processed first.
       await mill.plan(['poison', ...queries(24)])
       expect((await mill.drain()).finish).toBe('auth')
       expect(api.charges()).toHaveLength(1)
@@ -195,7 +195,8 @@ describe('a worker and an API that refuses', () => {
     const began = api.charges().map(({ at }) => at)
     const within = began.map((at) => began.filter((other) => other >= at && other < at + 1_000))
     expect(began).toHaveLength(50)
-    // One more than the limit may fall into a window that begins and ends with a call, another by the network.
+    // One more than the limit may fall into a window that begins and ends with a call, and another because of the
+    // network.
     expect(Math.max(...within.map((calls) => calls.length))).toBeLessThanOrEqual(12)
   })
 
@@ -210,7 +211,7 @@ describe('a worker and an API that refuses', () => {
     const end = refused?.ended_at ?? 0
     const began = calls.map(({ at }) => at).filter((at) => at > end)
     expect(began.length).toBeGreaterThan(0)
-    // The call of the other lane may have left before the refusal was read; after it none leaves.
+    // The call of the other lane may have been sent before the refusal was read; no call is sent after that.
     expect(began.filter((at) => at - end < 2_000 - 50).length).toBeLessThanOrEqual(1)
     expect(Math.max(...began) - end).toBeGreaterThanOrEqual(2_000 - 50)
     expect(await rows(mill, 'select max(attempts) as most from tasks')).toEqual([{ most: 1 }])
@@ -315,7 +316,7 @@ describe('a worker and answers nobody can read', () => {
     })
     await mill.plan(queries(6))
     expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 6 })
-    // The estimate may count a call that was in flight beside it, and never less than was charged.
+    // The estimate may count a call that was in flight at the same time, and is never lower than the charge.
     expect(
       await rows(
         mill,

@@ -34,12 +34,12 @@ function openLog(folder: string, { installation = 'mill', bytes = 100_000 } = {}
   return WriteAheadLog.open({ folder, installation, provenance, bytes })
 }
 
-/** The number of a process that has ended. */
+/** The pid of a process that has ended. */
 function deadProcess(): number {
   return spawnSync(process.execPath, ['--version']).pid
 }
 
-/** Gives the files to another process, as if this one had never written to them. */
+/** Assigns the files to another process, as if this one had never written to them. */
 function disown(folder: string, owner: string): void {
   for (const name of readdirSync(folder).filter((each) => each.includes(`-${process.pid}-`))) {
     renameSync(
@@ -49,7 +49,7 @@ function disown(folder: string, owner: string): void {
   }
 }
 
-/** What the next worker finds in a folder after this process was killed. */
+/** Reads what the next worker finds in a folder after this process was killed. */
 function readAfterKill(folder: string, installation = 'mill') {
   disown(folder, `${hostname()}-${deadProcess()}`)
   return readAbandonedLogs(folder, { installation, leaseMs })
@@ -60,7 +60,7 @@ function repliesIn(folder: string) {
 }
 
 const name = (id: number) => ({ id, mark: `mark ${id}` })
-/** A whole response of so many bytes. */
+/** A complete response of this size. */
 const large = (bytes: number) => answer({ pad: 'x'.repeat(bytes) })
 
 describe('a reply in the log', () => {
@@ -117,7 +117,7 @@ describe('a reply in the log', () => {
   })
 })
 
-/** Holds back every flush of a file in the folder; each entry ends one. */
+/** Delays every flush of a file in the folder; each entry of the result ends one. */
 function holdFlushes(folder: string): (() => void)[] {
   const held: (() => void)[] = []
   const isIn = (handle: number) =>
@@ -161,7 +161,7 @@ describe('the space of a log', () => {
     const before = sizes().reduce((sum, { size }) => sum + size, 0)
     for (let id = 1; id <= 200; id += 1) {
       log.append(name(id), large(10_000))
-      // The last five wait all the time: no moment comes at which the log is empty.
+      // Five replies always wait, so that the log is never empty.
       log.settle([id - 5])
     }
     expect(sizes().reduce((sum, { size }) => sum + size, 0)).toBe(before)
@@ -174,7 +174,7 @@ describe('the space of a log', () => {
     const folder = openFolder()
     const log = openLog(folder, { bytes: 1_000 })
     for (const id of [1, 2, 3]) log.append(name(id), large(200_000))
-    // Files have random names: only the replies of one file come in order.
+    // Files have random names, so only the replies within one file are in order.
     expect(
       repliesIn(folder)
         .map(({ call }) => call.id)

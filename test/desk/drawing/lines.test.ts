@@ -24,7 +24,7 @@ interface Word {
   readonly y: number
 }
 
-/** Words of one kind with their places. */
+/** Texts of one kind with their coordinates. */
 function words(picture: string, kind: RegExp): Word[] {
   return [...picture.matchAll(/<text([^>]*)>([^<]*)<\/text\s*>/gs)]
     .filter(([, attributes = '']) => kind.test(attributes))
@@ -70,7 +70,7 @@ describe('the time below a picture', () => {
     const [one] = times({ series: [line('a', '2026-11-21')] })
     const point = /<circle cx="([\d.]+)"/.exec(draw({ series: [line('a', '2026-11-21')] }))?.[1]
     expect(one?.x).toBe(Number(point))
-    // The middle of what is left between the scale and the edge.
+    // The middle of the space between the scale and the edge.
     expect(one?.x).toBe((48 + 318) / 2)
   })
 

@@ -20,7 +20,7 @@ const chart: LineChart = {
 
 const at = (day: string, value: number | null) => ({ at: new Date(day), value })
 
-/** What the file holds that a picture offers, read back by another hand. */
+/** The contents of a chart's CSV file, parsed independently. */
 function read(drawn: Html): string[][] {
   const href = /href="data:text\/csv;charset=utf-8,([^"]*)"/.exec(drawn.text)?.[1] ?? ''
   return parse(decodeURIComponent(href.replaceAll('&#39;', "'")))

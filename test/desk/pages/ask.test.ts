@@ -23,7 +23,7 @@ const get = async (path: string) => {
 }
 const sql = (text: string, more = '') => `/sql?text=${encodeURIComponent(text)}${more}`
 
-/** Sends a question that outlasts the test, and returns its request. */
+/** Sends a query that runs longer than the test, and returns its request. */
 function askForLong() {
   const path = sql('select pg_sleep(55)', '&seconds=60')
   const sent = request({ host: '127.0.0.1', port: scene.desk.port, path })
@@ -32,7 +32,7 @@ function askForLong() {
   return sent
 }
 
-/** Statements of the role that may only read that run now. */
+/** Statements that the read-only role is running now. */
 const running = async (part: string) => {
   const { rows } = await scene.pool.query<{ pid: number }>(
     "select pid from pg_stat_activity where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and query like $1",

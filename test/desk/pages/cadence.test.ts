@@ -49,7 +49,7 @@ describe('asking less', () => {
           .trim()
           .split(/\r?\n/),
     )
-    // Two of ten pages are new in round 1, of one new domain; in round 2 nothing is.
+    // In round 1, two of ten pages are new, with one new domain; in round 2, none is.
     expect(files).toContainEqual(['round,pages,domains', 'round 1,0.2,0.5', 'round 2,0,0'])
     expect(files).toContainEqual(['round,pages,domains', 'round 1,2,1', 'round 2,0,0'])
   })

@@ -16,7 +16,7 @@ const scene = deskScene(async ({ story, pool }) => {
   })
 })
 
-/** Cells of the line of a domain, by their heads. */
+/** Cells of the row of a domain, by heading. */
 async function lineOf(path: string, domain: string): Promise<Record<string, string>> {
   const markup = await scene.markup(path)
   const row = markup.split('<tr>').find((one) => one.includes(`>${domain}<`)) ?? ''
@@ -26,7 +26,7 @@ async function lineOf(path: string, domain: string): Promise<Record<string, stri
   )
 }
 
-/** What the view says of a domain. */
+/** The view's row for a domain. */
 async function shareOf(domain: string, tag: string, day: string): Promise<string> {
   const { rows } = await scene.pool.query<{ share: number | null }>(
     'select share_of_voice as share from analysis.share_of_voice where domain = $1 and tag = $2 and run_date = $3',

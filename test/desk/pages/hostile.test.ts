@@ -13,7 +13,7 @@ const scene = deskScene(
   { settings: { MILL_ACCOUNT: payloads[0] } },
 )
 
-/** Writes a text wherever somebody else's words may come to stand. */
+/** Writes a text into every place that may contain text from others. */
 async function spread(n: number, text: string): Promise<void> {
   const ask = (statement: string, values: unknown[]) => scene.pool.query(statement, values)
   await ask('insert into lists (id, name, source) overriding system value values ($1, $2, $2)', [
@@ -62,7 +62,7 @@ async function spread(n: number, text: string): Promise<void> {
   await ask("insert into notices (kind, subject, said) values ('stop', $1, $1)", [text])
 }
 
-/** What in a page would be more than text: marks, attributes and addresses that no page of ours has. */
+/** Anything in a page that is more than text: elements, attributes and addresses that no page of ours has. */
 function moreThanText(html: string): string[] {
   const scripts = [...html.matchAll(/<script\b[^>]*>/gi)].filter(
     ([tag]) => !/^<script src="\/assets\/[\w-]+\/desk\.js" defer>$/.test(tag),
@@ -70,7 +70,7 @@ function moreThanText(html: string): string[] {
   const tags = [
     ...html.matchAll(/<(?:img|iframe|object|embed|base|style|math|audio|video)\b[^>]*>/gi),
   ]
-  // Quotes of texts are escaped, so that those that are left stand around values.
+  // Quotes in texts are escaped, so the remaining ones enclose attribute values.
   const bare = html.replace(/"[^"]*"/g, '""')
   const handlers = [...bare.matchAll(/<[a-z][^<>]*\s(?:on\w+|style|srcdoc|formaction)\s*=/gi)]
   const addresses = [...html.matchAll(/\s(?:href|src|action)\s*=\s*"([^"]*)"/gi)].filter(

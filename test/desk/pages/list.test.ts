@@ -13,7 +13,7 @@ const scene = deskScene(async ({ story, pool }) => {
   await pool.query("update list_queries set given = ' SOCKS ' where query_id = $1", [
     story.idOf('socks'),
   ])
-  // Found by no reading of today any more.
+  // Missing from the list since today's reading.
   await pool.query("update list_queries set last_seen = '2025-01-01' where query_id = $1", [
     story.idOf('hats'),
   ])

@@ -80,7 +80,7 @@ describe('the statement', () => {
       })
       const { sums, events } = await readStatement(listening, order, by)
       expect(asked.join().match(/from analysis\.statement/g)).toHaveLength(1)
-      // The same as the Money page reads, which asks for events alone.
+      // The same data as on the Money page, which reads only events.
       expect(events).toEqual(await readEvents(scene.db, order))
       expect(events.map(({ kind, credits }) => [kind, credits])).toEqual([['top_up', 100]])
       expect(sums.reduce((sum, row) => sum + row.ours, 0)).toBe(-15)

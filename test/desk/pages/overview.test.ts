@@ -18,7 +18,7 @@ const scene = deskScene(async ({ story, pool }) => {
   })
 })
 
-/** Figures of a page by their names. */
+/** Figures of a page by name. */
 async function figuresOf(path: string): Promise<Record<string, string>> {
   const markup = await scene.markup(path)
   const found = markup.matchAll(/data-figure="([^"]*)" data-value="([^"]*)"/g)

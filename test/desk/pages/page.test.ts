@@ -41,7 +41,7 @@ describe('the page of a page', () => {
   })
 
   test('its share and its places are counted among all that was answered', async () => {
-    // The only page of its domain: both hold the same.
+    // The only page of its domain, so both have the same figures.
     const key = 'us.com/1'
     const span = { since: '2026-01-01', until: '2026-01-02' }
     const found = await readPageHoldings(scene.db, { key, ...span })

@@ -119,7 +119,7 @@ describe('the page of a query', () => {
 describe('nights of a query', () => {
   test('two nights side by side tell what came, went, moved and was retitled', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
-    // us.com rose from 4 to 2; r2 and r9 went, r4 and fresh.com came; r1 has another title.
+    // us.com rose from 4 to 2; r2 and r9 left; r4 and fresh.com entered; r1 has a new title.
     const tiles = [...text.matchAll(/(entered|left|moved|were retitled) (\d+)/g)].map(
       ([, name, n]) => [name, n],
     )

@@ -8,7 +8,7 @@ const scene = deskScene(async ({ story, pool }) => {
   await pool.query(
     "insert into own_domains (domain, label) values ('medium.com/us', 'Us'), ('*.ours.com', 'Us')",
   )
-  // Never in an answer: the line alone makes them known.
+  // Never in an answer; known only from its domain line.
   await pool.query("insert into rival_domains (domain, label) values ('them.com/blog', 'Them')")
   const both = (first: number, second: number) =>
     placed(placed(ten('r'), first, 'medium.com/us/1'), second, 'shop.ours.com/')

@@ -1,5 +1,5 @@
-// evilReport() → a report in which every text says something evil, for pages that must show it as text; plainReport() → one
-// of ordinary words.
+// evilReport() → a report in which every text contains markup or script, for pages that must show it as text;
+// plainReport() → one with ordinary texts.
 import type { ReportFound } from '../../../src/desk/report/read.ts'
 import { payloads } from './payloads.ts'
 

@@ -57,7 +57,7 @@ describe('the page', () => {
       expect(page).toContain('Rank history of Us')
       expect(page.replace(/<[^>]*>/g, '')).toMatch(/▼down 1/)
       expect(page).not.toContain('Not live')
-      // Nothing is fetched and nothing runs.
+      // Nothing is fetched, and no script runs.
       expect(page).not.toMatch(/<script|<link|<img|\ssrc=|@import|url\(/i)
     } finally {
       await database.close()
@@ -272,7 +272,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
       expect(complaints).toEqual([])
       expect(look.over).toBe(0)
       expect(look.ends.length).toBeGreaterThan(3)
-      // The newest days stand where the eye falls first: nobody has to move a picture to see them.
+      // The newest days are visible first, without scrolling the chart.
       expect(Math.max(...look.ends)).toBeLessThanOrEqual(390)
       await page.close()
     } finally {

@@ -1,4 +1,4 @@
-// Forty ways in which a text becomes a program, where a page forgets to say that it is text.
+// Forty texts that would run as code if a page did not escape them.
 export const payloads: readonly string[] = [
   '<script>window.hit=1</script>',
   '"><script>window.hit=2</script>',

@@ -52,7 +52,7 @@ test('a domain is ours from its first day to its last, and is called as on that 
   expect(await domainsOn('2026-01-04')).toEqual(['ended.com Ended', 'us.com Us'])
   expect(await domainsOn('2026-01-05')).toEqual(['us.com We'])
   expect(await domainsOn('2026-01-06')).toEqual(['later.com Later', 'us.com They'])
-  // Whoever asks for one that has ended sees it, under its name.
+  // A domain that is no longer ours is shown under its label if it is requested.
   expect(await domainsOn('2026-01-06', ['ended.com'])).toEqual(['ended.com Ended'])
 })
 
@@ -122,7 +122,7 @@ test('moves of one text on two devices are told apart', async () => {
 })
 
 describe('a page of some queries or days', () => {
-  /** Two lists on nights of their own, two devices, two countries, one label. */
+  /** Two lists on different nights, two devices, two countries, one label. */
   async function tell() {
     const { story } = scene
     story.says('shoes @m', { device: 'mobile', gl: 'at', hl: 'de' })

@@ -35,13 +35,13 @@ async function writeReport(): Promise<string> {
 
 const tidy = (markup: string) => markup.replace(/\s+/g, ' ')
 
-/** The pictures of a page by what they say they show. */
+/** The charts of a page by their descriptions. */
 function picturesOf(markup: string): Map<string, string> {
   const found = [...markup.matchAll(/<svg[^>]*role="img"[^>]*aria-label="([^"]*)".*?<\/svg>/gs)]
   return new Map(found.map(([picture, title = '']) => [title, tidy(picture)]))
 }
 
-/** A section with its table's words, by the name of the table. */
+/** A section with the texts of its table, by the name of the table. */
 function tablesOf(markup: string): Map<string, string> {
   const found = [...markup.matchAll(/aria-label="([^"]*)" tabindex="0">\s*(<table>.*?<\/table>)/gs)]
   return new Map(
@@ -78,7 +78,7 @@ describe('report and desk', () => {
       for (const title of pictures) {
         const drawn = picturesOf(desk).get(title)
         expect(drawn, title).toBeDefined()
-        // The report shows ninety days, the same two of which have answers.
+        // The report shows ninety days, of which the same two have answers.
         expect(picturesOf(report).get(title), title).toBe(drawn)
       }
       for (const name of tables) {
@@ -118,7 +118,7 @@ describe('report and desk', () => {
     const desk = ['/domains/us.com', '/lists/1', '/money', `/queries/${rows[0].id}`].map(
       (path) => `${path}?${days}`,
     )
-    // Two nights told one balance, which is no line: money has no picture here.
+    // Two nights reported the same balance, which is no line, so money has no chart here.
     const least = new Map([[`/money?${days}`, 0]])
     for (const path of [null, trend, ...desk]) {
       const markup = path === null ? await writeReport() : await scene.markup(path)

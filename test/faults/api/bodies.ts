@@ -1,12 +1,12 @@
 import { fraction, pick, type Random, seeded } from '../../../src/service/random.ts'
 
-/** What an invented answer is made for. */
+/** The request that a generated answer is for. */
 interface Asked {
   readonly q: string
   readonly num: number
 }
 
-/** What it says about money. */
+/** Credits reported by the answer. */
 interface Billed {
   readonly used: number
   readonly remaining: number
@@ -36,8 +36,8 @@ const types = ['Person', 'Place', 'Organization', 'Product', 'Technology', 'Thin
 const counts = { hosts: 20_000, pages: 400, entities: 8_000, clusters: 600, texts: 1024 }
 
 /**
- * Writes answers of the size and shape of real ones, fast: a few hosts, pages and entities are everywhere,
- * most are nearly nowhere. The same seed and query always give the same answer.
+ * Generates answers of the size and shape of real ones, fast. A few hosts, pages and entities occur in most answers,
+ * and most occur in few. The same seed and query always give the same answer.
  */
 export class BodyWriter {
   readonly #seed: string
@@ -51,7 +51,7 @@ export class BodyWriter {
     this.#snippets = texts(random, { least: 18, most: 30 })
   }
 
-  /** The whole body, as JSON. */
+  /** The whole body as JSON. */
   write(asked: Asked, { used, remaining }: Billed): string {
     return `${this.open(asked)},"credits_used":${used},"credits_remaining":${remaining}}`
   }
@@ -82,7 +82,7 @@ export class BodyWriter {
   }
 }
 
-/** From 1 to `most`, each number half as likely as half of it. */
+/** A number from 1 to `most`; each number is half as likely as half of it. */
 function tailed(random: Random, most: number): number {
   return Math.floor(Math.exp(random() * Math.log(most)))
 }

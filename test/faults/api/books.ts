@@ -3,7 +3,7 @@ import { cost } from '../../../src/service/keys.ts'
 import { fraction } from '../../../src/service/random.ts'
 import type { PriceRule } from './knobs.ts'
 
-/** One request, as the stand-in's own books have it: what a client's ledger is held against. */
+/** One request in the stand-in's own records, which a client's ledger is compared with. */
 export interface RequestEntry {
   /** Number in order of arrival. */
   readonly n: number
@@ -15,11 +15,11 @@ export interface RequestEntry {
   readonly device: string | null
   /** Credits charged so far. */
   charged: number
-  /** Credits charged of which the reply says nothing. */
+  /** Credits charged that the reply does not report. */
   lied: number
-  /** Balance right after the charge, or now where nothing was charged. */
+  /** Balance right after the charge, or now if nothing was charged. */
   balance: number
-  /** What was done to the request: `answered`, `refused`, or the kind of the fault. */
+  /** Outcome of the request: `answered`, `refused`, or the kind of the fault. */
   what: string
   status: number | null
   /** Milliseconds since 1970. */
@@ -28,7 +28,7 @@ export interface RequestEntry {
   ended_at: number | null
 }
 
-/** A change of the balance that no request made. */
+/** A change of the balance that no request caused. */
 interface Event {
   readonly what: 'renewal' | 'other'
   readonly credits: number
@@ -36,7 +36,7 @@ interface Event {
   readonly at: number
 }
 
-/** The balance and everything that ever happened to it. */
+/** The balance with all of its changes. */
 export class StandInBooks {
   readonly entries: RequestEntry[] = []
   readonly events: Event[] = []
@@ -54,7 +54,7 @@ export class StandInBooks {
     return this.#balance
   }
 
-  /** The smallest balance there ever was. */
+  /** The lowest balance so far. */
   get least(): number {
     return this.#least
   }
@@ -86,7 +86,7 @@ export class StandInBooks {
     return entry
   }
 
-  /** False when there is not that much left. */
+  /** False if fewer credits are left. */
   charge(entry: RequestEntry, credits: number): boolean {
     if (credits > this.#balance) return false
     this.#move(-credits)
@@ -104,7 +104,7 @@ export class StandInBooks {
     this.#append({ type: 'end', ...entry })
   }
 
-  /** The plan's renewal, or a test that wants another balance. */
+  /** A renewal of the plan, or a balance set by a test. */
   renew(balance: number): void {
     const credits = balance - this.#balance
     this.#balance = balance
@@ -112,7 +112,7 @@ export class StandInBooks {
     this.#note({ what: 'renewal', credits, balance, at: Date.now() })
   }
 
-  /** Another program with the same key. It cannot spend what is not there. */
+  /** Another program with the same key. It can't spend more than is left. */
   spendElsewhere(credits: number): void {
     const spent = Math.min(credits, this.#balance)
     this.#move(-spent)
@@ -129,13 +129,13 @@ export class StandInBooks {
     this.#append({ type: 'event', ...event })
   }
 
-  /** At once and in full: the books must survive a stand-in that is killed. */
+  /** Written at once and completely, so that the records survive if the stand-in is killed. */
   #append(line: object): void {
     if (this.#file !== null) appendFileSync(this.#file, `${JSON.stringify(line)}\n`)
   }
 }
 
-/** What a request costs under the price that is set. */
+/** Cost of a request at the current price. */
 export function priceOf(price: PriceRule, entry: RequestEntry, seed: string): number {
   const num = entry.num ?? 10
   if (price === 'num') return cost(num)

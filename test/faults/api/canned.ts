@@ -6,13 +6,13 @@ import { BodyWriter } from './bodies.ts'
 interface CannedOptions {
   readonly seed?: string
   readonly port?: number
-  /** How long every answer takes, at least. */
+  /** Minimum duration of every answer. */
   readonly latencyMs?: number
 }
 
 interface Canned {
   readonly url: string
-  /** Any key is taken; this one has the form of a live key. */
+  /** Any key is accepted; this one has the form of a live key. */
   readonly key: string
   readonly calls: () => number
   readonly connected: () => number
@@ -23,8 +23,8 @@ const endOfHead = '\r\n\r\n'
 const balance = 1_000_000_000_000
 
 /**
- * Answers without looking anything up, and without node's HTTP server, so that a benchmark of a client measures this
- * side as little as can be. It expects clients that speak HTTP/1.1 properly, and requests without a body.
+ * Answers without any look-up and without Node's HTTP server, so that a benchmark of a client includes as little of
+ * this side as possible. It expects clients that use HTTP/1.1 correctly, and requests without a body.
  */
 export async function startCanned(options: CannedOptions = {}): Promise<Canned> {
   const writer = new BodyWriter(options.seed ?? 'canned')
@@ -46,7 +46,7 @@ export async function startCanned(options: CannedOptions = {}): Promise<Canned> 
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // A client may close the connection at any time: that is no error.
+    // A client may close the connection at any time, which is not an error.
     socket.on('error', () => undefined)
     readRequests(socket, (path) => {
       if (latencyMs === 0) answer(path, socket)
@@ -65,7 +65,7 @@ export async function startCanned(options: CannedOptions = {}): Promise<Canned> 
   return { url, key: makeKey('live'), calls: () => calls, connected, close }
 }
 
-/** Tells the path of each request, however its bytes were cut on the way. */
+/** Reports the path of each request, however its bytes were split in transit. */
 function readRequests(socket: Socket, tell: (path: string) => void): void {
   let head = ''
   socket.setEncoding('latin1')

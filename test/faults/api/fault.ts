@@ -4,18 +4,18 @@ import { fraction } from '../../../src/service/random.ts'
 const milliseconds = z.number().min(0).max(3_600_000)
 const bytes = z.number().int().min(1).max(1_000_000_000)
 
-// When a fault strikes: by chance, or exactly where a test wants it. All that is given must hold.
+// When a fault occurs: by chance, or exactly where a test requests it. All given conditions must hold.
 const when = {
-  /** Share of the requests, decided by seed, query and try: the order of arrival changes nothing. */
+  /** Share of the requests, selected by seed, query and try, so that the order of arrival does not matter. */
   chance: z.number().min(0).max(1).optional(),
-  /** Numbers of requests in order of arrival, from 1. */
+  /** Sequence numbers of requests, from 1. */
   only: z.array(z.int().min(1)).optional(),
   /** First and last number of a request. */
   from: z.int().min(1).optional(),
   until: z.int().min(1).optional(),
   /** A part of the query's text. */
   match: z.string().optional(),
-  /** The first so many tries of each query. */
+  /** The first tries of each query, up to this number. */
   times: z.int().min(1).optional(),
 }
 
@@ -23,25 +23,25 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, shap
   return z.strictObject({ kind: z.literal(name), ...shape, ...when })
 }
 
-/** Everything that can be made to go wrong, one shape a kind. Only tests and the operator of a stand-in set it. */
+/** Everything that can go wrong, one type per kind. Only tests and the operator of a stand-in set it. */
 export const faultShape = z.discriminatedUnion('kind', [
-  /** Charges, then closes the connection without a word. */
+  /** Charges, then closes the connection without a response. */
   kind('drop', {}),
-  /** Resets the connection: after the charge, or before it. */
+  /** Resets the connection, after or before the charge. */
   kind('reset', { charged: z.boolean().default(true) }),
-  /** Takes the request and never answers. */
+  /** Accepts the request and never answers. */
   kind('hang', { charged: z.boolean().default(true) }),
-  /** The body comes in small pieces. */
+  /** The body arrives in small pieces. */
   kind('drip', { everyMs: milliseconds.default(100), bytes: bytes.default(1) }),
-  /** The answer breaks off: before its Content-Length, between chunks, or in the middle of gzip. */
+  /** The answer is cut off: before its Content-Length, between chunks, or in the middle of gzip. */
   kind('cut', { how: z.enum(['length', 'chunk', 'gzip']).default('length') }),
-  /** A body without end, or small on the wire and huge unpacked. */
+  /** A body without end, or a small one that is huge after decompression. */
   kind('oversize', { bytes: bytes.default(64_000_000), gzip: z.boolean().default(false) }),
-  /** Status 200 with something else in it. */
+  /** Status 200 with something other than an answer. */
   kind('body', {
     body: z.enum(['html', 'empty', 'null', 'array', 'string', 'half', 'deep', 'refusal', 'bytes']),
   }),
-  /** Sends the client elsewhere. */
+  /** Redirects the client. */
   kind('redirect', {
     status: z.union([z.literal(301), z.literal(302), z.literal(307), z.literal(308)]).default(302),
     to: z.string().optional(),
@@ -54,17 +54,17 @@ export const faultShape = z.discriminatedUnion('kind', [
     seconds: z.number().min(0).default(1),
     charged: z.boolean().default(false),
   }),
-  /** A refusal with any status, charged or not. */
+  /** A rejection with any status, charged or not. */
   kind('status', {
     status: z.int().min(200).max(599),
     charged: z.boolean().default(false),
-    /** True: an error in JSON tells the credits that were used and are left. */
+    /** If true, a JSON error reports the credits used and remaining. */
     billed: z.boolean().default(false),
     code: z.string().optional(),
     retryAfter: z.string().optional(),
     body: z.enum(['error', 'html', 'empty']).default('error'),
   }),
-  /** Odd numbers where the credits are told. */
+  /** Unusual values for the credits. */
   kind('credits', {
     field: z.enum(['used', 'remaining', 'both']).default('both'),
     value: z.enum([
@@ -79,37 +79,37 @@ export const faultShape = z.discriminatedUnion('kind', [
       'zero',
     ]),
   }),
-  /** The answer comes late, or the charge does, after the connection is gone. */
+  /** The answer is late, or the charge is, after the connection is closed. */
   kind('late', {
     afterMs: milliseconds.default(1000),
     what: z.enum(['answer', 'charge']).default('answer'),
   }),
-  /** Answers another query. */
+  /** Answers a different query. */
   kind('echo', { query: z.string().default('something else entirely') }),
-  /** Fields that the specification does not promise, of types that it does not promise. */
+  /** Fields that the specification does not define, with unexpected types. */
   kind('fields', {
     what: z
       .enum(['types', 'missing', 'extra', 'characters', 'positions', 'urls', 'shapes', 'empty'])
       .default('types'),
   }),
-  /** Answers well, then closes the connection that the client would like to use again. */
+  /** Answers correctly, then closes the connection that the client would reuse. */
   kind('idle', { afterMs: milliseconds.default(5) }),
 ])
 
 export type Fault = z.output<typeof faultShape>
 
-/** A request as the choice of a fault sees it. */
+/** The properties of a request that select a fault. */
 interface Try {
-  /** Number in order of arrival. */
+  /** Sequence number. */
   readonly n: number
   /** The parameters, always in the same order. */
   readonly identity: string
   readonly q: string
-  /** How often this very request has come, with this time. */
+  /** How often the same request has arrived, including this time. */
   readonly attempt: number
 }
 
-/** The first fault of the list that strikes a request. */
+/** The first fault of the list that applies to a request. */
 export function chooseFault(faults: readonly Fault[], seed: string, one: Try): Fault | null {
   return faults.find((fault, index) => strikes(fault, `${seed} ${index}`, one)) ?? null
 }

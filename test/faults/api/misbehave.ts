@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { unhandled } from '../../../src/base/errors.ts'
 import type { Fault } from './fault.ts'
 
-/** A request whose money is settled, and what would be answered if all went well. */
+/** A request after its charge, with the answer that it would normally get. */
 export interface Scene {
   readonly response: ServerResponse
   /** The body up to its credits. */
@@ -16,24 +16,24 @@ export interface Scene {
   readonly url: string
 }
 
-/** True for a fault whose request is paid for. */
+/** True for a fault whose request is charged. */
 export function isCharged(fault: Fault | null): boolean {
   if (fault === null) return true
   if ('charged' in fault) return fault.charged
   return fault.kind !== 'redirect' && !(fault.kind === 'body' && fault.body === 'refusal')
 }
 
-/** True for a fault whose reply says that a paid request cost nothing. */
+/** True for a fault whose reply claims that a charged request cost nothing. */
 export function isLie(fault: Fault | null): boolean {
   return fault?.kind === 'credits' && fault.field !== 'remaining' && fault.value === 'zero'
 }
 
-/** Answers as a healthy service does. */
+/** Answers like a healthy service. */
 export function answerWell(scene: Scene): number {
   return send(scene, 200, goodBody(scene))
 }
 
-/** Does what the fault says; the status that was sent, or null when none was. */
+/** Performs the fault; returns the status that was sent, or null if none was. */
 export async function misbehave(fault: Fault, scene: Scene): Promise<number | null> {
   const { response } = scene
   switch (fault.kind) {
@@ -113,7 +113,7 @@ function cut(how: Kind<'cut'>['how'], scene: Scene): number {
     return send(scene, 200, packed.subarray(0, packed.length / 2))
   }
   response.writeHead(200, how === 'length' ? { 'content-length': body.length } : {})
-  // Closed only once the half is on its way, or the client would see no body at all.
+  // Closed only after the first half has been sent; otherwise the client would see no body at all.
   response.write(body.subarray(0, body.length / 2), () => response.socket?.destroy())
   return 200
 }
@@ -123,7 +123,7 @@ const mebibyte = 1_048_576
 function oversize(fault: Kind<'oversize'>, { response }: Scene): number {
   const rounds = Math.ceil(fault.bytes / mebibyte)
   const plain = Buffer.alloc(mebibyte, 'x')
-  // A gzip stream may have many members: the same thousandth is sent over and over.
+  // A gzip stream may have many members, so the same thousandth is sent repeatedly.
   const piece = fault.gzip ? gzipSync(plain) : plain
   response.writeHead(200, fault.gzip ? { 'content-encoding': 'gzip' } : {})
   const body = Readable.from(
@@ -131,7 +131,7 @@ function oversize(fault: Kind<'oversize'>, { response }: Scene): number {
       for (let round = 0; round < rounds; round += 1) yield piece
     })(),
   )
-  // The client is meant to hang up in the middle of this body.
+  // The client is expected to disconnect in the middle of this body.
   body.on('error', () => undefined)
   response.on('close', () => body.destroy())
   body.pipe(response)
@@ -172,7 +172,7 @@ function failureBody(fault: Kind<'status'>, { used, remaining }: Scene): string 
   return `${body.slice(0, -1)},"credits_used":${used},"credits_remaining":${remaining}}`
 }
 
-/** The error shape of the specification. */
+/** The error format of the specification. */
 export function errorBody(code: string, message: string): string {
   const documentation = 'https://docs.example.com/errors'
   return JSON.stringify({ success: false, error: { code, message, documentation } })
@@ -180,7 +180,7 @@ export function errorBody(code: string, message: string): string {
 
 type OddKind<Name extends Fault['kind']> = Extract<Fault, { kind: Name }>
 
-/** The end of a body that tells its credits oddly. */
+/** The end of a body with unusual values for its credits. */
 function oddCredits(fault: OddKind<'credits'>, used: number, remaining: number): string {
   const show = (name: string, value: number, odd: boolean) => {
     const text = odd ? oddNumber(fault.value, value) : String(value)
@@ -205,7 +205,7 @@ function oddNumber(form: OddKind<'credits'>['value'], value: number): string | n
     case 'negative':
       return '-1'
     case 'huge':
-      // One more than JavaScript can count to: written out, since the number itself would be rounded.
+      // One more than JavaScript can represent exactly; written as text, because the number would be rounded.
       return '9007199254740993'
     case 'text':
       return '"lots"'
@@ -228,7 +228,7 @@ const bodies: Readonly<
     '{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"No credits left","documentation":"https://docs.example.com/errors"}}',
 }
 
-/** Something else than an answer. */
+/** A body that is not an answer. */
 function oddBody(form: OddKind<'body'>['body'], good: string): string | Buffer {
   if (form === 'half') return good.slice(0, good.length / 2)
   if (form === 'deep') {
@@ -246,11 +246,11 @@ interface Loose {
   organic_results: Record<string, unknown>[]
 }
 
-/** A good body with fields that nobody promised, or without some that everybody expects. */
+/** A valid body with undocumented fields, or without some usual ones. */
 function oddFields(what: OddKind<'fields'>['what'], good: string): string {
   const body = JSON.parse(good) as Loose
   bend[what](body)
-  // JSON.stringify writes NUL and lone surrogates as escapes: exactly what a careless server sends.
+  // JSON.stringify writes NUL and lone surrogates as escapes, as a careless server does.
   return JSON.stringify(body)
 }
 

@@ -8,7 +8,7 @@ import { chooseFault, type Fault } from './fault.ts'
 import { changeShape, type KnobChange, type Knobs } from './knobs.ts'
 import { answerWell, errorBody, isCharged, isLie, misbehave, type Scene } from './misbehave.ts'
 
-/** What is shared by the requests of one stand-in. */
+/** State shared by the requests of one stand-in. */
 export class Stand {
   url = ''
   knobs: Knobs
@@ -72,7 +72,7 @@ export class Stand {
     return chooseFault(faults, seed, { n: entry.n, identity, q: entry.q, attempt })
   }
 
-  /** The money moves at the set moment, whether or not the client still listens. */
+  /** The charge happens at the configured moment, whether or not the client is still connected. */
   async #serve(
     entry: RequestEntry,
     response: ServerResponse,
@@ -121,7 +121,7 @@ export class Stand {
     return fault === null ? answerWell(scene) : misbehave(fault, scene)
   }
 
-  /** A test key pays nothing. */
+  /** A test key is not charged. */
   #charge(entry: RequestEntry): boolean {
     if (this.knobs.kind === 'test') return true
     return this.books.charge(entry, priceOf(this.knobs.cost, entry, this.knobs.seed))
@@ -160,22 +160,22 @@ function first(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header) ?? null
 }
 
-/** What a request cost, and the balance after it. */
+/** Cost of a request, and the balance after it. */
 interface Paid {
   readonly used: number
   readonly remaining: number
 }
 
-/** Requests by the key that they bore: the same key is charged once, as services do that know `Idempotency-Key`. */
+/** Requests by their `Idempotency-Key`: the same key is charged once, as by services that support it. */
 class Replays {
   readonly #paid = new Map<string, Promise<Paid | null>>()
 
-  /** What an earlier request with the key cost, once that is known; null when nothing was charged for it. */
+  /** Cost of an earlier request with the key, once it is known; null if nothing was charged. */
   async find(key: string | null): Promise<Paid | null> {
     return key === null ? null : ((await this.#paid.get(key)) ?? null)
   }
 
-  /** Remembers what becomes of a request: the function is told once that is known. */
+  /** Stores the outcome of a request; the function is called once it is known. */
   begin(key: string | null): (paid: Paid | null) => void {
     let tell: (paid: Paid | null) => void = () => undefined
     if (key !== null) this.#paid.set(key, new Promise((resolve) => (tell = resolve)))

@@ -13,7 +13,7 @@ import { startCanned } from './canned.ts'
 import { type KnobChange, knobShape, type KnobsInput } from './knobs.ts'
 import { Stand } from './stand.ts'
 
-/** What can be typed after `npm run stand-in --`. */
+/** Flags of `npm run stand-in --`. */
 export interface StandInFlags {
   readonly port: string
   readonly host: string
@@ -23,12 +23,12 @@ export interface StandInFlags {
 }
 
 interface StandIn {
-  /** What a program that started it needs to know. */
+  /** Information for a program that started it. */
   readonly shown: { readonly url: string; readonly key: string; readonly admin?: string }
   close(): Promise<void>
 }
 
-/** The stand-in command: an API that looks nothing up, or fails on purpose, until a signal comes. */
+/** The stand-in command: an API that serves prepared answers, or fails on purpose, until it receives a signal. */
 export async function runStandIn({
   options,
   env,
@@ -48,7 +48,7 @@ async function startStandIn(options: StandInFlags, env: Environment): Promise<St
   if ((faults === undefined) === (options.canned !== true)) {
     throw new Misuse('expected either --faults or --canned')
   }
-  // A stand-in answers wrongly on purpose: no other machine may reach it.
+  // A stand-in answers incorrectly on purpose, so no other machine may reach it.
   if (!isLoopback(options.host)) {
     throw new Misuse(`expected --host to be this machine for a stand-in, got ${options.host}`)
   }
@@ -83,23 +83,23 @@ function readKnobs(text: string, env: Environment): KnobsInput {
 
 export interface Faulty {
   readonly url: string
-  /** Where its books are read and its knobs are turned; not the address that clients know. */
+  /** Address for reading its records and changing its settings, which differs from the one that clients use. */
   readonly admin: string
   readonly key: string
   balance(): number
-  /** The smallest balance there ever was. */
+  /** The lowest balance so far. */
   least(): number
   /** One entry for each request, in order of arrival. */
   charges(): readonly RequestEntry[]
   readonly books: StandInBooks
-  /** Turns knobs while it runs; what is not named stays. */
+  /** Changes settings while it runs; those that are not named stay unchanged. */
   set(change: KnobChange): void
   renew(credits: number): void
-  /** Ends at once: connections in work are cut. */
+  /** Ends at once, and cuts connections in progress. */
   close(): Promise<void>
 }
 
-/** Starts a stand-in for the paid API that fails on purpose and keeps its own books. Loopback only. */
+/** Starts a stand-in for the paid API that fails on purpose and keeps its own records. Listens on loopback only. */
 export async function startFaulty(input: KnobsInput = {}): Promise<Faulty> {
   const stand = new Stand(knobShape.parse(input))
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
@@ -145,13 +145,13 @@ async function endNow(server: Server): Promise<void> {
   })
 }
 
-/** What the operator's port works on. */
+/** State that the operator's port reads and changes. */
 interface Desk {
   readonly books: StandInBooks
   set(change: KnobChange): void
 }
 
-/** Books and knobs on a port of their own: a client of the API can reach neither through its address. */
+/** Serves records and settings on a separate port, which clients of the API can't reach through its address. */
 async function openAdmin(desk: Desk, port: number): Promise<{ url: string; server: Server }> {
   const server = createServer((request, response) => {
     void serve(desk, request, response)

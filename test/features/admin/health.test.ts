@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { run, start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
-/** Something on a port that answers so. */
+/** A server on a port that responds like this. */
 async function answering(status: number, text: string): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status).end(text))
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -21,7 +21,7 @@ describe('npm run health', () => {
       /127\.0\.0\.1:(\d+)/.exec(await worker.line('health and metrics on')) ?? []
     const env = { ...mill.env, MILL_METRICS_PORT: port }
     expect(await run('health', [], env)).toMatchObject({ code: 0, stdout: 'ok\n' })
-    // Alive comes before ready.
+    // The process is alive before it is ready.
     await expect.poll(async () => (await run('health', ['--ready'], env)).code).toBe(0)
     const json = await run('health', ['--ready', '--json'], env)
     expect([json.code, JSON.parse(json.stdout)]).toEqual([

@@ -1,5 +1,5 @@
 // @module-tag slow
-// Days that are over are added up by whoever types it, where no scheduler does.
+// Finished days are added up by the command if no scheduler does it.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ describe('npm run rebuild -- --days', () => {
     await writer.query('begin')
     await writer.query("update lists set source = 'other.csv'")
     const ended = rebuild('--days')
-    // It has begun the first day, given it up, and begun it again.
+    // It has started the first day, given it up, and started it again.
     await expect
       .poll(async () => {
         const { rows } = await database.pool.query('select from finished_days where id > 1')

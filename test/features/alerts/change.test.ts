@@ -12,7 +12,7 @@ const plain: Measurement = {
   ...{ position: null, depth: 10, rival: null, flag: null, share: null, queries: 0 },
 }
 
-/** A place in an answer of ten; null: not in it. */
+/** A position in an answer of ten results; null if not in it. */
 const at = (position: number | null, depth = 10): Measurement => ({ ...plain, position, depth })
 const against = (position: number | null, rival: number | null): Measurement => ({
   ...at(position),
@@ -27,7 +27,7 @@ const watched = (what: WatchedFor['what'], more: Partial<WatchedFor> = {}): Watc
   ...{ what, threshold: null, direction: null, confirm: 1, ...more },
 })
 
-/** Night after night, as it is done: what happened on which, by the number of the answer. */
+/** Evaluates answer after answer; returns what happened at which answer. */
 function live(rule: WatchedFor, series: readonly Measurement[]) {
   const events: { night: number; kind: 'raise' | 'recover'; base?: number; way?: string }[] = []
   let standing: StandingAlert | null = null

@@ -57,7 +57,7 @@ async function states(): Promise<readonly string[]> {
   return alerts.map(({ state }) => state)
 }
 
-/** What `verify` finds wrong with judgements and alerts; these nights were never paid for. */
+/** Violations of checks about judgements and alerts; these nights were never paid for. */
 async function brokenPromises(): Promise<readonly string[]> {
   const checks = await verifyPromises(database.db)
   return checks.filter(({ ok, name }) => !ok && /suspect|alert/.test(name)).map(({ name }) => name)

@@ -29,12 +29,12 @@ const needed: Readonly<Record<string, string>> = {
   ...{ q: 'shoes', word: 'sho', rival: 'r7.com', page: 'r5.com' },
 }
 
-/** What differs from one asking to the next, whatever the tables hold. */
+/** Values that differ from one execution to the next, whatever the tables contain. */
 const ofNow = /age|ago/
 
 type Ask = (typed: string, flags?: readonly string[]) => Promise<unknown[][]>
 
-/** Asks the tables, or with `archive` the tables and the archive, as far as the question needs it. */
+/** Queries the tables or, with `archive`, the tables and the needed part of the archive. */
 async function askOf(
   { pool, archive = false }: { readonly pool: Pool; readonly archive?: boolean },
   typed: string,
@@ -51,7 +51,7 @@ async function askOf(
   return rows.map((row) => kept.map((name) => Reflect.get(row, name) as unknown))
 }
 
-/** Reads the archive on the connection of a question. */
+/** Loads the archive on the connection of a query. */
 function readingFor(text: string) {
   const { db } = database
   return async (client: PoolClient) => {
@@ -61,7 +61,7 @@ function readingFor(text: string) {
   }
 }
 
-/** What reads columns in ways that are easily overlooked. */
+/** Queries that read columns in ways that are easily overlooked. */
 const ofColumns = [
   'select * from organic_results order by search_id, ordinal',
   'select to_jsonb(r) as told from organic_results as r order by search_id, ordinal',

@@ -86,7 +86,7 @@ async function tell(seed: number): Promise<readonly Line[]> {
   return told
 }
 
-/** The narrowest line that holds a page: a host before hosts below one, then the longer root, then the longer folder. */
+/** The most specific line for a page: a host before a wildcard, then the longer root, then the longer folder. */
 function siteOf(url: string, told: readonly Line[]): string {
   const [host = '', ...rest] = url.replace(/^www\./, '').split(/(?=[/?])/)
   const path = rest.join('')
@@ -121,7 +121,7 @@ interface Result {
   readonly url: string
 }
 
-/** The best place of each name in one answer. */
+/** The best position of each name in one answer. */
 function bestOf(named: readonly (readonly [string, number])[]): ReadonlyMap<string, number> {
   const best = new Map<string, number>()
   for (const [name, place] of named) best.set(name, Math.min(place, best.get(name) ?? Infinity))
@@ -215,7 +215,7 @@ describe('brands over random histories', () => {
             from analysis.brand_share where tag in ('*', 'red')`),
         )
       expect(await shares()).toEqual(lines(expected))
-      // An answer is read by its key as all answers are together, where the answer names no host for a result as well.
+      // An answer is read by its key in the same way as all answers together, even if it names no host for a result.
       await database.pool.query('update organic_results set domain_id = null where ordinal % 3 = 0')
       const together = await ask('select * from result_domains')
       expect(together.length).toBeGreaterThan(0)
@@ -292,7 +292,7 @@ describe('what is ours', () => {
       ['2026-01-01', 'We', 1, 1],
       ['2026-01-02', 'We', 1, 1],
     ])
-    // Nobody may do this, and verify tells; here it shows which rows are read.
+    // Nobody may do this, and verify reports it; here it shows which rows are read.
     await database.pool.query('update finished_shares set ranked = 7')
     expect(await ranked()).toEqual([
       ...they,

@@ -1,5 +1,6 @@
-// const days = await tellByChance(story, { seed, days: 12 }) → a history with failed, missing, reused, empty and shallow
-// answers to six queries of several labels, devices and weights, of two origins and APIs, over the end of a month.
+// const days = await tellByChance(story, { seed, days: 12 }) → a history with failed, missing, reused, empty and
+// shallow answers to six queries of several labels, devices and weights, of two origins and APIs, around the end of a
+// month.
 import { dice } from './oracle.ts'
 import type { Answers, Story } from './story.ts'
 
@@ -17,7 +18,7 @@ type Told = Readonly<{ seed: number; days: number; domains?: number; restless?: 
 
 const start = Date.parse('2026-01-25T00:00:00Z')
 
-/** Tells it; gives its days. The fewer domains and the less restless, the longer pages stay. */
+/** Creates it; returns its days. With fewer domains and less volatility, pages stay longer. */
 export async function tellByChance(story: Story, told: Told): Promise<readonly string[]> {
   const { seed, days: count, domains = 7, restless = 3 } = told
   const roll = dice(seed)
@@ -57,7 +58,7 @@ interface Stirring {
   readonly restless: number
 }
 
-/** The same addresses with some moved, gone or come. */
+/** The same addresses with some moved, removed or added. */
 function stir(before: readonly string[], { roll, domains, restless }: Stirring): string[] {
   const results = before.length === 0 ? [] : [...before]
   for (let change = roll(restless + 1); change > 0 || results.length < 5; change--) {

@@ -80,7 +80,7 @@ describe('commands for analysts', () => {
     expect(written.stderr).toBe(
       `wrote 2 rows of public.searches to ${join(home, 'searches.csv')} as csv\n`,
     )
-    // A view that counts has a row, and is as empty as the others.
+    // A view with counts has a row, and is as empty as the others.
     const counted = await call('sql', 'select count(*) from analysis.results')
     expect(counted.stderr).toMatch(/--origins sandbox/)
   })
@@ -218,7 +218,7 @@ describe('commands for analysts', () => {
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: expected --domains to name 8 domains at most, got 9; /)
     expect(readdirSync(home)).not.toContain('nine.html')
-    // The same one twice is one.
+    // Two identical ones count as one.
     const eight = await call('report', '--to', 'eight.html', '--domains', 'a,b,www.c,d,e,f,g,h,c')
     expect(eight.code).toBe(0)
   })
@@ -257,13 +257,13 @@ describe('commands for analysts', () => {
     expect(first.stdout).toMatch(new RegExp(`postgres(ql)?://${name}:[\\w-]{24}@`))
     const second = await call('migrate', '--analyst', name, '--json')
     expect(JSON.parse(second.stdout)).toMatchObject({ analyst: { name, password: null } })
-    // The login serves the commands that read, too.
+    // Commands that read work with the analyst's login, too.
     const address = /postgres\S+/.exec(first.stdout)?.[0] ?? ''
     const own = { DATABASE_URL: address, MILL_HOME: home }
     const asked = await run('sql', ['ranks', '--days', '1', '--json', '--origins', 'sandbox'], own)
     expect(asked.stderr).toBe('')
     expect(JSON.parse(asked.stdout)).toMatchObject({ rows: [{ q: 'shoes' }] })
-    // It finds views without their schema: that there is no row is what tells.
+    // It finds views without their schema; the message about missing rows shows this.
     expect((await run('sql', ['select q from results'], own)).stderr).toMatch(/--origins sandbox/)
     await database.pool.query(`drop role ${name}`)
   })

@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.close()
 })
 
-/** Every row of every table of ours: what a command that only reads leaves as it was. */
+/** Every row of every table, which a read-only command must leave unchanged. */
 async function everything(pool: Pool): Promise<Record<string, unknown>> {
   const { rows } = await pool.query<{ name: string }>(
     "select tablename as name from pg_tables where schemaname = 'public' order by tablename",
@@ -138,7 +138,7 @@ describe('commands that read', () => {
       "insert into own_domains (domain, label) values ('kept.com', 'Kept') on conflict do nothing",
     )
     const before = await everything(database.pool)
-    // The history of a test keeps fewer promises than a real one: `verify` says so, and changes nothing either.
+    // The history of a test violates more checks than a real one; `verify` reports this, and changes nothing either.
     expect((await call(command, ...args)).code).toBe(command === 'verify' ? 1 : 0)
     expect(await everything(database.pool)).toEqual(before)
   })

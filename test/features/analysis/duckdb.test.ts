@@ -1,5 +1,5 @@
 // @module-tag slow
-// Parquet, read back by a program that shares nothing with the one that wrote it.
+// Parquet files, read back by an independent program.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -56,7 +56,7 @@ const drawn = `
 
 test('DuckDB reads every value of every type that was written, nothing as nothing', async () => {
   const path = await write('drawn.parquet', drawn)
-  // Each side says its values in numbers and texts that leave no room for taste.
+  // Both sides convert their values to numbers and texts that can be compared exactly.
   const read =
     await inDuck(`select n, day::varchar, epoch_us(instant)::varchar, id::varchar, big::varchar, small, share,
     yes, words, array_to_string([coalesce(x::varchar, '-') for x in numbers], ','), len(numbers)::integer,

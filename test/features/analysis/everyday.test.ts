@@ -33,7 +33,7 @@ async function ask(typed: string, ...flags: string[]): Promise<(string | null)[]
   return found
 }
 
-/** The first places of the curve. */
+/** The first positions of the click curve. */
 const ctr = { 1: 0.312, 2: 0.16 } as const
 
 describe('everyday questions', () => {
@@ -69,7 +69,7 @@ describe('everyday questions', () => {
   test('a query that was first asked between the two days is no gain of anybody, and counted apart', async () => {
     const winners = await ask('domains')
     const of = (domain: string) => winners.find(([name]) => name === domain)?.slice(2)
-    // Up, down, ranked among queries that both days know, new, newly asked.
+    // Up, down, ranked among queries that both days have, new, newly asked.
     expect(of('fresh.com')).toEqual(['1', '0', '1', 't', '0'])
     expect(of('r2.com')).toEqual(['0', '1', '1', 'f', '1'])
     expect(of('other.com')).toBe(undefined)

@@ -1,10 +1,10 @@
-// What rounds of an expansion brought, held against answers that were told by hand.
+// Results of expansion rounds, compared with answers written by hand.
 import { describe, expect, test } from 'vitest'
 import { storyScene } from './scene.ts'
 
 const scene = storyScene()
 
-/** Takes the queries of a run of the list `more` into a round, each named for another. */
+/** Adds the queries of a run of the list `more` to a round, each named for another. */
 async function take(night: Record<string, string>, round: number, more: { origin?: string } = {}) {
   const { origin = 'live' } = more
   for (const [q, from] of Object.entries(night)) {
@@ -36,7 +36,7 @@ describe('a round of an expansion', () => {
       { list: 'more' },
     )
     await scene.story.night('2026-01-03', { three: ['d.com/1', 'd.com/9'] }, { list: 'more' })
-    // What was seen later by others was brought by the round all the same.
+    // Pages that others showed later still count for the round.
     await scene.story.night('2026-01-04', { seed: ['d.com/9', 'c.com/2', 'z.com/1'] })
     await take({ one: 'seed', two: 'seed' }, 1)
     await take({ three: 'one' }, 2)

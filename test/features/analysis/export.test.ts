@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await freshDatabase()
   await ensureReader(database.pool)
   await new Story(database.pool).night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
-  // Every kind of value, in more rows than are read at once, of a server that tells the time of another zone.
+  // Every kind of value, in more rows than one batch, from a server with another time zone.
   const name = new URL(database.url).pathname.slice(1)
   await database.pool.query(`alter database ${name} set timezone = 'Asia/Kolkata'`)
   await database.pool.query(`

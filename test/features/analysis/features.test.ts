@@ -22,7 +22,9 @@ interface Thing {
 
 const days = ['2026-01-29', '2026-01-30', '2026-02-01', '2026-02-02']
 
-/** Nights with failed, missing, unreadable, sandbox and reused answers; gives what the blocks of each answer hold. */
+/**
+ * Nights with failed, missing, unreadable, sandbox and reused answers; returns the items in the blocks of each answer.
+ */
 async function tell(seed: number): Promise<ReadonlyMap<number, readonly Thing[]>> {
   const roll = dice(seed)
   const story = new Story(database.pool).says('shoes', { tags: ['red'] })
@@ -75,7 +77,7 @@ async function ask(text: string): Promise<string[]> {
   return rows.map((row) => row.join(' ')).toSorted()
 }
 
-/** Day, label, kind, queries, queries that show it, queries in which we are, things. */
+/** Day, label, kind, queries, queries that show it, queries that include our domains, items. */
 function daysOf(
   { answers }: Base,
   things: ReadonlyMap<number, readonly Thing[]>,

@@ -37,7 +37,7 @@ test('a domain of ours is counted as addresses spell it, and called as the file 
 })
 
 test('a domain that has no other spelling keeps its own in lower case', () => {
-  // A name that is read from both sides at once is no host.
+  // A name with characters of both text directions is not a host.
   expect(read('א1Ü.de')).toMatchObject([{ domain: 'א1ü.de', label: 'א1ü.de' }])
 })
 

@@ -25,7 +25,7 @@ const numbers = (...args: string[]) =>
   call('export', '--question', 'select n from generate_series(1, 12345) as n', ...args)
 const read = (name: string) => readFileSync(join(home, name), 'utf8')
 
-/** What a file of this format begins with, and how many rows a reader counts by its lines. */
+/** The first bytes of a file in this format, and the number of rows according to its lines. */
 function contentOf(name: string): readonly [string, number | null] {
   const text = read(name)
   if (text.startsWith('PAR1') && text.endsWith('PAR1')) return ['parquet', null]

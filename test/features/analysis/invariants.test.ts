@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { freshDatabase } from '../../support/database.ts'
 import { Story } from './story.ts'
 
-// Every place of an answer another domain, a few domains only, so that answers have much in common.
+// Every position of an answer has a different domain, out of a few, so that answers have much in common.
 const serp = (depth: number) =>
   fc
     .shuffledSubarray(
@@ -58,7 +58,7 @@ test('whatever the answers: shares add up, volatility stays within 0 and 1, and 
           + not_ranked as all_five from analysis.position_buckets`)) {
           expect(row['all_five']).toBe(row['queries'])
         }
-        // What movers says of a pair follows from the two rows of the history.
+        // The movers of a pair follow from the two rows of the history.
         expect(
           await ask(`select movers.* from analysis.movers
             join analysis.rank_history as now using (query_id, domain, run_date)

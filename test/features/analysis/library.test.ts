@@ -106,7 +106,7 @@ describe('the library', () => {
       const flags = parameters
         .filter(({ fallback }) => fallback === undefined)
         .map((parameter) => `--${parameter.name}=${needed[parameter.name]}`)
-      // The history is four days long, and nobody was new to it on the last one.
+      // The history has four days, and no domain was new on the last one.
       const days = name === 'domains-new' ? 2 : 1
       if (parameters.some((parameter) => parameter.name === 'days')) flags.push(`--days=${days}`)
       expect(rowsOf(await answer(name, flags)).length).toBeGreaterThan(0)
@@ -128,7 +128,7 @@ describe('the library', () => {
 
   test('is listed with its parameters and their defaults', () => {
     expect(describeLibrary()).toMatch(
-      /^ranks +Where do domains stand for each query on a day, against an earlier day\?$/m,
+      /^ranks +Where do domains rank for each query on a day, compared with an earlier day\?$/m,
     )
     expect(describeLibrary()).toMatch(/^ +--top 20 {2}how many$/m)
   })

@@ -21,7 +21,7 @@ interface Shown {
 
 const named = (key: string) => key.replace(/^www\./, '')
 
-/** Results of each answer in their order, from the tables alone. */
+/** Results of each answer in order, from the tables alone. */
 async function readShown(): Promise<ReadonlyMap<number, readonly Shown[]>> {
   const { rows } = await database.pool.query<Omit<Shown, 'domain'>>(
     `select search_id as search, position, url_key as key
@@ -42,7 +42,7 @@ async function ask(text: string): Promise<string[]> {
 
 type Results = ReadonlyMap<number, readonly Shown[]>
 
-/** Best page of the wanted page's domain, where it is another one. */
+/** Best page of the target page's domain, if it is another page. */
 function wrongOf(answers: readonly Answer[], shown: Results, targets: ReadonlyMap<string, string>) {
   return answers.flatMap(({ query, day, search }) => {
     const target = targets.get(query)
@@ -55,7 +55,7 @@ function wrongOf(answers: readonly Answer[], shown: Results, targets: ReadonlyMa
   })
 }
 
-/** From a place in the top 10 to two answers in a row without it. */
+/** From a position in the top 10 to two consecutive answers without it. */
 function lostFrom(series: readonly Answer[], from: number, shown: Results): string[] {
   const placeOf = ({ search }: Answer, domain: string) =>
     shown.get(search)?.find((one) => one.domain === domain)?.position
@@ -80,7 +80,7 @@ function lostFrom(series: readonly Answer[], from: number, shown: Results): stri
   })
 }
 
-/** Domains of which an answer shows more than one page, www. or not. */
+/** Domains of which an answer shows more than one page, with or without www. */
 function crowdedOf(answers: readonly Answer[], shown: Results): string[] {
   return answers.flatMap(({ query, day, search, depth }) => {
     const all = shown.get(search) ?? []
@@ -99,7 +99,7 @@ interface Switch {
   readonly to: string
 }
 
-/** Domains whose best page for a query was another one than in the answer before, twice or more. */
+/** Domains whose best page for a query differed from that in the previous answer, twice or more. */
 function switchesOf(steps: ReturnType<typeof stepsOf>, shown: Results): string[] {
   const found = new Map<string, Switch[]>()
   for (const { now, before } of steps) {
@@ -134,7 +134,7 @@ describe('losses, wrong pages and pages side by side over random histories', () 
         ...[story.idOf(q), `https://${target}`],
       ])
     }
-    // What a list says from now on holds for its earlier nights where it said nothing else then.
+    // A value in a list also applies to earlier nights for which the list had none.
     await database.pool.query('delete from list_query_history')
     const base = await readBase(database.pool)
     const shown = await readShown()

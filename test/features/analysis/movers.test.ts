@@ -59,7 +59,7 @@ describe('movers', () => {
     await scene.story.night('2026-01-02', { shoes: ['c.com/', 'a.com/'] })
     await scene.story.night('2026-01-03', { shoes: ['a.com/', 'd.com/', 'b.com/', 'c.com/'] })
     expect(await moves("domain in ('b.com', 'd.com')")).toEqual([
-      // 2 is within the two results of the second day, 4 is not.
+      // Position 2 is within the two results of the second day, position 4 is not.
       ['b.com', '2026-01-02', 2, null, null, 'left'],
       ['d.com', '2026-01-03', null, 2, null, 'entered'],
     ])

@@ -19,7 +19,10 @@ const lines = (rows: unknown[][]) => rows.map((row) => row.join(' ')).toSorted()
 
 const queries = ['shoes', 'boots @m', 'boots @d', 'hats']
 
-/** Nights with failed, missing, reused, resting, empty and shallow answers, of two APIs and origins, over the end of a month. */
+/**
+ * Nights with failed, missing, reused, skipped, empty and shallow answers, of two APIs and origins, around the end of a
+ * month.
+ */
 async function tell(seed: number): Promise<readonly string[]> {
   const roll = dice(seed)
   const story = new Story(database.pool)

@@ -1,5 +1,5 @@
-// const roll = dice(seed); const told = await readBase(pool) → the base tables; stepsOf(told), moversOf(steps), … → what the views must say, worked
-// out again in plain TypeScript, without any view.
+// const roll = dice(seed); const told = await readBase(pool) → the base tables; stepsOf(told), moversOf(steps), … → the
+// expected rows of the views, computed in plain TypeScript without any view.
 import type { Pool } from 'pg'
 
 /** The same numbers for the same seed. */
@@ -11,7 +11,7 @@ export function dice(seed: number): (sides: number) => number {
   }
 }
 
-/** What stands for a day, what says most first. */
+/** The task state that represents a day, most informative first. */
 const evidences = ['bought', 'reused', 'not asked'] as const
 type Evidence = (typeof evidences)[number]
 
@@ -32,7 +32,7 @@ export interface Pair {
 
 export interface Base {
   readonly answers: readonly Answer[]
-  /** Best place of each domain in each answer. */
+  /** Best position of each domain in each answer. */
   readonly places: ReadonlyMap<number, ReadonlyMap<string, number>>
 }
 
@@ -53,7 +53,7 @@ interface Search {
   readonly api: string
 }
 
-/** Everything that the views are made of: the newest readable live answer to each query on each day, and its places. */
+/** The base of all views: the newest readable live answer to each query on each day, with its positions. */
 export async function readBase(pool: Pool): Promise<Base> {
   const offers = await pool.query<Offer>(
     `select query_id as query, run_date as day, tasks.state, tasks.id as task, search_id as served
@@ -106,7 +106,7 @@ async function readPlaces(pool: Pool): Promise<Base['places']> {
   return places
 }
 
-/** Each new answer beside the one before it. */
+/** Each new answer with the previous one. */
 export function stepsOf({ answers }: Base): readonly { now: Answer; before: Answer | null }[] {
   const steps: { now: Answer; before: Answer | null }[] = []
   for (const name of new Set(answers.map(({ series }) => series))) {
@@ -125,7 +125,7 @@ export function stepsOf({ answers }: Base): readonly { now: Answer; before: Answ
   return steps
 }
 
-/** The last known answers on two days, where they are two. */
+/** The last known answers on two days, if they differ. */
 export function pairsOf({ answers }: Base, since: string, until: string): readonly Pair[] {
   const last = (query: string, day: string) =>
     answers
@@ -143,7 +143,7 @@ function daysFrom(day: string, other: string): number {
   return (Date.parse(other) - Date.parse(day)) / 86_400_000
 }
 
-/** What changed for each domain: query, day, domain, place before, place now, places moved. */
+/** Changes of each domain: query, day, domain, previous position, position, positions moved. */
 export function moversOf(pairs: readonly Pair[], places: Base['places']) {
   return pairs
     .flatMap(({ now, before }) => {

@@ -9,7 +9,7 @@ const scene = storyScene()
 
 const span = { since: '2026-01-01', until: '2026-12-31' }
 
-/** Places of all pages, each a line: as its page is read, and as all results say. */
+/** Positions of all pages, one per line: as read for each page, and as in all results. */
 async function placesOf(): Promise<{ readonly read: string[]; readonly said: string[] }> {
   const keys = await scene.pool.query<{ key: string }>('select distinct url_key as key from pages')
   const read: string[] = []
@@ -39,7 +39,7 @@ test.each([1, 2, 3])(
     expect(some.read).toEqual(fresh.said)
     await finishDays(scene.db)
     expect((await placesOf()).read).toEqual(fresh.said)
-    // A page that nobody has seen before comes with a day of which nothing is kept.
+    // A new page appears on a day without stored sums.
     await scene.story.night('2026-03-01', { shoes: ['new.com/page', 'd1.com/1'] })
     const later = await placesOf()
     expect(later.said.length).toBeGreaterThan(fresh.said.length)

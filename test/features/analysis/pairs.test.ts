@@ -11,7 +11,7 @@ async function ask(text: string, values: unknown[] = []): Promise<unknown[]> {
   return (await scene.pool.query({ text, values, rowMode: 'array' })).rows
 }
 
-/** Ten addresses, the first so many of them shared. */
+/** Ten addresses, of which the first ones are shared. */
 const sharing = (shared: number, letter: string): string[] => [
   ...ten('s').slice(0, shared),
   ...ten(letter).slice(shared),

@@ -1,5 +1,5 @@
 // @module-tag slow
-// CSV and lines of JSON, read back by a program that most analysts read them with.
+// CSV and JSON lines, read back by the program that most analysts use.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const drawn = `
 
 const columns = ['n', 'day', 'instant', 'id', 'big', 'gaps', 'share', 'yes', 'words']
 
-/** Each side says its values in numbers and texts that leave no room for taste: days, microseconds, digits. */
+/** Both sides convert their values to numbers and texts that can be compared exactly: days, microseconds, digits. */
 const told = `
 import json, pandas
 def tell(frame):
@@ -43,14 +43,14 @@ def tell(frame):
         print(json.dumps([None if pandas.isna(cell) else ways[name](cell) for name, cell in cells]))
 `
 
-// A column of whole numbers with gaps goes through doubles there, however it is asked for: these are too great for it.
+// Pandas converts a column of whole numbers with gaps to doubles in every case, and these are too large for it.
 const readCsv = `
 tell(pandas.read_csv(
     path, dtype={'big': 'int64', 'gaps': 'string', 'yes': 'boolean'}, parse_dates=['day', 'instant'],
     float_precision='round_trip',
 ))`
 
-// And so it does here, where no type helps: they are written as texts.
+// The same applies here, where no type helps, so they are written as texts.
 const readLines = `
 frame = pandas.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)
 for name in ('day', 'instant'):
@@ -119,7 +119,7 @@ describe.skipIf(!has('pandas'))('pandas', () => {
     const page = readFileSync(join(root, 'docs', 'analysis.md'), 'utf8')
     const line = /^\| pandas \| `(.+?)` \|$/m.exec(page)?.[1] ?? ''
     const address = database.url.replace(/^postgres(ql)?:/, 'postgresql+psycopg2:')
-    // Debian's SQLAlchemy is the one before psycopg 3, whose name is all that differs.
+    // Debian's SQLAlchemy is older than psycopg 3, so only the driver's name differs.
     const typed = line.replace(/"postgresql\+psycopg:[^"]+"/, JSON.stringify(address))
     expect(typed).toContain(address)
     const reader = `

@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.close()
 })
 
-/** Our one domain, until a day. */
+/** Our only domain, until a day. */
 const own = (until: string | null) =>
   database.pool.query(
     "insert into own_domains (domain, label, until) values ('us.com', 'Us', $1)",

@@ -1,5 +1,5 @@
-// const scene = storyScene() → before each test of a file a database of its own, and what is told of it: `scene.story`,
-// `scene.ask(text)` for the rows of a question, `scene.db` and `scene.pool`; put away after the test.
+// const scene = storyScene() → before each test of a file, creates a database and a history: `scene.story`,
+// `scene.ask(text)` for the rows of a query, `scene.db` and `scene.pool`; removed after the test.
 import { afterEach, beforeEach } from 'vitest'
 import type { Database, Pool } from '../../../src/base/database/database.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'

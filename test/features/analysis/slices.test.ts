@@ -26,7 +26,7 @@ interface Told {
   readonly weights: ReadonlyMap<string, number>
 }
 
-/** Nights of two lists whose queries change their labels, with holes. */
+/** Nights of two lists whose queries change their labels, with gaps. */
 async function tell(seed: number): Promise<Told> {
   const roll = dice(seed)
   const story = new Story(database.pool)

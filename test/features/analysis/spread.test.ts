@@ -30,7 +30,7 @@ interface Member {
   readonly tags: readonly string[]
 }
 
-/** What the one list says of each query: it never changed. */
+/** The values of each query in the only list, which never changed. */
 async function readMembers(): Promise<ReadonlyMap<string, Member>> {
   const { rows } = await database.pool.query<Member>(
     `select query_id as query, coalesce(weight, 1) as weight, tags || '*'::text || coalesce('device=' || device, '*') as tags

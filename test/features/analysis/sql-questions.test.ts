@@ -42,7 +42,7 @@ describe('questions', () => {
       values: ['2026-01-31'],
       slice: { since: '2026-01-01', until: '2026-01-31' },
     })
-    // The later one of two days is the day of the question.
+    // The later of two days is the day of the question.
     expect(narrowed('select analysis.since(:day, 7)', '--until', '2026-01-31').values).toEqual([
       '2026-01-31',
     ])

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** What happens at an API, in the order in which it does: a call of ours with its place, or a change by somebody else. */
+/** Events at an API in order: a call of ours with its position, or a change by others. */
 type Deed =
   | { readonly kind: 'call'; readonly used: number; readonly early: number; readonly late: number }
   | { readonly kind: 'lost'; readonly used: number; readonly bound: number }
@@ -22,7 +22,7 @@ interface Line {
   readonly balance: number
 }
 
-/** Writes the calls that such a course leaves in the ledger, and reads their statement. */
+/** Writes the calls of such a sequence to the ledger, and reads their statement. */
 async function statementOf(begin: number, deeds: readonly Deed[]) {
   let balance = begin
   const calls = deeds.flatMap((deed, index) => {
@@ -48,7 +48,7 @@ async function statementOf(begin: number, deeds: readonly Deed[]) {
   return { lines: rows, balance }
 }
 
-/** What a deed leaves in the ledger, when it happened at that second and left that balance. */
+/** The ledger's record of an event, given its second and the balance after it. */
 function traceOf(deed: Deed, at: number, balance: number): readonly object[] {
   if (deed.kind === 'call') {
     return [{ ...told(deed.used, balance), sent: at - deed.early, finished: at + deed.late }]
@@ -82,7 +82,7 @@ const call = fc.record({
 })
 const alone = { kind: 'call', used: 3, early: 1, late: 1 } as const
 
-// Longer than any call is out: what comes after it is surely seen after all before it.
+// Longer than any call is in flight, so that the next event certainly includes all previous ones.
 const quiet = Array.from({ length: 10 }, () => ({ kind: 'others', credits: 0 }) as const)
 
 describe('the statement of an account', () => {

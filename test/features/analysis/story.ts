@@ -1,5 +1,6 @@
-// A history in a few lines: const story = new Story(pool); await story.night('2026-01-01', { shoes: ['a.com/1', 'b.com/2'] })
-// Addresses stand in the order of their places; null is a hole in the order. What is not said is as plain as can be.
+// A history in a few lines:
+// const story = new Story(pool); await story.night('2026-01-01', { shoes: ['a.com/1', 'b.com/2'] })
+// Addresses are in the order of their positions; null is a gap. Everything else has default values.
 import type { Pool } from 'pg'
 import { ensureReader } from '../../../src/base/database/reader-role.ts'
 import { contentId, type Device, queryId, queryKey } from '../../../src/base/query.ts'
@@ -16,12 +17,12 @@ export interface Serp {
   readonly intent?: string
   readonly sentiment?: string
   readonly unreadable?: true
-  /** The result's own field, where it is not the host of the address. */
+  /** The result's own field, if it differs from the host of the address. */
   readonly domain?: string | null
   readonly credits?: number
 }
 
-/** What a list says about a query. */
+/** Values of a query in a list. */
 export interface Said {
   readonly weight?: number
   readonly tags?: readonly string[]
@@ -47,7 +48,7 @@ interface Night {
   readonly at?: string
 }
 
-/** Writes runs, answers and what lists say straight into the tables. */
+/** Writes runs, answers and list values directly to the tables. */
 export class Story {
   readonly #pool: Pool
   readonly #said = new Map<string, Said>()
@@ -57,7 +58,7 @@ export class Story {
     this.#pool = pool
   }
 
-  /** What the list says from its next run on. */
+  /** Values of the list from its next run on. */
   says(q: string, said: Said): this {
     this.#said.set(q, said)
     return this
@@ -69,7 +70,7 @@ export class Story {
     return queryId(queryKey({ q: text, location: null, hl, gl, num, device }))
   }
 
-  /** One run of a list with its answers; gives the ids of the searches by query. */
+  /** One run of a list with its answers; returns the ids of the searches by query. */
   async night(date: string, answers: Answers, night: Night = {}): Promise<Map<string, number>> {
     const { list = 'main', kind = 'nightly', at = `${date}T01:00:00Z` } = night
     const listId = await this.#list(list)
@@ -88,7 +89,7 @@ export class Story {
     return searches
   }
 
-  /** One more answer to the task that a search was bought for: a late one, or one bought again. */
+  /** Another answer to the task of a search: a late one, or one that was bought again. */
   async late(search: number, serp: Serp): Promise<number> {
     const { task_id, query_id } = await this.#one<{ task_id: number; query_id: string }>(
       'select task_id, query_id from searches where id = $1',
@@ -160,7 +161,7 @@ export class Story {
         last_seen = excluded.last_seen`,
       [run, id, said.weight ?? null, said.tags ?? [], said.target ?? null],
     )
-    // As the planner does it: what a list says and the run that it says it for begin at the same time.
+    // As in the planner: values of a list and the run that they apply to begin at the same time.
     await this.#pool.query('update runs set created_at = clock_timestamp() where id = $1', [run])
     return id
   }
@@ -296,7 +297,7 @@ export class Story {
   }
 }
 
-/** Roles belong to the server, not to the database that goes away: the one that a test caused goes with it. */
+/** Roles belong to the server, not to the dropped database, so the role created by a test is dropped with it. */
 export async function dropReader(pool: Pool): Promise<void> {
   const reader = await ensureReader(pool)
   if (reader !== null) await pool.query(`drop owned by ${reader}; drop role ${reader}`)
@@ -307,7 +308,7 @@ export function ten(letter: string): string[] {
   return Array.from({ length: 10 }, (_, index) => `${letter}${index + 1}.com/`)
 }
 
-/** The same addresses with another one at a place. */
+/** The same addresses with a different one at a position. */
 export function placed(addresses: readonly string[], place: number, address: string): string[] {
   return addresses.with(place - 1, address)
 }

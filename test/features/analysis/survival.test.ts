@@ -24,7 +24,7 @@ async function ask(text: string, ...values: unknown[]): Promise<unknown[][]> {
 const lines = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join(' ')).toSorted()
 const near = (value: unknown) => (value === null ? 'none' : Number(value).toFixed(7))
 
-/** Stays in the top 10, by answers in a row, those left out that the oldest answer of a series shows already. */
+/** Stays in the top 10, by consecutive answers, without those that the oldest answer of a series already shows. */
 async function staysOf(base: Base): Promise<readonly { length: number; lasts: boolean }[]> {
   const shown = new Map<number, Set<string>>()
   for (const [search, key] of (await ask(

@@ -126,7 +126,7 @@ describe('a pipe', () => {
     const path = pipe()
     const pieces = Array.from({ length: 40 }, (_, index) => String(index % 10).repeat(10_000))
     const written = write(path, pieces)
-    // The writer waits for a reader, and then for room.
+    // The writer waits for a reader, and then for space in the pipe.
     await sleep(50)
     const reader = await open(path)
     await sleep(50)
@@ -174,7 +174,7 @@ describe('a pipe', () => {
 describe('a device', () => {
   test.skipIf(process.getuid?.() !== 0)('stays a device', async () => {
     const path = join(place(), 'nothing')
-    // A twin of /dev/null: whoever would replace it here replaces nothing of the machine.
+    // A copy of /dev/null, so that a wrong replacement does not affect the machine.
     execFileSync('mknod', [path, 'c', '1', '3'])
     await write(path, ['a', 'b'])
     expect(lstatSync(path).isCharacterDevice()).toBe(true)

@@ -89,7 +89,7 @@ describe('the guided tour', () => {
         const typed = line
           .replace('"postgres://…"', `-v ON_ERROR_STOP=1 "${database.url}"`)
           .replace('alter database querymill', `alter database \\"${name}\\"`)
-        // What a line changes is gone with the database.
+        // Changes made by a command are dropped with the database.
         expect(() =>
           execFileSync('/bin/sh', ['-c', typed], { cwd: root, stdio: 'pipe' }),
         ).not.toThrow()

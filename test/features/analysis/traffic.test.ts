@@ -74,7 +74,7 @@ describe('estimated traffic', () => {
     const { rows } = await scene.pool.query<{ name: string }>('select current_database() as name')
     await scene.pool.query("insert into ctr_curve values ('mine', 1, 0.5), ('mine', 2, 0.25)")
     await scene.pool.query(`alter database ${rows[0]?.name} set querymill.ctr_curve = 'mine'`)
-    // Connections that were there before do not know of it.
+    // Existing connections do not see the change.
     const fresh = openPool(scene.url, { name: 'test', max: 1 })
     const shown = await fresh.query({
       text: 'select curve, ctr, estimated_clicks, estimated_value from analysis.estimated_traffic order by position',

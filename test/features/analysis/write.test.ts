@@ -23,7 +23,7 @@ async function write(name: string, text: string): Promise<string> {
   return path
 }
 
-/** The reader's own instants end at the millisecond. */
+/** The reader's own timestamps have a resolution of a millisecond. */
 const asTold = { timestampFromMicroseconds: (micros: bigint) => micros }
 
 const id = '00000000-0000-4000-8000-0123456789ab'

@@ -33,7 +33,7 @@ const count = async (table: string) => {
   return rows[0]?.n
 }
 
-/** Promises that the archive is about; the made-up history keeps others loosely. */
+/** Checks that concern the archive; the generated history violates some others. */
 const ours = /archive|results as it counts|finished day|only answers have/
 
 async function broken() {
@@ -103,7 +103,7 @@ describe('what is in the way', () => {
     }
     const { problems } = await checkArchive(days, asked)
     await expect(returnAll(database)).rejects.toThrow(/nothing was changed|put back|another/)
-    // The newest day came back before; of the one that was changed nothing did.
+    // The newest day was restored first; nothing of the changed one was.
     const now = await readArchivedDays(database.db)
     expect(now.map(({ run_date: day }) => day)).toEqual(['2025-01-01', '2025-01-02'])
     expect(gone['organic_results']).toEqual([])
@@ -173,7 +173,7 @@ describe('what is in the way', () => {
     const manifest = readFileSync(join(folder, 'days/2025-01-01.1.json'), 'utf8')
     const kept = join(folder, 'days/2025-01-01.1.json')
     await returnAll(database)
-    // The files again, and a database that lacks the last answer of the day.
+    // The same files, and a database without the last answer of the day.
     const again = moveAll(database, {
       folder,
       before: '2025-01-02',
@@ -264,7 +264,8 @@ describe('what happens meanwhile', () => {
     expect(await count('organic_results')).toBe(0)
     expect(await count('archived_days')).toBe(3)
     expect(await broken()).toEqual([])
-    // Asked for the younger day alone, the archive gives what it used, and nothing of the older one.
+    // If only the later day is loaded, the archive returns the answer that it used, and nothing else of the earlier
+    // day.
     const client = await database.pool.connect()
     const span = { since: '2025-01-02', until: '2025-01-02' }
     const installation = await installationId(database.db)

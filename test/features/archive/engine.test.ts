@@ -44,7 +44,7 @@ const instants = fc
   )
   .map(([date, micros]) => `${date.toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`)
 
-/** For each type, values as the server reads them: what is drawn, and what has gone wrong somewhere before. */
+/** Values for each type as the server reads them: random ones, and ones that once failed. */
 const hostile: Readonly<Record<string, fc.Arbitrary<string>>> = {
   text: fc.oneof(
     words,
@@ -100,7 +100,7 @@ const hostile: Readonly<Record<string, fc.Arbitrary<string>>> = {
         'a\0b',
         '\u{10ffff}',
       ).map((given) => Buffer.from(given)),
-      // Nearly text: halves of a pair, signs written longer than they are, beyond the last sign, cut short.
+      // Almost text: unpaired surrogates, overlong encodings, code points beyond the last one, and truncated sequences.
       often(
         'eda080',
         'edbfbf',
@@ -135,7 +135,7 @@ const hostile: Readonly<Record<string, fc.Arbitrary<string>>> = {
     instants.map((instant) => instant.slice(0, 10)),
     often('infinity', '-infinity', '0001-01-01', '10000-01-01'),
   ),
-  // No column is of these; whatever has no type of its own in a file is text there.
+  // No column has these types; a type without a Parquet equivalent is stored as text.
   numeric: often('NaN', '1.500', '-0', '1e-30', '123456789012345678901234567890.5'),
   'double precision': often('-0', 'NaN', 'Infinity', '0.1', '1e300', '5e-324'),
   'text[]': often('{}', '{NULL,"NULL",""," a,b","\\"","\\\\"}', '{{1,2},{3,4}}'),
@@ -151,7 +151,7 @@ const rows = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-/** What the server copies out of a table, and what is left of it after a way through a file. */
+/** A table as copied out by the server, before and after a round trip through a file. */
 async function through(table: string, told: readonly FiledColumn[], path: string) {
   const spool = engine.spool()
   const copied: Buffer[] = []

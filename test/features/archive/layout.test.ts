@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-/** Puts another manifest in the place of one, with the database's word for it. */
+/** Replaces a manifest, with its hash in the database. */
 async function note(day: ArchivedDay, text: string): Promise<void> {
   writeFileSync(join(folder, manifestPath(day)), text)
   await database.pool.query(

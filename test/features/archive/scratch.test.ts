@@ -11,19 +11,19 @@ import { temporaryFolder } from '../../support/place.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-/** A place for temporary files that nobody else uses. */
+/** A temporary folder that no other process uses. */
 function ownPlace(name: string): string {
   const place = temporaryFolder(name)
   vi.stubEnv('TMPDIR', place)
   return place
 }
 
-/** What archives have there. */
+/** Folders of archives in it. */
 function foldersIn(place: string): readonly string[] {
   return readdirSync(place).filter((name) => name.startsWith('querymill-archive-'))
 }
 
-/** A process that has opened the engine, and does nothing more. */
+/** A process that has opened the engine, and does nothing else. */
 async function somebody(place: string) {
   const engine = compiledFrom('src/features/archive/engine.ts')
   const text = `

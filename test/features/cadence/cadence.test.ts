@@ -43,7 +43,7 @@ describe('npm run cadence', () => {
     const { lists } = JSON.parse(stdout) as Told
     expect(lists.map(({ list, price }) => [list, price])).toEqual([['main', 2]])
     const { whole, tags, nights } = lists[0] ?? nothing
-    // Hats change every night, shoes once: two pages a change.
+    // Hats change every night and shoes once; each change affects two pages.
     expect(whole).toMatchObject({ queries: 2, daily_calls: 56, moves: 27 * 2 + 2 })
     const { at_once: atOnce = 0, in_time: inTime = 0, late = 0, never = 0, calls } = whole
     expect(inTime + late + never).toBe(56)

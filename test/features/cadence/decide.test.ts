@@ -9,7 +9,7 @@ const rules = { list: 'words', longest: 14, share: 1 }
 const still = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 const moved = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
 
-/** A query with an answer on each of some days, and what it showed. */
+/** A query with an answer on each of some days, and the pages of each answer. */
 function known(
   id: string,
   answers: readonly (readonly [day: number, pages: number[]])[],

@@ -1,5 +1,5 @@
 // @module-tag slow
-// The proof of the cadence: histories with a truth that is known, asked daily and by their cadence.
+// Evaluation of the cadence: histories with known changes, bought daily and by their cadence.
 import { describe, expect, test } from 'vitest'
 import { unseenOf } from '../../../src/features/cadence/draws.ts'
 import { usualShare } from '../../../src/features/cadence/night.ts'
@@ -43,7 +43,7 @@ describe('two hundred queries over two hundred nights', () => {
   })
 
   test('of which a fifth shows pages for a night or two hide more than that, and stay within half of the credits', () => {
-    // Whoever looks every second night cannot see what comes and goes between: the receipt says so.
+    // Buying every second night can't show what appears and disappears in between, and the results say so.
     const mix = {
       ...none,
       stable: 40,
@@ -60,7 +60,7 @@ describe('two hundred queries over two hundred nights', () => {
   })
 })
 
-/** A small history, what its backtest says, and what its nights hid in truth. */
+/** A small history, the result of its backtest, and the moves that its nights really hid. */
 function liveSmall(seed: string) {
   const histories = makeHistories({ seed, queries: 40, nights: 60 })
   const nights = replayNights(histories, rules)
@@ -120,7 +120,7 @@ describe('a hundred small histories', () => {
         return receipt[figure].low <= truth && truth <= receipt[figure].high
       })
       expect(held.length).toBeGreaterThanOrEqual(95)
-      // Bounds that hold always because they say nothing would be no proof.
+      // Bounds that always hold because they are too wide would prove nothing.
       expect(lives.every(({ receipt }) => receipt[figure].high - receipt[figure].low < 0.3)).toBe(
         true,
       )

@@ -1,6 +1,6 @@
 // @module-tag slow
-// The same made history twice: planned night by night by the nightly scheduler over real tables, and in a replay of what
-// daily asking would have brought.
+// The same generated history twice: planned night by night by the scheduler over real tables, and replayed from the
+// answers of daily buying.
 import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ function answersOn(histories: readonly QueryHistory[], day: number) {
   )
 }
 
-/** Lives through nights as the scheduler plans them; gives who was asked on each. */
+/** Runs nights as the scheduler plans them; returns the queries bought on each. */
 async function live(histories: readonly QueryHistory[], nights: number) {
   const schedule = scheduleOf({
     name: 'words',
@@ -67,7 +67,7 @@ async function listAndIds() {
   return { list: rows[0]?.list ?? 0, ids: new Map(rows.map(({ q, id }) => [q, id])) }
 }
 
-/** What a replay of daily asking says of the same nights, with the queries as the tables know them. */
+/** The result of a replay of daily buying for the same nights, with the queries in the tables. */
 async function replay(histories: readonly QueryHistory[]) {
   const { list, ids } = await listAndIds()
   const named = new Map([...ids].map(([q, id]) => [id, q]))

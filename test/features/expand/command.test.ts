@@ -1,5 +1,5 @@
 // @module-tag slow
-// What a person sees who types the command, and what a program reads.
+// Output of the command for a user and for a program.
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'

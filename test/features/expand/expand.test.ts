@@ -1,5 +1,5 @@
 // @module-tag slow
-// A list is expanded by the stand-in's own related searches, through the planning, the queue and the workers.
+// A list is expanded by the stand-in's related searches, through planning, queue and workers.
 import { describe, expect, test } from 'vitest'
 import { expand } from '../../../src/features/expand/expand.ts'
 import { openScene } from '../../support/scene.ts'
@@ -7,7 +7,7 @@ import { broken, buyRounds, plant, rowsOf, seed, silent, typed } from './seed.ts
 
 const seeds = Array.from({ length: 6 }, (_, index) => `seed${index} thing`)
 
-/** Edges of what was taken that no answer of the source names. */
+/** Recorded sources of added queries that no answer confirms. */
 const edgesUnseen = `
   select taken.q
   from expansions
@@ -20,7 +20,7 @@ const edgesUnseen = `
     where searches.query_id = expansions.from_query and analysis.canonical(related.q) = taken.q
   )`
 
-/** The rounds, and how many of each were not named by the round before. */
+/** The rounds, and how many queries of each were not named by the previous round. */
 const strayEdges = `
   select
     expansions.round,
@@ -34,7 +34,7 @@ const strayEdges = `
   group by expansions.round
   order by expansions.round`
 
-/** What the stand-in was asked, the queries of the seeds aside. */
+/** Queries that the stand-in received, without those of the seed list. */
 function bought(api: { charges(): readonly { q: string; charged: number }[] }) {
   return api.charges().filter(({ q }) => !seeds.includes(q))
 }
@@ -120,7 +120,7 @@ describe('an expansion', () => {
     expect(await rowsOf(mill, 'select count(*) as taken from expansions')).toEqual([{ taken: 5 }])
     await buyRounds(mill, order)
     expect(bought(api)).toHaveLength(10)
-    // Both runs together may not use more than was typed, also when their failures are tried again.
+    // Both runs together may not use more than the given credits, even if failed tasks are tried again.
     expect(await rowsOf(mill, 'select sum(budget) as budgets from runs')).toEqual([{ budgets: 10 }])
   })
 

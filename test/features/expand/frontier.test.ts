@@ -1,4 +1,4 @@
-// What answers call related, as it is ranked for an expansion.
+// Related searches of answers, as ranked for an expansion.
 import { describe, expect, test } from 'vitest'
 import {
   type FrontierSources,
@@ -100,7 +100,7 @@ describe('related searches', () => {
   })
 })
 
-/** Of two texts of one weight, that whose query has the smaller id. */
+/** Of two texts with equal weight, the one whose query has the smaller id. */
 function firstOf(one: string, other: string): string {
   return scene.story.idOf(one) < scene.story.idOf(other) ? one : other
 }

@@ -1,5 +1,5 @@
 // @module-tag slow
-// An expansion is cut off between its steps, and the same is typed again; two at once take turns.
+// An expansion is interrupted between its steps, and the same command is run again; two at once take turns.
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
 import { expand } from '../../../src/features/expand/expand.ts'
@@ -13,7 +13,7 @@ const seeds = Array.from({ length: 5 }, (_, index) => `seed${index} thing`)
 const order = typed({ credits: 20 })
 const flags = ['--list', 'seeds', '--credits', '20', '--yes', '--json']
 
-/** Holds a lock that the command has to wait for, and kills the command when it does. */
+/** Holds a lock that the command has to wait for, and kills the command while it waits. */
 async function killAt({ db, env }: TestMill, lock: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`.execute(trx)
@@ -33,7 +33,7 @@ async function killAt({ db, env }: TestMill, lock: string): Promise<void> {
   })
 }
 
-/** What was taken, and how much of it is in a run. */
+/** The added queries, and how many of them are in a run. */
 const taken = 'select count(*) as taken, count(run_id) as planned from expansions'
 
 async function expectAllBought(scene: Awaited<ReturnType<typeof openScene>>): Promise<void> {

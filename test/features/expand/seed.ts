@@ -1,5 +1,5 @@
-// await seed(mill, 'seeds', ['shoes', 'boots']) → a list with these queries, planned as a file is, and answered by the API
-// of the mill; `typed({ credits: 20 })` is an order for it, `buyRounds(mill, order)` expands and works until nothing is left.
+// await seed(mill, 'seeds', ['shoes', 'boots']) → a list with these queries, planned like a file and answered by the
+// API; `typed({ credits: 20 })` is an order for it; `buyRounds(mill, order)` expands and works until nothing is left.
 import { sql } from 'kysely'
 import { planList, queueRun } from '../../../src/core/enqueue/planning.ts'
 import { readReading } from '../../../src/core/lists/options.ts'
@@ -49,7 +49,7 @@ export function typed(more: {
   return readOrder({ list, credits: String(credits), depth: String(depth), match })
 }
 
-/** Types the same again and again, and lets the workers do what was queued, until there is nothing to do. */
+/** Repeats the command and lets workers process the queue, until there is nothing to do. */
 export async function buyRounds(
   mill: TestMill,
   order: ExpandOrder,
@@ -68,7 +68,7 @@ export async function rowsOf<Row>({ db }: TestMill, text: string): Promise<reado
   return (await sql.raw<Row>(text).execute(db)).rows
 }
 
-/** Names of promises that do not hold. */
+/** Names of violated checks. */
 export async function broken({ db }: TestMill): Promise<string[]> {
   return (await verifyPromises(db)).filter(({ ok }) => !ok).map(({ name }) => name)
 }

@@ -45,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** Which lists ever held each text, and how often it was answered, while it is not forgotten. */
+/** Lists that ever contained each text, and the number of its answers, while it is not forgotten. */
 class Model {
   readonly #held = new Map<string, { lists: Set<string>; answers: number }>()
 
@@ -62,7 +62,7 @@ class Model {
     for (const [q, known] of this.#held) {
       if (!known.lists.has(list)) continue
       known.lists.delete(list)
-      // What its runs asked of a query that others hold stays, under the name of nobody.
+      // Tasks of its runs for queries in other lists remain, under a placeholder name.
       if (known.lists.size === 0) this.#held.delete(q)
     }
   }

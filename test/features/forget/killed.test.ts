@@ -36,13 +36,13 @@ afterEach(() => mill.close())
 interface Statement {
   readonly change: 'insert on' | 'update on' | 'delete on'
   readonly table: string
-  /** What the tables hold by then. */
+  /** Expected contents of the tables at that time. */
   readonly when?: string
 }
 
-/** A statement of a forgetting: it is killed while that is at work. */
+/** A statement of `forget` during which the process is killed. */
 interface Point extends Statement {
-  /** Before it is killed, somebody else adds up the days anew that it threw away, while this is at work. */
+  /** Before it is killed, another process computes the deleted sums again, during this statement. */
   readonly addsUp?: Statement
 }
 
@@ -63,7 +63,7 @@ const atWork = async () => {
 }
 const patient = { interval: 20 }
 
-/** Holds whoever does this statement, until the lock is given back. */
+/** Blocks processes that run this statement, until the lock is released. */
 async function holdAt(holder: PoolClient, lock: string, statement: Statement): Promise<void> {
   const { change, table, when = 'true' } = statement
   await holder.query(
@@ -75,7 +75,7 @@ async function holdAt(holder: PoolClient, lock: string, statement: Statement): P
 const letGo = (holder: PoolClient, lock: string) =>
   holder.query('select pg_advisory_unlock(hashtext($1))', [lock])
 
-/** Kills a forgetting with the last thing that it asked of the server still at work there; the server ends that by itself. */
+/** Kills a forget process while its last statement is still running on the server, which then ends it. */
 async function killAt(args: readonly string[], point: Point): Promise<void> {
   const { addsUp } = point
   const holder = await mill.pool.connect()
@@ -104,12 +104,12 @@ async function killAt(args: readonly string[], point: Point): Promise<void> {
   holder.release()
 }
 
-/** Where words are found, by word. */
+/** Places in which words are found, by word. */
 async function foundIn({ db }: TestMill, words: readonly string[]) {
   return Promise.all(words.map((word) => whereFound(db, word)))
 }
 
-/** What is found when nobody kills it: what others wrote, and longer names that hold the word. */
+/** Words found without an interruption: texts of others, and longer names that contain the word. */
 async function foundAfter(args: readonly string[], words: readonly string[]) {
   const other = await testMill({ api, database: await copyOf(lived.url) })
   expect(await run('forget', [...args, '--yes'], other.env)).toMatchObject({ code: 0 })

@@ -65,7 +65,7 @@ test('pruning keeps every body that was young when it began, however long it tak
       return rows.length
     })
     .toBeGreaterThan(0)
-  // Past the moment when the two would be old enough for a limit that moves on.
+  // After the time at which both would be old enough for a moving limit.
   await sql`select pg_sleep_until(max(received_at) + interval '2.1 seconds') from raw_answers`.execute(
     db,
   )

@@ -1,5 +1,6 @@
-// const lived = await livedTwoNights(api): two lists with a query in common, answered in two nights, with all that programs and
-// people write beside them: notices, alerts, notes, rules, schedules, days that were added up. `moneyOf` is what must stay.
+// const lived = await livedTwoNights(api): two lists with a common query, answered on two nights, with everything that
+// programs and people store beside them: notices, alerts, notes, rules, schedules, stored sums of days. `moneyOf` is
+// the data that must remain.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/base/database/database.ts'
 import { finishDays } from '../../../src/core/nights/finish.ts'
@@ -12,7 +13,7 @@ import { seed } from '../expand/seed.ts'
 
 const person = 'petra-lindt.example'
 
-/** A database that has lived two nights, for copies of it; nobody is connected to it any more. */
+/** A database with two nights, as a template for copies; it has no connections. */
 export async function livedTwoNights(api: TestMillOptions['api']): Promise<FreshDatabase> {
   const lived = await freshDatabase()
   const first = await testMill({ api, database: lived })
@@ -87,7 +88,7 @@ async function namePerson(mill: TestMill): Promise<void> {
   await reparse(mill, { all: true, run: null })
 }
 
-/** What a year of use leaves beside answers. */
+/** Other data that a year of use leaves beside answers. */
 async function tellTales(db: Database): Promise<void> {
   await sql`
     with run as (
@@ -161,7 +162,7 @@ async function tellTales(db: Database): Promise<void> {
   )
 }
 
-/** All that is said of money, without a word of what was asked. */
+/** All data about credits, without any text of queries. */
 export async function moneyOf(db: Database): Promise<unknown> {
   const { rows: calls } = await sql`
     select
@@ -183,13 +184,13 @@ export async function moneyOf(db: Database): Promise<unknown> {
   return { calls, accounts, costs, runs, statement, kept: await conserveCredits(db) }
 }
 
-/** The promises that are broken, bodies and finished days read again. */
+/** Violated checks, including bodies and finished days. */
 export async function brokenIn(db: Database): Promise<readonly string[]> {
   const { checks } = await prove(db, { zone: 'UTC', deep: true })
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-/** A hash of every table, to see that nothing at all was changed. */
+/** A hash of every table, to check that nothing was changed. */
 export async function hashOf(db: Database): Promise<unknown> {
   const { rows: tables } = await sql<{ name: string }>`
     select format('%I.%I', schemaname, tablename) as name

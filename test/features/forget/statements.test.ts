@@ -65,7 +65,7 @@ async function answersTo(q: string): Promise<number> {
   return rows.length
 }
 
-/** False when it was killed. */
+/** False if it was killed. */
 const once = (work: () => Promise<unknown>) => async () => {
   try {
     await work()
@@ -81,7 +81,7 @@ describe('a list that is forgotten', () => {
     const before = await moneyOf(mill.db)
     await forgetWholly(await listOf('airships'))
     expect(await whereFound(mill.db, 'airships')).toEqual([])
-    // What analysts wrote of it and what other lists were answered is theirs.
+    // Notes of analysts and answers of other lists remain.
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([
       'notes.annotations.text',
       'public.raw_answers.body',
@@ -107,7 +107,7 @@ describe('a list that is forgotten', () => {
     const before = await marks()
     await forgetWholly(await listOf('airships'))
     const changed = [...(await marks())].filter(([id, mark]) => mark !== before.get(id))
-    // Two nights of two queries: those that boots holds as well are as they were.
+    // Two nights of two queries; those that boots also contains are unchanged.
     expect(changed).toHaveLength(4)
   })
 

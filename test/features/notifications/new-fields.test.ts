@@ -18,7 +18,7 @@ afterEach(async () => {
   await database.close()
 })
 
-/** A finished run whose answers carry these fields, and whose first result these. */
+/** A finished run whose answers have these fields, and whose first result has those. */
 async function night(
   date: string,
   answer: object,
@@ -43,7 +43,7 @@ async function told(events?: readonly string[]): Promise<readonly unknown[]> {
 
 test('a field that no answer of an API had before is told once, with how many answers carry it', async () => {
   await night('2026-01-01', { ads: [] }, { result: { stars: 5 } })
-  // Of the first answers of an API nothing is new.
+  // In the first answers of an API, no field is new.
   expect(await told()).toEqual([])
   await night('2026-01-02', { ads: [], questions: [] }, { result: { stars: 4, price: '$' } })
   await Promise.all([told(), told()])

@@ -35,7 +35,7 @@ function tell(events?: readonly string[]): Promise<string | null> {
   return sendNotices(database.db, { webhook, unattendedMs })
 }
 
-/** As if every pause were over, and every process gone that was sending. */
+/** As if every pause were over, and every sending process had ended. */
 async function later(age = '0'): Promise<void> {
   await sql`
     update notices
@@ -268,7 +268,7 @@ describe('work that nobody does', () => {
     )
   }
 
-  /** A worker that has so long to live, or has been gone for so long. */
+  /** A worker whose lease ends in this time, or ended this long ago. */
   async function worker(lease: string, stopped: string | null = null): Promise<void> {
     await sql`
       with account as (

@@ -14,7 +14,7 @@ const answered = z.looseObject({
   }),
 })
 
-/** What promtool says of files made for it, and its exit code. */
+/** Output of promtool for files made for it, and its exit code. */
 export function promtool(
   args: readonly string[],
   files: Readonly<Record<string, unknown>>,

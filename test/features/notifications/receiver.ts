@@ -1,5 +1,6 @@
-// const receiver = await openReceiver() → a server on loopback that takes notices: `receiver.got` holds each with its
-// headers; `receiver.statuses` are answered first, 'never' leaves one without an answer; `webhook()` is its setting.
+// const receiver = await openReceiver() → a server on loopback that accepts notices: `receiver.got` holds each with its
+// headers; `receiver.statuses` are returned first, 'never' leaves a request without a response; `webhook()` is its
+// setting.
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Webhook } from '../../../src/base/config.ts'
@@ -14,11 +15,11 @@ export interface Got {
 export interface Receiver {
   readonly url: URL
   readonly got: Got[]
-  /** Notices that were taken with 200, as they were sent. */
+  /** Notices accepted with 200, as they were sent. */
   readonly bodies: () => { text: string; event: string; id: string; [field: string]: unknown }[]
-  /** Answers before 200. */
+  /** Statuses returned before 200. */
   statuses: (number | 'never')[]
-  /** Headers of each answer. */
+  /** Headers of each response. */
   headers: Record<string, string>
   readonly webhook: (over?: Partial<Webhook>) => Webhook
   close(): Promise<unknown>

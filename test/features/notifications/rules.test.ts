@@ -27,7 +27,7 @@ const dashboard = z
 const drawn = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
 const expressions = [...rules.map(({ expr }) => expr), ...drawn]
 
-/** Names of metrics in an expression: those of a histogram without their ending. */
+/** Names of metrics in an expression; for a histogram, without the suffix. */
 function metricsOf(expression: string): string[] {
   const names = expression.match(/\b(?:querymill|process|nodejs)_\w+/g) ?? []
   return names.map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
@@ -58,7 +58,7 @@ test('every panel of the dashboard has a number and a title of its own, and asks
   expect(panels.filter(({ targets }) => targets.length === 0)).toEqual([])
 })
 
-/** What each alert must say of a course of figures, minute by minute: silent at one time, firing at another. */
+/** Expected state of each alert for a series of values, minute by minute: silent at one time, firing at another. */
 const courses: readonly {
   readonly alert: string
   readonly series: Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { askSparingly } from '../../../src/features/notifications/metrics.ts'
 
-/** Takes a second of a clock that only it moves, and gives 1, 2, 3 and so on. */
+/** Takes a second on a clock that only it advances, and returns 1, 2, 3 and so on. */
 function slowCount() {
   const clock = { ms: 0 }
   let asked = 0

@@ -26,7 +26,7 @@ afterEach(() => receiver.close().catch(() => undefined))
 
 type IsOurs = (headers: unknown, body: string, secret: string) => boolean
 
-/** The few lines of JavaScript that docs/operations.md tells a receiver to use. */
+/** The JavaScript code that docs/operations.md recommends to receivers. */
 async function documentedCheck(): Promise<IsOurs> {
   const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
   const [, code = ''] = /```js\n(.*?)```/s.exec(page) ?? []

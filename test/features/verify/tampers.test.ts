@@ -1,4 +1,4 @@
-// One database that was worked on; each tamper is made, looked for and undone.
+// One database with data; each change is made, detected and undone.
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/base/database/database.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
       || '{"cached": true, "ads": [{"link": "https://ads.example.com/offer", "title": "Buy"}]}'
     )::text, 'UTF8')`.execute(mill.db)
   await reparse(mill, { all: true, run: null })
-  // One call that was given up, as a worker that dies leaves it, and one answer that came afterwards.
+  // One call that was given up, as after the death of a worker, and one answer that arrived afterwards.
   await sql`
     with lost as (
       insert into calls (
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 class Undone extends Error {}
 
-/** What is found after some statements, which are undone. */
+/** Violations found after some statements, which are then undone. */
 async function foundAfter(
   tamper: (db: Database) => Promise<unknown>,
   deep = false,
@@ -287,7 +287,7 @@ const tampers: readonly Tamper[] = [
     title: 'a task that is called forgotten and is still there, with what its call asked',
     by: [
       sql`insert into forgotten_tasks (task_id, run_id) select id, run_id from tasks order by id limit 1`,
-      // The purse of its run counts its calls twice then.
+      // The totals of its run then count its calls twice.
       sql`update runs set spent = spent + 4`,
     ],
     found: ['no request or response of a forgotten query is left'],
@@ -321,7 +321,7 @@ const tampers: readonly Tamper[] = [
   },
 ]
 
-/** Tampers that break other promises, too, depending on the order in which calls came back. */
+/** Changes that also violate other checks, depending on the order in which calls returned. */
 const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   [
     'an answer of another task',

@@ -39,7 +39,7 @@ test('an answer that was bought a second time although the first one was there i
     return checks.filter(({ ok }) => !ok).map(({ name }) => name)
   }
   expect(await twice()).toEqual([])
-  // As if the mill had forgotten its answer, with nobody asking.
+  // As if the answer had been lost without a request to buy it again.
   await sql`update tasks set state = 'open', search_id = null, finished_at = null`.execute(mill.db)
   await sql`update slices set done_at = null, round = round + 1`.execute(mill.db)
   await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
@@ -90,7 +90,7 @@ test('a task with two calls in flight, or with the answer of another task, is fo
   expect(await foundAfter(swap)).toContain(
     'each answered, reused or not asked task has its answer, no other has one',
   )
-  // The tables refuse it by an index: it takes a damaged one.
+  // An index prevents this, so the index must be damaged.
   const twice = `
     ${swap};
     drop index calls_task_in_flight, calls_query_in_flight;
@@ -163,7 +163,7 @@ test('external spend is told, and ends with 1 once it is above --max-external', 
   const { api, mill } = await openScene({ api: { credits: 10_000 } })
   await mill.plan(queries(5))
   await mill.drain()
-  // Somebody else spends 1,500 credits of the account between two drains.
+  // Others spend 1,500 credits of the account between two drains.
   api.renew(api.balance() - 1_500)
   await mill.plan(queries(10))
   await mill.drain()

@@ -56,7 +56,7 @@ describe('who may see the dashboard', () => {
     const from = (address: string) =>
       see({ ...basic('correct horse battery'), 'x-forwarded-for': address })
     expect((await from('192.0.2.7')).status).toBe(200)
-    // What stands before the last address is the client's own word.
+    // Entries before the last address are claims of the client.
     expect((await from('192.0.2.7, 127.0.0.1')).status).toBe(429)
     await lone.service.close()
   })
@@ -194,10 +194,10 @@ describe.skipIf(!has('chromium'))(
       )
       const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
       expect(wide).toBeLessThanOrEqual(width)
-      // The days under the bars can be read.
+      // The days under the bars are readable.
       const label = await page.locator('svg text').last().boundingBox()
       expect(label?.height ?? 0).toBeGreaterThan(9)
-      // Nothing of a table is hidden beside the window either.
+      // No table is cut off at the edge of the window either.
       const last = await page.locator('table.days th').last().boundingBox()
       expect((last?.x ?? Infinity) + (last?.width ?? 0)).toBeLessThanOrEqual(width)
       if (pictures !== undefined) {

@@ -24,7 +24,7 @@ const words =
     ' ',
   )
 
-/** Queries that hold a server up: many words, few words often, operators in number, nothing but exclusions. */
+/** Queries that are expensive for a server: many words, few words repeated often, many operators, only exclusions. */
 function worstQueries(): string[] {
   const turned = (by: number) => [...words.slice(by), ...words.slice(0, by)]
   return [0, 5, 10, 15, 20].flatMap((by) => [
@@ -90,7 +90,7 @@ describe('a crowd of queries', () => {
     const busy = await timesOf(100)
     expect((await shop.ask('/healthz')).status).toBe(200)
     expect(new Set((await crowd).map(({ status }) => status))).toEqual(new Set([200]))
-    // Both run on the same cores: what must not happen is waiting for a place behind the fifty.
+    // Both run on the same cores; the test excludes only waiting for a slot behind the fifty.
     expect(busy[98] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[98] ?? 0)))
   })
 

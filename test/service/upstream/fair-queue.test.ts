@@ -15,7 +15,7 @@ const seldom = { interval: 5 }
 let upstream: FakeSearxng
 let shop: Shop
 let database: pg.Client
-/** Turns at the upstream that have begun and are not answered: each is answered when its function is called. */
+/** Started turns at the upstream without an answer; calling the function of a turn answers it. */
 let begun: (() => void)[]
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeEach(() => {
 })
 afterEach(() => releaseAll())
 
-/** One result is asked for and found, with suggestions enough: a search is one turn. */
+/** One result is requested and found, with enough suggestions, so a search is one turn. */
 function oneTurnEach(): FakePage {
   return { results: [fakeResult(1)], suggestions: ['a', 'b', 'c', 'd'] }
 }
@@ -54,7 +54,7 @@ function askedFor(text: string): string[] {
   return upstream.asked.flatMap(({ q = '' }) => (q.includes(text) ? [q] : []))
 }
 
-/** Searches with this text that were let in: credits are set aside for them, and not yet given back. */
+/** Admitted searches with this text: credits are reserved for them, and not released yet. */
 async function letIn(text: string): Promise<number> {
   const { rowCount } = await database.query(
     "select from usage where credits is null and q like $1 || '%'",
@@ -102,7 +102,7 @@ describe('accounts that share an upstream', () => {
       const reply = search(third, q)
       await expect.poll(() => letIn(q), seldom).toBe(1)
       while (askedFor(q).length === 0) await oneTurn()
-      // One turn of each of the two, then its own; one more for a place that fell free as it came.
+      // One turn of each of the two, then its own, plus one for a slot that became free when it arrived.
       expect(upstream.asked.length - sent).toBeLessThanOrEqual(4)
       while ((await letIn(q)) > 0) await oneTurn()
       modest.push(await reply)
@@ -138,7 +138,7 @@ describe('a search that cannot be answered before its deadline', () => {
     const key = await slow.live()
     const before = await books()
     upstream.hold(() => pause(500))
-    // The upstream is seen to take half a second: forty of them, on two places, are ten seconds.
+    // The upstream takes half a second, so forty turns on two slots take ten seconds.
     const first = await slow.ask('/v1/search?num=1&q=first', key, patient)
     upstream.hold(() => new Promise<void>((resolve) => begun.push(resolve)))
     const crowd = Array.from({ length: 120 }, (_, index) =>
@@ -150,7 +150,7 @@ describe('a search that cannot be answered before its deadline', () => {
     expect(askedFor('crowd').length).toBeLessThanOrEqual(2)
     releaseAll()
     const replies = await Promise.all(crowd)
-    // Those that were let in were not given up with it.
+    // Admitted searches were not refused with it.
     const sold = replies.filter(({ status }) => status === 200)
     expect(sold.length).toBeGreaterThan(4)
     for (const { status, headers } of replies.filter((reply) => !sold.includes(reply))) {
@@ -170,7 +170,7 @@ describe('a search that cannot be answered before its deadline', () => {
       deadlineMs: 3000,
     })
     const key = await hurried.live()
-    // Nothing was ever answered, so nothing can be known beforehand.
+    // There is no estimate, because no turn has ended.
     const crowd = await Promise.all(
       Array.from({ length: 5 }, (_, index) =>
         hurried.ask(`/v1/search?num=1&q=hung+${index}`, key, patient),
@@ -215,7 +215,7 @@ describe('a search that has its results', () => {
       url: upstream.url,
       log: quietLog(),
       budgetMs: 4000,
-      // Those who hold the places keep them for longer than their time.
+      // The searches in the slots keep them beyond their deadline.
       fetch: (input, init) => fetch(input, { ...init, signal: null }),
     })
     const asker = { account: 1, signal, gone: signal, deadline: Infinity }

@@ -69,7 +69,7 @@ function places({ json }: Reply): string[] {
 }
 
 describe('what is found offline', () => {
-  // Right pages for well-known terms, chosen before the ranking was looked at.
+  // Expected pages for well-known terms, chosen before the ranking was looked at.
   const known = [
     ['service workers', 'https://www.w3.org/TR/service-workers/'],
     ['webp', 'https://caniuse.com/webp'],
@@ -249,7 +249,7 @@ describe('documents', () => {
   })
 
   test('pages that the database cannot hold are named and left out, whatever is wrong with them', async () => {
-    // Words that do not shrink: repeated ones are compressed, and fit.
+    // Random words, because repeated ones would be compressed and fit.
     const noise = (length: number) => randomBytes(length).toString('hex')
     const sign = () => String.fromCodePoint(0x4e00 + Math.floor(20_000 * Math.random()))
     const word = () => Array.from({ length: 12 }, sign).join('')

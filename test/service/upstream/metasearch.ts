@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a stand-in for SearXNG answers for one page. */
+/** The response of a stand-in for SearXNG for one page. */
 export interface FakePage {
   readonly results?: readonly unknown[]
   readonly suggestions?: readonly unknown[]
@@ -10,7 +10,7 @@ export interface FakePage {
   readonly unresponsive_engines?: readonly (readonly [string, string])[]
 }
 
-/** What it does with a request: a page, or anything at all. */
+/** Its reaction to a request: a page, or any other response. */
 export type Behaviour = (
   params: URLSearchParams,
   request: IncomingMessage,
@@ -27,15 +27,15 @@ export interface FakeSearxng {
   /** The parameters of every request, in order of arrival. */
   readonly asked: Record<string, string>[]
   readonly paths: string[]
-  /** Most requests that were in work at once. */
+  /** Maximum number of concurrent requests. */
   readonly busiest: () => number
   behave(behaviour: Behaviour): void
-  /** Answers nothing before this is over: one promise for all requests, or one made for each. */
+  /** Delays every response until this is done: one promise for all requests, or one for each. */
   hold(until: Promise<unknown> | (() => Promise<unknown>)): void
   close(): Promise<void>
 }
 
-/** Answers as SearXNG's source says: seven keys, parameters checked as there, JSON switched on. */
+/** Responds like SearXNG's source code: seven keys, the same parameter checks, JSON enabled. */
 export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   const asked: Record<string, string>[] = []
   const paths: string[] = []
@@ -104,7 +104,7 @@ function answer(response: ServerResponse, url: URL, given: FakePage | Raw): void
   response.end(JSON.stringify(status === 200 ? page : { error: 'Invalid value' }))
 }
 
-/** A result as an engine gives it, with the fields that are not used. */
+/** A result as an engine returns it, with the unused fields. */
 export function fakeResult(number: number, host = 'site.example'): object {
   return {
     url: `https://${host}/${number}`,

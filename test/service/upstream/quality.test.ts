@@ -22,7 +22,7 @@ test('the judged sets are answered as well as they were', async () => {
   for (const [part, share] of Object.entries(least)) {
     expect([part, tuned[part as keyof typeof least].share]).toSatisfy(reaches(share))
   }
-  // Written before any answer was looked at, and a guard only: nothing is tuned on it.
+  // Written before any answer was looked at, and used only as a guard: nothing is tuned on it.
   const others = {
     known: 0.8,
     typos: 0.85,
@@ -37,7 +37,7 @@ test('the judged sets are answered as well as they were', async () => {
       expect([part, set[part as keyof typeof others].share]).toSatisfy(reaches(share))
     }
   }
-  // Drawn by a rule: nobody chose them. A kind of slip that is not mended stands far below these.
+  // Drawn by a rule, without selection by a person. A kind of typo that is not corrected scores far below these.
   for (const [kind, { share }] of Object.entries(drawn)) {
     expect([kind, share]).toSatisfy(reaches(kind === 'joined' ? 0.87 : 0.9))
   }

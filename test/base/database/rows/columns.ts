@@ -6,15 +6,15 @@ import type { DB } from '../../../../src/base/database/schema.ts'
 /** A column of a statement's rows, as the server describes it. */
 export interface Described {
   readonly name: string
-  /** What the driver makes of its values, in the words of TypeScript. */
+  /** TypeScript type of the values that the driver returns. */
   readonly kind: string
-  /** True for a column of a table that may hold null. What an expression may give, nobody but its writer knows. */
+  /** True for a column of a table that may be null. Whether an expression may be null is not known. */
   readonly nullable: boolean
 }
 
-/** One connection to a database, on which statements are described and none is run. */
+/** One connection to a database. Statements are described on it, and none is executed. */
 export interface Describer {
-  /** The tables, on the same connection: its temporary ones are seen by what is described. */
+  /** The tables on the same connection, so that its temporary tables are visible to described statements. */
   readonly db: Database
   readonly describe: (text: string) => Promise<readonly Described[]>
   readonly close: () => Promise<void>
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<number, string>> = {
 }
 
 export async function openDescriber(connectionString: string): Promise<Describer> {
-  // Without the pipeline of our pools: a query of one's own kind has a connection for itself.
+  // Without the pipeline of our pools, because a custom query needs a connection of its own.
   const client = new pg.Client({ connectionString })
   await client.connect()
   const nullable = await readNullable(client)
@@ -62,7 +62,7 @@ export async function openDescriber(connectionString: string): Promise<Describer
   }
 }
 
-/** Columns of tables that may hold null; of a view each may, and nobody knows which do. */
+/** Columns that may be null. Any column of a view may be, because the server does not know which are. */
 async function readNullable(client: pg.Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ id: string }>(
     `select attrelid::oid || '.' || attnum as id
@@ -73,7 +73,7 @@ async function readNullable(client: pg.Client): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Asks for the description of a statement's rows, and nothing more. */
+/** Requests the description of a statement's rows, and nothing else. */
 function describeOne(client: pg.Client, text: string): Promise<readonly pg.FieldDef[]> {
   return new Promise((done, fail) => {
     let fields: readonly pg.FieldDef[] = []

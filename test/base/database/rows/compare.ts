@@ -3,7 +3,7 @@ import { documentKeys, probeDocuments } from './documents.ts'
 import type { Member } from './members.ts'
 import type { RowStatement } from './statements.ts'
 
-/** What a statement's row type and the server say differently. */
+/** Lists the differences between a statement's row type and the server's description. */
 export async function compareRows(
   server: Describer,
   { texts, members }: RowStatement,

@@ -1,4 +1,4 @@
-// const compiler = openCompiler(); … compiler.close(): what the type checker knows of the project's files.
+// const compiler = openCompiler(); … compiler.close(): type information about the project's files.
 import { join } from 'node:path'
 import { API, SymbolFlags, type Checker } from 'typescript/unstable/sync'
 import type { Identifier, Node, SourceFile } from 'typescript/unstable/ast'
@@ -7,7 +7,7 @@ import { root } from '../../../../src/base/root.ts'
 export interface Compiler {
   readonly checker: Checker
   readonly source: (path: string) => SourceFile
-  /** Where a name was declared, in whatever file; undefined for what the language has. */
+  /** The declaration of a name, in any file; undefined for names of the language itself. */
   readonly declaration: (name: Identifier) => Node | undefined
   readonly close: () => void
 }

@@ -1,10 +1,10 @@
-// The server says of a document only that it is one. What is written into it can be looked at all the same: each value is
-// put into a function that takes nothing of another kind, and the server refuses the statement if it does not fit.
+// The server describes a document only as jsonb. To check what is written into it, each value is passed to a function
+// that accepts only one kind, so that the server rejects the statement if a value does not fit.
 import { sql } from 'kysely'
 import type { Database } from '../../../../src/base/database/database.ts'
 import type { Key } from './members.ts'
 
-/** What may stand in a document where a type says so; the server turns what is narrower into it by itself. */
+/** Server types that may be written where a type expects this kind; the server converts narrower types. */
 const takes: Readonly<Record<string, readonly string[]>> = {
   string: ['text', 'uuid', 'date', 'timestamptz'],
   number: ['float8'],
@@ -13,7 +13,7 @@ const takes: Readonly<Record<string, readonly string[]>> = {
   'string[]': ['text[]', 'jsonb'],
 }
 
-/** Makes the functions, for the time of the connection. */
+/** Creates the functions, for the lifetime of the connection. */
 export async function makeProbes(db: Database): Promise<void> {
   for (const [kind, types] of Object.entries(takes)) {
     for (const type of types) {
@@ -24,7 +24,7 @@ export async function makeProbes(db: Database): Promise<void> {
   }
 }
 
-/** The statement with each value of its documents in the function of the kind that the type says. */
+/** Returns the statement with each value of its documents passed to the function of the declared kind. */
 export function probeDocuments(text: string, keys: readonly Key[]): string {
   const cut = cutAtDocument(text)
   if (cut === null) return text
@@ -44,11 +44,11 @@ function kindOf(written: string, keys: readonly Key[]): string | null {
     keys.filter(({ name }) => name === unquoted(written)).map(({ kind }) => kind),
   )
   const [kind] = kinds
-  // Two documents of one statement may mean different things by a name.
+  // Two documents of one statement may use a name for different things.
   return kinds.size === 1 && kind !== undefined && kind in takes ? kind : null
 }
 
-/** The names that a statement writes into documents. */
+/** Names that a statement writes into documents. */
 export function documentKeys(text: string): readonly string[] {
   const [, rest] = cutAtDocument(text) ?? []
   if (rest === undefined) return []
@@ -56,7 +56,7 @@ export function documentKeys(text: string): readonly string[] {
   return [...names.map(unquoted), ...documentKeys(rest)]
 }
 
-/** A statement up to where its first document opens, and what comes then. */
+/** Splits a statement at its first document: the part up to the opening parenthesis, and the rest. */
 function cutAtDocument(text: string): [head: string, rest: string] | null {
   const found = /\bjsonb?_build_object\(/.exec(text)
   if (found === null) return null
@@ -68,7 +68,7 @@ function unquoted(argument: string): string {
   return argument.trim().replaceAll("'", '')
 }
 
-/** The arguments of a call, from behind its parenthesis on, as they are written. */
+/** The arguments of a call as written, after its opening parenthesis. */
 function callArguments(text: string): readonly string[] {
   const found = ['']
   let depth = 0

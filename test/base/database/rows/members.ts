@@ -1,16 +1,16 @@
 import { TypeFlags, type Checker, type Type } from 'typescript/unstable/sync'
 
-/** One column of a row, as the compiler sees it. */
+/** One column of a row type, as the compiler sees it. */
 export interface Member {
   readonly name: string
-  /** `string`, `number`, `boolean`, `Date`, `Buffer`, a list of one of them as `string[]`, or `json`. */
+  /** `string`, `number`, `boolean`, `Date`, `Buffer`, an array of one of them such as `string[]`, or `json`. */
   readonly kind: string
   readonly nullable: boolean
-  /** What a document holds, however deep. */
+  /** Contents of a document, at any depth. */
   readonly keys: readonly Key[]
 }
 
-/** A name in a document, and what stands under it. */
+/** A name in a document, with its value. */
 export interface Key {
   readonly name: string
   readonly kind: string
@@ -22,7 +22,7 @@ const scalars: readonly (readonly [number, string])[] = [
   [TypeFlags.Boolean | TypeFlags.BooleanLiteral, 'boolean'],
 ]
 
-/** The members of a row's type; null for a type that is no row. */
+/** Members of a row type; null for a type that is not a row. */
 export function membersOf(checker: Checker, row: Type): readonly Member[] | null {
   const isRow = row.isObjectType() || row.isIntersectionType()
   if (!isRow || kindOf(checker, row) !== 'json') return null
@@ -42,12 +42,12 @@ function partsOf(type: Type): readonly Type[] {
   return type.isUnionType() ? type.getTypes() : [type]
 }
 
-/** All that a type may be but null. */
+/** All alternatives of a type except null. */
 function valuesOf(type: Type): readonly Type[] {
   return partsOf(type).filter(({ flags }) => (flags & TypeFlags.Null) === 0)
 }
 
-/** One kind for a type, or several, which no column can have. */
+/** The kind of a type; several kinds, which no column can have, are reported. */
 function kindsOf(checker: Checker, type: Type): string {
   return [...new Set(valuesOf(type).map((part) => kindOf(checker, part)))].join(' | ')
 }
@@ -72,13 +72,13 @@ function keysOf(checker: Checker, type: Type, seen: Set<number>): readonly Key[]
   seen.add(type.id)
   const inner = (part: Type) => keysOf(checker, part, seen)
   if (type.isUnionType()) return valuesOf(type).flatMap(inner)
-  // What comes with every list and text is not what a document says.
+  // Properties that every array and string has are not part of the document.
   if (kindOf(checker, type) !== 'json') return []
   const elements = elementsOf(checker, type)
   if (elements.length > 0) return elements.flatMap(inner)
   return checker.getPropertiesOfType(type).flatMap((property) => {
     const value = checker.getTypeOfSymbol(property)
-    // One that a mapped type makes up stands for a value of the data, like a state.
+    // A name created by a mapped type stands for a value of the data, such as a state.
     if (value === undefined || property.declarations.length === 0) return []
     return [{ name: property.name, kind: kindsOf(checker, value) }, ...inner(value)]
   })

@@ -7,13 +7,13 @@ import type { Compiler } from './compiler.ts'
 import { membersOf, type Member } from './members.ts'
 import { textsOf, type Texts } from './texts.ts'
 
-/** A raw statement that says what its rows are. */
+/** A raw statement with a declared row type. */
 export interface RowStatement extends Texts {
   readonly place: string
   readonly members: readonly Member[]
 }
 
-/** The statements of a file that give rows: `sql<Row>`, `statement<Row>(name)` and `client.query<Row>(text)`. */
+/** Statements of a file that return rows: `sql<Row>`, `statement<Row>(name)` and `client.query<Row>(text)`. */
 export function statementsOf(compiler: Compiler, path: string): readonly RowStatement[] {
   const source = compiler.source(path)
   const found: RowStatement[] = []
@@ -31,7 +31,7 @@ export function statementsOf(compiler: Compiler, path: string): readonly RowStat
 
 type Asked = Omit<RowStatement, 'place'> | null
 
-/** By its type and not by what is written: a function may say what its statement's rows are. */
+/** By its type and not by its text, because a function may declare the row type of its statement. */
 function tagged(compiler: Compiler, node: ast.Node): Asked {
   if (!ast.isTaggedTemplateExpression(node) || node.tag.getText() !== 'sql') return null
   const { checker } = compiler

@@ -1,14 +1,14 @@
 import * as ast from 'typescript/unstable/ast'
 import type { Compiler } from './compiler.ts'
 
-/** A statement in each way in which its fragments can be put together, with `$1`, `$2` … for what is sent beside it. */
+/** A statement in each form that its fragments can take, with `$1`, `$2` … for its parameters. */
 export interface Texts {
   readonly texts: readonly string[]
-  /** Fragments that only a running program knows; they are left out. */
+  /** Fragments that are known only at run time; they are left out. */
   readonly unknown: readonly string[]
 }
 
-/** Puts the text of a statement together without running the program. */
+/** Assembles the text of a statement without running the program. */
 export function textsOf(compiler: Compiler, statement: ast.Expression): Texts {
   const writer = new Writer(compiler)
   const texts = writer.fragment(statement).map((text) => {
@@ -18,7 +18,7 @@ export function textsOf(compiler: Compiler, statement: ast.Expression): Texts {
   return { texts, unknown: writer.unknown }
 }
 
-/** Stands for a value until all of them are counted; no statement holds it. */
+/** Placeholder for a value until all of them are counted; it occurs in no statement. */
 const hole = '\u0000'
 type Bound = ReadonlyMap<ast.Node, ast.Expression>
 
@@ -48,7 +48,7 @@ class Writer {
     return isText ? [node.text] : this.#leaveOut(node)
   }
 
-  /** The text of a template, with all that may stand in its holes. */
+  /** The text of a template, with all possible values of its placeholders. */
   #template(
     template: ast.TemplateLiteral,
     inside: (node: ast.Expression) => readonly string[],
@@ -63,7 +63,7 @@ class Writer {
     )
   }
 
-  /** What stands in a name: a word that the program holds, or the number of a list. */
+  /** The value of a name: a constant of the program, or the number of a list. */
   #words(node: ast.Expression): readonly string[] {
     const declared = ast.isIdentifier(node) ? this.#compiler.declaration(node) : undefined
     const made = declared !== undefined && ast.isVariableDeclaration(declared)
@@ -100,7 +100,7 @@ class Writer {
     return made
   }
 
-  /** The functions of kysely that write names: `sql.id`, `sql.table`, `sql.raw`. */
+  /** Kysely functions that write names: `sql.id`, `sql.table`, `sql.raw`. */
   #maker(name: string, given: readonly ast.Expression[]): readonly string[] | null {
     if (!['id', 'table', 'raw'].includes(name)) return null
     return [given.flatMap((word) => this.fragment(word)).join('.')]
@@ -120,7 +120,7 @@ function isGiven(
   return pair[1] !== undefined
 }
 
-/** What a function gives back, at each of its ends. */
+/** Return values of a function, for each of its return statements. */
 function returned(called: ast.FunctionDeclaration): readonly ast.Expression[] {
   const found: ast.Expression[] = []
   const visit = (node: ast.Node): void => {

@@ -9,7 +9,7 @@ import type { Message, World } from './world.ts'
 const body = Buffer.from('{}')
 const nothing = { creditsUsed: null, creditsRemaining: null, code: '', message: '' }
 
-/** Who makes paid requests. */
+/** The process that makes paid requests. */
 interface Caller extends Party {
   readonly clerk: { readonly account: number }
   readonly state: string
@@ -17,7 +17,7 @@ interface Caller extends Party {
   readonly hear: (bought: Bought) => void
 }
 
-/** A paid request on its way: whoever gets it charges it, as often as it comes. */
+/** A paid request in transit. The API charges it each time it arrives. */
 export function requestOf(
   world: World,
   process: Caller,
@@ -33,7 +33,7 @@ export function requestOf(
     const luck = hash(`${call.id} ${task.id} ${times} ${world.now}`)
     const verdict = serve(world, { account, mark, luck, again: times > 1, asked: task.queryId })
     const reply = () => {
-      // A reply that nobody waits for any more, or a copy of one.
+      // A reply that no process waits for any more, or a copy of one.
       if (process.state === 'dead' || !process.flying.has(mark)) return
       const receivedAt = new Date(world.now)
       process.hear({ task, call, verdict, reply: asReply(verdict, receivedAt) })
@@ -71,7 +71,7 @@ function serve(world: World, { account, mark, luck, again, asked }: Request): Ve
   if (fault === 3) return { kind: 'lost', code: '', message: '' }
   if (fault === 4) return { kind: 'faulty', waitMs: null, ...nothing }
   const bill = { creditsUsed: cost, creditsRemaining: world.truth.balances[account] ?? 0 }
-  // The query that was asked travels in a field of the answer.
+  // The requested query is carried in a field of the answer.
   const answer = { parseError: null, intent: asked, ...bill } as unknown as Answer
   if (fault === 5) return { kind: 'answered', answer, creditsUsed: null, creditsRemaining: null }
   if (fault === 6) return { kind: 'answered', answer, creditsUsed: cost, creditsRemaining: null }

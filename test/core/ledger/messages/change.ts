@@ -1,6 +1,6 @@
 import type { Change, Settlement } from '../../../../src/core/ledger/settle.ts'
 
-/** A change of the books, back from the spelling of the statement that writes it. */
+/** Converts a change of the ledger back from the parameters of the statement that writes it. */
 export function changeFrom({ change, prices }: Settlement): Change {
   const { newest, no_credit: noCredit, slow_down: slowDown } = change
   return {

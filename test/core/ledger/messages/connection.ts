@@ -9,10 +9,10 @@ import type { Party } from './plan.ts'
 import { BooksChanged } from './tables.ts'
 import type { World } from './world.ts'
 
-/** The connection broke, or nobody waited any longer: what was asked may have happened. */
+/** The connection broke or timed out: the requested change may have happened. */
 export class Broken extends Error {}
 
-/** A question that a process has asked, until its answer comes or it gives up. */
+/** A request of a process, until it is answered or given up. */
 export interface Asked {
   done: boolean
   readonly fail: (error: Error) => void
@@ -21,7 +21,7 @@ export interface Asked {
 type Recorded = (failed: boolean, strangers?: readonly Entry[]) => void
 export type Then<T> = (answer: T | Error) => void
 
-/** One that asks the tables over connections that may break. */
+/** Reads the tables over connections that may break. */
 export abstract class Connection implements Party {
   readonly world: World
   state: 'starting' | 'alive' | 'ending' | 'gone' | 'dead' = 'starting'
@@ -35,7 +35,7 @@ export abstract class Connection implements Party {
   abstract pass(ms: number): void
   abstract holds(mark: string): boolean
 
-  /** Asks the tables; `then` is told what they say, or that nobody knows. */
+  /** Reads the tables; `then` receives the result, or that it is unknown. */
   ask<T>(statement: () => T, then: Then<T>): void {
     const asked: Asked = {
       done: false,
@@ -66,7 +66,7 @@ export abstract class Connection implements Party {
     this.world.send({ to: 'tables', from: this, run })
   }
 
-  /** Writes entries down; what the tables do not know is handed back. */
+  /** Records entries; those unknown to the tables are returned. */
   record(clerk: SettlementRules, entries: readonly Entry[], then: Recorded): void {
     const { tables, truth } = this.world
     const ids = entries.map(({ call }) => call.id)

@@ -3,7 +3,7 @@ import { Broken } from './connection.ts'
 import { Process } from './process.ts'
 import type { World } from './world.ts'
 
-/** A world of such processes. */
+/** A simulation with such processes. */
 export type Fleet = World<Process>
 
 type Deed = (world: Fleet, luck: number) => void
@@ -19,17 +19,17 @@ const with1 =
     if (process !== undefined) does(process, Math.floor(luck / 7), world)
   }
 
-/** The oldest message arrives, or some of them in their order. */
+/** The oldest message arrives, or several in their order. */
 const arrive: Deed = (world, luck) => {
   for (let count = 1 + (luck % 6); count > 0; count -= 1) world.deliver(0)
 }
-/** A message overtakes all that were sent before it. */
+/** A message overtakes all earlier ones. */
 const overtake: Deed = (world, luck) => world.deliver(luck % Math.max(1, world.net.length))
 const double: Deed = (world, luck) => world.deliver(luck % Math.max(1, world.net.length), true)
 const lose: Deed = (world, luck) => {
   if (world.net.length > 0) world.net.splice(luck % world.net.length, 1)
 }
-/** The oldest messages wait behind all others. */
+/** The oldest messages are delayed behind all others. */
 const delay: Deed = (world, luck) => {
   const late = world.net.splice(0, 1 + (luck % 3))
   world.net.push(...late)
@@ -40,7 +40,7 @@ const send = with1((process, luck) => {
 })
 const visit = with1((process, luck) => process.visit(luck))
 const write = with1((process, luck) => process.write(luck))
-/** Several of a process's steps without a mishap between them; what the API does stays on its way. */
+/** Several steps of a process without a fault in between; messages of the API stay in transit. */
 const buy = with1((process, luck, world) => {
   process.visit(luck)
   world.hurry(process, 12)
@@ -55,7 +55,7 @@ const lookAround = with1((process, luck, world) => {
   process.recover()
   if (luck % 3 > 0) world.hurry(process, 24)
 })
-/** The API gets the requests that came first. */
+/** The API receives the oldest requests. */
 const serve: Deed = (world, luck) => {
   for (let count = 1 + (luck % 4); count > 0; count -= 1) {
     const index = world.net.findIndex(({ to }) => to === 'api')
@@ -109,7 +109,7 @@ const spend: Deed = (world, luck) => {
   if (others) world.truth.spendElsewhere(luck % accounts, 1 + (luck % 20))
 }
 
-/** A person types `resume`. */
+/** A user runs `resume`. */
 export const resume: Deed = (world, luck) => {
   const id = luck % world.plan.accounts
   const books = world.tables.account(id)
@@ -157,7 +157,7 @@ const deeds: readonly Deed[] = [
   setBack,
 ]
 
-/** What happens next: a number of the schedule chooses the deed, the rest of it the details. */
+/** The next event: a number of the schedule selects the action, its remainder the details. */
 export function act(world: Fleet, step: number): void {
   deeds[step % deeds.length]?.(world, Math.floor(step / deeds.length))
 }

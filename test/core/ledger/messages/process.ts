@@ -22,7 +22,7 @@ import { timeoutMs, type World } from './world.ts'
 interface Flight {
   readonly task: Task
   readonly call: CallName
-  /** The lease as it was known before the call was asked for, and what the clocks had lost by then. */
+  /** The lease as known before the call was requested, and the time that the clocks had lost by then. */
   readonly lease: Lease
 }
 
@@ -34,14 +34,14 @@ interface Lease {
 const lanes = 4
 const dayMs = 86_400_000
 
-/** A worker: what `src/core/worker` does with the rules, message by message. */
+/** A worker: applies the rules message by message, as `src/core/worker` does. */
 export class Process extends Connection {
   readonly id: number
   readonly spender: Spender
   readonly clerk: SettlementRules
   readonly brake: Brake
   worker = 0
-  /** What its clocks show besides the true time. */
+  /** Difference between its clocks and the true time. */
   stood = 0
   set = 0
   #suspended = false
@@ -84,7 +84,7 @@ export class Process extends Connection {
     return { steady: now - this.stood, wall: now + this.set }
   }
 
-  /** Time passes; a machine that sleeps has a steady clock that stands. */
+  /** Time passes; the monotonic clock of a sleeping machine stands still. */
   pass(ms: number): void {
     if (this.#suspended) this.stood += ms
   }
@@ -115,7 +115,7 @@ export class Process extends Connection {
     return among(this.unwritten) || [...this.#writing].some(among) || among(this.world.aside)
   }
 
-  /** Settles what lies in files, then enters itself. */
+  /** Settles the answers in files, then registers itself. */
   join(): void {
     this.#replay(() => {
       const [asked, lost] = [this.clocks(), { stood: this.stood, set: this.set }]
@@ -134,7 +134,7 @@ export class Process extends Connection {
     })
   }
 
-  /** One visit at the gate, with some of the tasks that are open. */
+  /** One reservation attempt for some of the open tasks. */
   visit(luck: number): void {
     const room = lanes - this.toSend.length - this.flying.size - this.unwritten.length
     if (this.state !== 'alive' || this.#atGate || room <= 0) return
@@ -238,7 +238,7 @@ export class Process extends Connection {
     })
   }
 
-  /** Looks one last time whether the next call may go out, and sends it. */
+  /** Checks a last time whether the next call may go out, and sends it. */
   sendNext(): void {
     const next = this.toSend.shift()
     if (next === undefined) return
@@ -249,7 +249,7 @@ export class Process extends Connection {
       return this.hear({ task, call, reply: reason, verdict: reason })
     }
     const mark = call.mark ?? ''
-    // Since the lease was asked for the one clock stood still and the other one was set back.
+    // Since the lease was requested, one clock stood still and the other was set back.
     const blind = this.stood > lease.lost.stood && this.set < lease.lost.set
     this.world.truth.sent(mark, blind)
     this.flying.set(mark, next)
@@ -279,7 +279,7 @@ export class Process extends Connection {
     })
   }
 
-  /** Writes down some of what came back. */
+  /** Records some of the replies. */
   write(luck: number): void {
     if (this.unwritten.length === 0 || this.#writing.size >= 2) return
     const count = this.world.calm ? this.unwritten.length : 1 + (luck % this.unwritten.length)
@@ -293,7 +293,7 @@ export class Process extends Connection {
     })
   }
 
-  /** Beats, settles files, gives up calls of the dead, and releases what it gave up asking for. */
+  /** Sends heartbeats, settles files, gives up calls of dead workers, and releases reservations that it gave up. */
   recover(): void {
     if (this.state !== 'alive' || this.#recovering) return
     this.#recovering = true
@@ -380,14 +380,14 @@ export class Process extends Connection {
     )
   }
 
-  /** Starts nothing further. */
+  /** Starts nothing more. */
   end(): void {
     if (this.state !== 'alive' && this.state !== 'starting') return
     this.state = 'ending'
     this.brake.end()
   }
 
-  /** Puts away what is left; what the tables do not take goes into a file. */
+  /** Returns remaining tasks; answers that the tables do not accept go into a file. */
   putAway(): void {
     if (this.state !== 'ending' || this.toSend.length > 0 || this.flying.size > 0) return
     if (this.#writing.size > 0 || this.#atGate || this.#recovering) return

@@ -4,7 +4,7 @@ import type { Reservation } from '../../../../src/core/ledger/books.ts'
 import type { AccountBooks, TaskRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 
-/** What sql/statements/reserve_calls.sql does: the decision is written if it still stands, otherwise nothing is. */
+/** Simulates sql/statements/reserve_calls.sql: the decision is written if it is still valid, otherwise nothing is. */
 export function saveReservation(
   tables: Tables,
   reservation: Reservation,
@@ -146,7 +146,7 @@ function giveUpTasks(
   }
 }
 
-/** True when an answer is there for a task, or is on its way to another, or was lost a moment ago. */
+/** True if an answer for a task exists, is being bought for another task, or was lost a moment ago. */
 function mayCome(
   tables: Tables,
   { id, run, query, account }: { id: number; run: number; query: string; account: number },

@@ -1,7 +1,7 @@
 import type { Account } from '../../../../src/core/ledger/account.ts'
 import type { Costs } from '../../../../src/core/ledger/prices.ts'
 
-/** Rows are never changed, only put in the place of others: a copy of the maps is a copy of the database. */
+/** Rows are never modified, only replaced, so that a copy of the maps is a copy of the database. */
 export interface CallRow {
   readonly id: number
   readonly mark: string
@@ -19,7 +19,7 @@ export interface CallRow {
   readonly washed: boolean
   readonly used: number
   readonly remaining: number | null
-  /** Place among everything that happened, to tell before from after. */
+  /** Position in the order of all events. */
   readonly event: number
 }
 
@@ -47,7 +47,7 @@ export interface RunRow {
 
 export interface WorkerRow {
   readonly id: number
-  /** Host and number of the process. */
+  /** Host and process id. */
   readonly process: number
   readonly account: number
   readonly floor: number
@@ -61,14 +61,14 @@ export interface AccountBooks {
   readonly version: number
 }
 
-/** An answer, and which query the API was asked for it. */
+/** An answer, with the query that the API received. */
 export interface AnswerRow {
   readonly query: string
   readonly asked: string
   readonly at: number
 }
 
-/** Everything that a database holds, as far as money goes. */
+/** Everything in a database that concerns credits. */
 export class Shelf {
   accounts: AccountBooks[] = []
   calls = new Map<number, CallRow>()

@@ -33,7 +33,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   seen: fc.constantFrom(0, 40, 40),
 })
 
-/** One life of a fleet: a plan, and what happens in it, step by step. */
+/** One simulated lifetime of a fleet: a plan and its events, step by step. */
 export const messageSchedule = fc.record({
   plan,
   steps: fc.array(fc.nat({ max: 2 ** 24 }), { minLength: 15, maxLength: 60, size: 'max' }),
@@ -42,7 +42,7 @@ export const messageSchedule = fc.record({
 
 export type MessageSchedule = typeof messageSchedule extends fc.Arbitrary<infer T> ? T : never
 
-/** Lives through a schedule; throws as soon as a check failed. */
+/** Runs a schedule; throws as soon as a check fails. */
 export function liveThrough({ plan: drawn, steps, heals }: MessageSchedule): Fleet {
   const world: Fleet = new World(drawn)
   if (drawn.seen > 0) learn(world)
@@ -75,7 +75,7 @@ export function learn(world: Fleet): void {
   })
 }
 
-/** Nothing goes wrong any more, and somebody pays: every task comes to its end. */
+/** No more faults occur and credits are added: every task ends. */
 function heal(world: Fleet): void {
   world.calm = true
   for (const process of world.processes) if (process.state !== 'gone') process.die()

@@ -11,16 +11,16 @@ import { type AccountBooks, type CallRow, type RunRow, Shelf, type TaskRow } fro
 
 export const leaseMs = 90_000
 
-/** The code with which a statement says that what it rests on has changed. */
+/** The error code of a statement whose assumptions no longer hold. */
 export class BooksChanged extends Error {}
 
-/** The statements of the ledger over one database. Each is whole: it happens at once, or not at all. */
+/** The statements of the ledger on one database. Each is atomic. */
 export class Tables {
   shelf = new Shelf()
   now: number
   event = 0
 
-  /** What all runs may use together. */
+  /** Budget that all runs share. */
   readonly listBudget: number | null
 
   constructor(now: number, accounts: number, listBudget: number | null) {
@@ -149,7 +149,7 @@ export class Tables {
     return id
   }
 
-  /** Null: it does not know this worker. */
+  /** Null if the worker is unknown. */
   beat(id: number, process: number): boolean | null {
     const row = this.shelf.workers.get(id)
     if (row === undefined || row.process !== process) return null

@@ -5,25 +5,25 @@ import { promise } from '../promise.ts'
 import type { Observed } from './plan.ts'
 import type { AccountBooks, CallRow, Shelf } from './rows.ts'
 
-/** What a call really was, whatever anybody believes: by its mark, which is never used twice. */
+/** What really happened to a call, by its mark, which is never reused. */
 interface Deed {
   readonly account: number
   readonly task: number
   readonly mark: string
   sent: boolean
-  /** Sent by a machine whose clocks both showed nothing of the time that had passed. */
+  /** Sent by a machine on which both clocks failed to show the time that had passed. */
   blind: boolean
   cost: number
-  /** The least that was ever set aside for it. */
+  /** The lowest amount that was ever reserved for it. */
   bound: number
   event: number
-  /** True once the database forgot what it knew of it. */
+  /** True once the database has lost its record of it. */
   forgotten: boolean
-  /** True once a copy of its request reached the API: its price is somebody else's doing. */
+  /** True once a copy of its request reached the API; its price is then external spend. */
   copied: boolean
 }
 
-/** Holds what the processes do and the tables say against what really happened. */
+/** Compares the actions of processes and the contents of tables with what really happened. */
 export class Truth {
   readonly #world: Observed
   readonly #deeds = new Map<string, Deed>()
@@ -33,7 +33,7 @@ export class Truth {
   readonly #probeCredits: number[]
   readonly #floors: number[]
   readonly #elsewhere: { account: number; event: number; credits: number }[] = []
-  /** Answers that came to a process, by mark; gone when it died with them. */
+  /** Answers received by a process, by mark; removed if they were lost with it. */
   readonly received = new Map<string, { process: number; call: number }>()
   resumes = 0
   #wasSetBack = false
@@ -50,7 +50,7 @@ export class Truth {
     this.#floors = each(Number.POSITIVE_INFINITY)
   }
 
-  /** The tables took a reservation. */
+  /** The tables accepted a reservation. */
   reserved(reservation: Reservation, before: AccountBooks): void {
     const { account_id: account, grants } = reservation
     const floor = Math.max(reservation.floor, this.#world.tables.floorOf(account))
@@ -75,7 +75,7 @@ export class Truth {
     promise(this.#wasSetBack || made <= most, () => `${made} probes, ${this.resumes} resumes`)
   }
 
-  /** A process puts a request on the wire. */
+  /** A process sends a request. */
   sent(mark: string, blind: boolean): void {
     const deed = this.#deeds.get(mark)
     promise(deed !== undefined, () => 'a call was sent that was never reserved')
@@ -96,7 +96,7 @@ export class Truth {
     return undefined
   }
 
-  /** True when the API charges no more for a call: it ended for us too long ago. */
+  /** True when the API no longer charges a call: it ended on our side too long ago. */
   isOver(mark: string): boolean {
     const row = this.rowOf(mark)
     if (row?.outcome !== 'unknown') return false
@@ -109,7 +109,7 @@ export class Truth {
     if (deed !== undefined) deed.copied = true
   }
 
-  /** The API took something for a call; `again`: for a copy of its request. */
+  /** The API charged a call; `again` for a copy of its request. */
   charged(mark: string, cost: number, again: boolean): void {
     const deed = this.#deeds.get(mark)
     if (deed === undefined) throw new Error('expected a call that was reserved')
@@ -172,7 +172,7 @@ export class Truth {
     promise(asked === row?.query, () => `an answer to ${asked} was given to ${row?.query}`)
   }
 
-  /** Everything since the copy was made is forgotten: what that cost nobody knows until an answer tells. */
+  /** Everything since the copy was made is lost: its cost is unknown until an answer reports a balance. */
   setBack(copy: Shelf): void {
     this.#wasSetBack = true
     const outcomes = new Map([...copy.calls.values()].map(({ mark, outcome }) => [mark, outcome]))
@@ -182,7 +182,7 @@ export class Truth {
     }
   }
 
-  /** Everything that has to hold between any two events: once more after each of them that changed something. */
+  /** Checks that must hold between any two events; repeated after each event that changed something. */
   check(): void {
     const { tables } = this.#world
     if (tables.event === this.#checked) return
@@ -233,7 +233,7 @@ export class Truth {
     return 0
   }
 
-  /** No answer that came is lost, unless its process died with it. */
+  /** No received answer is lost, unless its process died with it. */
   checkKept(): void {
     if (this.#wasSetBack) return
     const { answers } = this.#world.tables.shelf
@@ -253,7 +253,7 @@ interface Sums {
   inFlight: number
   uncertain: number
   used: number
-  /** What may be left of the balance when everything goes as badly as it can. */
+  /** The lowest possible balance in the worst case. */
   worst: number
 }
 

@@ -4,10 +4,10 @@ import type { Shelf } from './rows.ts'
 import { Tables } from './tables.ts'
 import { Truth } from './truth.ts'
 
-/** A request or a reply on its way. */
+/** A request or a reply in transit. */
 export interface Message {
   readonly to: Party | 'tables' | 'api'
-  /** Who asked, and waits for the reply. */
+  /** The process that sent it and waits for the reply. */
   readonly from: Party
   readonly run: () => void
 }
@@ -21,7 +21,7 @@ export class World<Process extends Party = Party> implements Observed {
   readonly truth: Truth
   net: Message[] = []
   readonly processes: Process[] = []
-  /** Answers that wait in files of one machine, and those that fit no call. */
+  /** Answers that wait in files of one machine, and those that match no call. */
   files: { readonly account: number; readonly entries: readonly Entry[] }[] = []
   readonly aside: Entry[] = []
   snapshot: Shelf | null = null
@@ -51,7 +51,7 @@ export class World<Process extends Party = Party> implements Observed {
     this.net.push(message)
   }
 
-  /** Delivers a message, unless whom it is for cannot hear it now. */
+  /** Delivers a message, unless its receiver is unavailable. */
   deliver(index: number, doubled = false): void {
     const message = this.net[index]
     if (message === undefined) return
@@ -61,7 +61,7 @@ export class World<Process extends Party = Party> implements Observed {
     message.run()
   }
 
-  /** Everything between a process and others arrives in its order, and so does what that leads to. */
+  /** Delivers all messages between a process and others in order, with the messages that result. */
   hurry(process: Party, most: number): void {
     for (let count = 0; count < most; count += 1) {
       const index = this.net.findIndex(({ from, to }) => from === process && to !== 'api')
@@ -75,7 +75,7 @@ export class World<Process extends Party = Party> implements Observed {
     for (const process of this.processes) process.pass(ms)
   }
 
-  /** A copy of the database takes its place: connections break, and what was on its way to it is lost. */
+  /** The database is replaced with a copy: connections break, and requests in transit are lost. */
   setBack(): void {
     if (this.snapshot === null) return
     this.truth.setBack(this.snapshot)
