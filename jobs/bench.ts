@@ -9,7 +9,7 @@ await runCommand(
     about:
       'Benchmarks the program on this machine, with its own servers on the loopback interface.',
     examples: [
-      'npm run bench                     the mill: each part, the whole, and two plain workers to compare with',
+      'npm run bench                     the program: each part, the whole, and two plain workers to compare with',
       'npm run bench -- lists            reading and planning lists',
       'npm run bench -- ledger           reservation and settlement, compared with the whole',
       'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away; a lost connection, a frozen host',

@@ -179,7 +179,7 @@ class SettingsReader {
     const least = Math.ceil(timeoutMs * leasePerTimeout)
     if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, half as much again as MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and the storing of its answer`,
+      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and the storing of its answer`,
     )
   }
 

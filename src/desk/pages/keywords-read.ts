@@ -46,7 +46,7 @@ export async function chooseDays(
   return { now, before: before ?? now, stored }
 }
 
-/** Last day with a run up to a given day, or up to the newest full one. */
+/** Last day with a run up to a given day, or up to the newest full day. */
 async function lastRunDay(
   db: Database,
   stored: readonly KeywordDay[],

@@ -124,7 +124,7 @@ async function nameDay(
   const { newest = null, greatest = null } = rows[0] ?? {}
   if (newest !== null && newest !== greatest) {
     warn(
-      `the day is ${newest}, the newest full one; ${greatest} holds too few answers to stand beside it`,
+      `the day is ${newest}, the newest full day; ${greatest} has too few answers for a comparison`,
     )
   }
   return values.with(day, newest)
@@ -177,7 +177,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
   }
   if (!planned) return `no rows: no run is of ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
-    return `no rows: no query that was asked for was answered on ${day}; ${npmRun('sql --')} nights says why`
+    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights says why`
   }
   return weight === 0
     ? `no rows: all queries of ${day} have the weight 0, so nothing has a share`
@@ -235,7 +235,7 @@ function refuse(error: pg.DatabaseError): Misuse {
   const got =
     kept === undefined
       ? error.message
-      : `${kept}, a table of the mill's own bookkeeping, which is neither shown nor exported`
+      : `${kept}, an internal table of querymill, which is neither shown nor exported`
   return new Misuse(
     `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
     { cause: error },

@@ -178,7 +178,7 @@ class CopyIn extends Copying {
       if (!this.over) wire.endCopyFrom()
     } catch (error) {
       this.cause = error
-      if (!this.over) wire.sendCopyFail('what was to be sent could not be read')
+      if (!this.over) wire.sendCopyFail('the data to be sent could not be read')
     }
   }
 }

@@ -325,7 +325,7 @@ async function findLists(
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
   if (list === undefined)
-    throw new Misuse(`expected the list ${order.list} to exist still, got none`)
+    throw new Misuse(`expected the list ${order.list} to still exist, got none`)
   const from = await expandedFrom(db, list)
   if (from !== null) {
     throw new Misuse(
