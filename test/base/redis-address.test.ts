@@ -3,13 +3,13 @@ import { maskPassword, readRedisAddress } from '../../src/base/address.ts'
 
 const nobody = { username: undefined, password: undefined }
 
-describe('an address of Redis', () => {
-  test('of one server is taken as it is', () => {
+describe('a Redis address', () => {
+  test('of one server is used as it is', () => {
     const url = 'rediss://mill:p%40ss@redis.example.com:6380/2'
     expect(readRedisAddress(url)).toEqual({ kind: 'server', url })
   })
 
-  test('of sentinels names what they watch, its database and whoever asks', () => {
+  test('of sentinels names the master, its database and the user', () => {
     expect(readRedisAddress('redis+sentinel://mill:p%40ss@one:26380,two/main/3')).toEqual({
       kind: 'sentinel',
       nodes: [
@@ -25,7 +25,7 @@ describe('an address of Redis', () => {
     })
   })
 
-  test('of sentinels says who asks them, when that is somebody else', () => {
+  test('of sentinels names the sentinel user, if that is a different one', () => {
     const asked = 'sentinel_username=watch&sentinel_password=a+b%26c'
     expect(readRedisAddress(`rediss+sentinel://:secret@one/main?${asked}`)).toMatchObject({
       secure: true,
@@ -59,11 +59,11 @@ describe('an address of Redis', () => {
     'redis+other://one',
     'redis+sentinel://one/main?password=secret',
     'redis+cluster://one?sentinel_password=secret',
-  ])('is not to be read in %s', (text) => {
+  ])('is invalid with %s', (text) => {
     expect(readRedisAddress(text)).toBeNull()
   })
 
-  test('is shown without its password, whatever it leads to', () => {
+  test('is shown without its password, whatever its form', () => {
     expect(maskPassword('redis+sentinel://mill:secret@one,two/main')).toBe(
       'redis+sentinel://mill:…@one,two/main',
     )

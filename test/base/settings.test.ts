@@ -19,7 +19,7 @@ function said(env: Record<string, string>): string {
 
 describe('a setting of milliseconds', () => {
   test.each(['MILL_LEASE_MS', 'MILL_STALL_MS', 'MILL_TIMEOUT_MS'])(
-    '%s longer than a timer can count is refused with the most it can be',
+    '%s longer than a timer supports is refused with the maximum',
     (name) => {
       expect(said({ [name]: '12884901889' })).toMatch(
         new RegExp(`${name}: expected a whole number from \\d+ to \\d+, got "12884901889"`),
@@ -27,31 +27,31 @@ describe('a setting of milliseconds', () => {
     },
   )
 
-  test('too small for a lease is reported once, as it was found', () => {
+  test('too short for a lease is reported once, with its value', () => {
     const lines = said({ MILL_LEASE_MS: '5' }).split('\n').slice(1)
     expect(lines).toEqual([
       '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and the storing of its answer',
     ])
   })
 
-  test('that a call may outlast is no lease', () => {
+  test('shorter than a call is not a lease', () => {
     expect(said({ MILL_LEASE_MS: '500', MILL_TIMEOUT_MS: '500' })).toContain(
-      'MILL_LEASE_MS: expected at least 750, half as much again as MILL_TIMEOUT_MS (500), got 500;',
+      'MILL_LEASE_MS: expected at least 750, 1.5 times MILL_TIMEOUT_MS (500), got 500;',
     )
   })
 
-  test('just above the timeout is no lease, since nearly no call would begin under it', () => {
+  test('just above the timeout is not a lease, because hardly any call would start under it', () => {
     const settings = (lease: string) => ({ MILL_LEASE_MS: lease, MILL_TIMEOUT_MS: '30000' })
     expect(said(settings('44999'))).toContain('MILL_LEASE_MS: expected at least 45000')
     expect(readConfig(settings('45000')).leaseMs).toBe(45_000)
   })
 
-  test('of a whole day is taken', () => {
+  test('of a whole day is accepted', () => {
     expect(readConfig({ MILL_LEASE_MS: '86400000' }).leaseMs).toBe(86_400_000)
   })
 })
 
-describe('a refused setting', () => {
+describe('an invalid setting', () => {
   const wrong: Record<string, string> = {
     SEARCH_API_URL: 'ftp://api.example.com',
     SEARCH_API_KEY: 'sk_live_hidden word',
@@ -78,7 +78,7 @@ describe('a refused setting', () => {
     SEARXNG_URL: 'redis://searxng',
   }
 
-  test.each(Object.keys(wrong))('%s says what was found', (name) => {
+  test.each(Object.keys(wrong))('%s is reported with its value', (name) => {
     const value = wrong[name] ?? ''
     const lines = said({ [name]: value }).split('\n')
     const line = lines.find((each) => each.startsWith(`- ${name}: expected `)) ?? ''
@@ -92,13 +92,13 @@ describe('a refused setting', () => {
     expect(line).not.toMatch(/hidden|pass@/)
   })
 
-  test('that is a secret says how many of its characters cannot be sent', () => {
+  test('with a secret reports how many of its characters cannot be sent', () => {
     expect(said({ SEARCH_API_KEY: 'sk_live_ä' })).toContain(
       'got a word of 9 characters, 1 of them not printable ASCII',
     )
   })
 
-  test('that names no file of a key says what is there', () => {
+  test('with a missing key file reports what is at that path', () => {
     const complaint = (file: string) => said({ SEARCH_API_KEY_FILE: file })
     expect(complaint('/nonexistent/key')).toContain(
       'SEARCH_API_KEY_FILE: expected /nonexistent/key to be a readable file, got nothing there',
@@ -114,7 +114,7 @@ describe('a refused setting', () => {
 
 describe('the limit of calls per second', () => {
   test.each(['0', '0.000001', '-1', 'many'])(
-    '%s is refused: that is hardly one call a day',
+    '%s is refused because it is less than one call a day',
     (rate) => {
       expect(said({ MILL_RATE_LIMIT: rate })).toContain(
         `MILL_RATE_LIMIT: expected a number from 0.00001 up, got "${rate}"`,
@@ -129,7 +129,7 @@ describe('the limit of calls per second', () => {
 
 describe('the renewal of the plan', () => {
   test.each(['x x x x x', '0 0 30 2 *', '0 0 32 * *', '0 0 * *', '0 0 0 1 * *', '@monthly'])(
-    '%j is refused: no day ever fits it, or it is no pattern of five fields',
+    '%j is refused because it never matches a day, or is not a pattern of five fields',
     (pattern) => {
       expect(said({ MILL_RENEWAL: pattern })).toContain(
         `MILL_RENEWAL: expected a cron pattern of five fields that matches at least one day, like "0 0 1 * *", got "${pattern}"`,
@@ -144,7 +144,7 @@ describe('the address of the API', () => {
     ['https://api.example.com/v1/search/', 'https://api.example.com'],
     ['https://api.example.com:8443/v1/search?q=a', 'https://api.example.com:8443'],
     ['https://api.example.com/proxy/v1/search', 'https://api.example.com/proxy'],
-  ])('%s is refused with the right one, %s', (url, right) => {
+  ])('%s is refused with the correct one, %s', (url, right) => {
     expect(said({ SEARCH_API_URL: url, ...key })).toContain(
       `SEARCH_API_URL: expected the base address ${right}, got one with /v1/search`,
     )
@@ -157,11 +157,11 @@ describe('the address of the API', () => {
     'https://api.example.com/v1/search/proxy',
     'https://api.example.com/v1/searches',
     'http://127.0.0.1:8787',
-  ])('%s is taken as it is', (url) => {
+  ])('%s is accepted', (url) => {
     expect(readConfig({ SEARCH_API_URL: url, ...key }).api?.url.href).toBe(new URL(url).href)
   })
 
-  test('is judged together with the other settings, and no message shows a key', () => {
+  test('is checked together with the other settings, and no message contains a key', () => {
     const message = said({
       SEARCH_API_URL: 'http://me:pass@api.example.com/v1/search?api_key=sk_live_hidden',
       MILL_CONCURRENCY: '0',
@@ -182,25 +182,25 @@ describe('the address of the API', () => {
 describe('the webhook', () => {
   const hook = { MILL_WEBHOOK: 'https://chat.example.com/hook' }
 
-  test('is told of everything, as JSON and unsigned, unless more is set', () => {
+  test('gets every event, as JSON and unsigned, by default', () => {
     expect(readConfig(hook).webhook).toMatchObject({ secret: null, format: 'json' })
     expect(readConfig(hook).webhook?.events).toContain('work_unattended')
     expect(readConfig({}).webhook).toBeNull()
   })
 
-  test('of Slack is known by its host, and what is set wins', () => {
+  test('of Slack is recognised by its host, and an explicit format takes precedence', () => {
     const slack = { MILL_WEBHOOK: 'https://hooks.slack.com/services/T0/B0/x' }
     expect(readConfig(slack).webhook?.format).toBe('slack')
     expect(readConfig({ ...slack, MILL_WEBHOOK_FORMAT: 'json' }).webhook?.format).toBe('json')
     expect(readConfig({ ...hook, MILL_WEBHOOK_FORMAT: 'slack' }).webhook?.format).toBe('slack')
   })
 
-  test('is told of the events that are named', () => {
+  test('gets only the named events', () => {
     const { webhook } = readConfig({ ...hook, MILL_WEBHOOK_EVENTS: 'stop, night_overdue' })
     expect(webhook?.events).toEqual(['stop', 'night_overdue'])
   })
 
-  test('takes its secret from a file, which may not be empty', () => {
+  test('reads its secret from a file, which may not be empty', () => {
     const folder = mkdtempSync(join(tmpdir(), 'querymill-secret-'))
     const file = join(folder, 'secret')
     writeFileSync(file, 'a-secret-for-tests-only-of-40-characters\n')

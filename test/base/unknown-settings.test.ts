@@ -24,7 +24,7 @@ function said(env: Record<string, string>, own: Record<string, string> = {}): st
 }
 
 describe('a misspelt setting in the environment', () => {
-  test('is refused with the name that was meant, together with every other problem', async () => {
+  test('is refused with the intended name, together with every other problem', async () => {
     const env = {
       MILL_CREDT_FLOOR: '5000',
       SEARCH_API_KYE: 'sk_test_hidden',
@@ -41,7 +41,7 @@ describe('a misspelt setting in the environment', () => {
     })
   })
 
-  test('does not keep a command from explaining itself', async () => {
+  test('does not prevent a command from printing its help', async () => {
     const { code, stdout, stderr } = await run('work', ['--help'], { MILL_CREDT_FLOOR: '5000' })
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain('Usage: npm run work --')
@@ -60,17 +60,17 @@ describe('a misspelt setting in the environment', () => {
     ['SEARCH_API_BASE_URL', 'SEARCH_API_URL'],
     ['SEARCHAPI_KEY', 'SEARCH_API_KEY'],
     ['SERVICE_PASWORD', 'SERVICE_PASSWORD'],
-  ])('%s is taken for %s', (name, meant) => {
+  ])('%s is recognised as %s', (name, meant) => {
     expect(said({ [name]: '5000' })).toContain(
       `- ${name}: expected the name of a setting, got an unknown one in the environment; did you mean ${meant}?`,
     )
   })
 
-  test('that resembles none is sent to the page of all names', () => {
+  test('that resembles none refers to the page of all names', () => {
     expect(said({ MILL_QQ: '1' })).toContain('; .env.example names them all')
   })
 
-  test('that has no value does no harm', () => {
+  test('without a value does no harm', () => {
     expect(said({ MILL_CREDT_FLOOR: '' })).toBe('')
   })
 
@@ -84,12 +84,12 @@ describe('a misspelt setting in the environment', () => {
       MILL_SERVICE_PORT_HTTP: '80',
       MILL_PORT_80_TCP_ADDR: '10.0.0.9',
     },
-  ])('is no name that belongs to another program: %j', (env) => {
+  ])('is not a name that belongs to another program: %j', (env) => {
     expect(said(env)).toBe('')
   })
 })
 
-test('a program that misspells a setting of openMill is told so', () => {
+test('is reported to a program that passes it to openMill', () => {
   expect(said({}, { MILL_CREDT_FLOOR: '5000' })).toContain(
     'got an unknown one among the settings of the program; did you mean MILL_CREDIT_FLOOR?',
   )
@@ -119,7 +119,7 @@ describe('a misspelt setting in .env', () => {
       })
     })
 
-  test('is refused with the name that was meant, beside one in the environment', async () => {
+  test('is refused with the intended name, beside one in the environment', async () => {
     expect(await settings('MILL_CREDT_FLOOR=5000\n', { MILL_ZOEN: 'UTC' })).toEqual({
       code: 2,
       stdout: '',
@@ -130,7 +130,7 @@ describe('a misspelt setting in .env', () => {
     })
   })
 
-  test('is refused also where its right name has other programs that read it', async () => {
+  test('is refused even if the correct name is used by other programs', async () => {
     const { code, stderr } = await settings('DATABSE_URL=postgres://me:hidden@127.0.0.1/mill\n')
     expect([code, stderr]).toEqual([
       2,
@@ -138,7 +138,7 @@ describe('a misspelt setting in .env', () => {
     ])
   })
 
-  test('counts, whatever text without a value stands on the line before', async () => {
+  test('is detected, whatever text without a value is on the line before', async () => {
     const { code, stdout } = await settings('what follows counts\nMILL_CREDIT_FLOOR=5000\n')
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^MILL_CREDIT_FLOOR +5000 +\.env/m)])
   })
@@ -148,14 +148,14 @@ describe('a misspelt setting in .env', () => {
     ['MILL_CREDIT_FLOOR: 5000\nMILL_ZONE=UTC\n'],
     ['MILL_ZONE=UTC\nMILL_CREDIT_FLOOR 5000'],
     ['"MILL_CREDIT_FLOOR"=5000\n'],
-  ])('on a line that no parser takes for a setting is refused: %j', async (dotenv) => {
+  ])('on a line that no parser accepts is refused: %j', async (dotenv) => {
     expect(await settings(dotenv)).toMatchObject({
       code: 2,
       stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on a line of its own in .env, got other text there, or on the line before\n`,
     })
   })
 
-  test('is nothing else: what docker compose reads, comments, quotes and other programs', async () => {
+  test('is not reported for lines of docker compose, comments, quotes and other programs', async () => {
     const dotenv = [
       '\ufeffMILL_CREDIT_FLOOR=5000',
       '# MILL_CREDT_FLOOR=1',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { yieldInTurn } from '../../src/base/waiting.ts'
 
-test('callers that yield go on in their order, each in a round of the event loop of its own', async () => {
+test('callers that yield continue in order, each in its own turn of the event loop', async () => {
   const seen: string[] = []
   let rounds = 0
   const count = () => {

@@ -26,7 +26,7 @@ let desk: TestDesk
 let browser: Browser
 
 describe.skipIf(!has('chromium'))(
-  'the desk in a browser, over two weeks in which things go wrong',
+  'the desk in a browser, with two weeks of data that include faults',
   () => {
     beforeAll(async () => {
       database = await freshDatabase()
@@ -75,7 +75,7 @@ describe.skipIf(!has('chromium'))(
     ]
 
     test.each(addresses)(
-      '%s fits three widths by day and by night, and everybody can read it',
+      '%s fits three widths in light and dark mode, and is accessible',
       async (path) => {
         const { page, problems, close } = await open(path, { colorScheme: 'light' })
         for (const colorScheme of ['light', 'dark'] as const) {
@@ -98,7 +98,7 @@ describe.skipIf(!has('chromium'))(
       },
     )
 
-    test('operations tells the same numbers as status', async () => {
+    test('operations shows the same numbers as status', async () => {
       const status = JSON.parse((await run('status', ['--json'], env)).stdout)
       const { page, close } = await open('/operations', { javaScriptEnabled: false })
       const shown = new Map(
@@ -132,7 +132,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('operations changes while it is looked at, in every open page, without another request for it', async () => {
+    test('operations changes while it is open, in every open page, without another request', async () => {
       const first = await open('/operations')
       const second = await open('/operations')
       const { rows } = await database.pool.query<{ id: number }>('select max(id) as id from runs')
@@ -150,7 +150,7 @@ describe.skipIf(!has('chromium'))(
       await second.close()
     })
 
-    test('a way through the nights can be gone back, and each step has an address', async () => {
+    test('a path through the nights can be followed back, and each step has a URL', async () => {
       const { page, close } = await open('/nights?since=2020-01-01')
       await page.locator('a.day').first().click()
       await page.waitForURL(/\/runs\/\d+$/)
@@ -174,7 +174,7 @@ describe.skipIf(!has('chromium'))(
       return opened
     }
 
-    test('a point of a picture says what it is under the pointer, and by the arrow keys', async () => {
+    test('a point of a chart shows its value under the pointer and with the arrow keys', async () => {
       const { page, problems, close } = await openQuery()
       const picture = page.getByRole('region', { name: 'Rank history, as a picture' })
       const tip = picture.locator('output.tip')
@@ -195,7 +195,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('a picture hands over its figures as a file, which the rules of the desk allow', async () => {
+    test('a chart offers its figures as a file, which the content security policy allows', async () => {
       const { page, problems, close } = await openQuery()
       const link = page.getByRole('link', { name: /^Figures as CSV: Positions for / })
       const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
@@ -209,7 +209,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('other days are chosen by a form that tells them in the address, and the way back brings the first ones', async () => {
+    test('other days are selected by a form that puts them into the URL, and the back button restores the first ones', async () => {
       const { page, close } = await openQuery()
       const first = page.url()
       const days = page.locator('#numbers tbody tr')
@@ -228,7 +228,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('keywords are sorted, filtered and paged by links and forms, each view has an address, and its file is what is shown', async () => {
+    test('keywords are sorted, filtered and paged by links and forms, each view has a URL, and its file contains what is shown', async () => {
       const { page, problems, close } = await open('/keywords')
       const shown = () => page.locator('td[data-head="Keyword"]').allInnerTexts()
       await page.getByRole('link', { name: 'Keyword', exact: true }).click()
@@ -276,7 +276,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('two sides are compared by a form that tells them in the address', async () => {
+    test('two sides are compared by a form that puts them into the URL', async () => {
       const { page, problems, close } = await open('/compare')
       await page.getByLabel('B: keywords').selectOption({ index: 1 })
       await page.getByRole('button', { name: 'Compare' }).click()
@@ -286,7 +286,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('two nights of a query are laid side by side by a link, and by choosing another night', async () => {
+    test('two nights of a query are shown side by side by a link, and by selecting another night', async () => {
       const { page, problems, close } = await openQuery()
       await page.locator('#nights a[href*="beside="]').first().click()
       await page.getByRole('region', { name: 'Two nights side by side' }).waitFor()
@@ -307,7 +307,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('on paper there is what was read, whole, and nothing to press', async () => {
+    test('a printed page contains everything that was shown, without controls', async () => {
       const { page, close } = await openQuery()
       await page.emulateMedia({ media: 'print' })
       for (const pressed of ['header.top', '.filters button', '.skip']) {
@@ -321,7 +321,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('the keyboard skips to the content, and reaches tables that are too wide', async () => {
+    test('the keyboard skips to the content, and reaches tables that scroll', async () => {
       const { page, close } = await open('/operations', { viewport: { width: 700, height: 900 } })
       await page.getByText('live', { exact: true }).waitFor()
       await page.keyboard.press('Tab')
@@ -340,7 +340,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('whoever stands in a table that has scrolled keeps their place when it is drawn anew', async () => {
+    test('a focused table that was scrolled keeps its position when it is redrawn', async () => {
       const { page, close } = await open('/operations', { viewport: { width: 700, height: 900 } })
       await page.getByText('live', { exact: true }).waitFor()
       const table = page.getByRole('region', { name: 'Runs' }).and(page.locator('.scroll'))
@@ -360,7 +360,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('each day of a calendar stands on one line, at every width', async () => {
+    test('each week of a calendar is on one line, at every width', async () => {
       const { page, close } = await open('/nights')
       for (const width of [390, 1100, 1200, 2560]) {
         await page.setViewportSize({ width, height: 900 })
@@ -379,7 +379,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('suspect nights are told as such, each with its reason', async () => {
+    test('suspect nights are marked as such, each with its reason', async () => {
       const { page, close } = await open('/nights')
       const nights = await database.pool.query('select id from runs where suspect')
       expect(nights.rows.length).toBeGreaterThan(3)
@@ -389,7 +389,7 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('while the database is away the page says so, and comes back by itself', async () => {
+    test('while the database is unreachable the page says so, and recovers automatically', async () => {
       const away = await open('/operations')
       const still = await open('/operations')
       await still.page.getByText('live', { exact: true }).waitFor()

@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('the command', () => {
-  test('it says where it is, answers there, holds no key, and ends with the signal', async () => {
+  test('prints its address, serves it, shows no key, and ends with the signal', async () => {
     const desk = start('desk', ['--port', '0'], env)
     const line = await desk.line('the desk is at')
     const url = /http:\S+(?=;)/.exec(line)?.[0] ?? ''
@@ -36,19 +36,16 @@ describe('the command', () => {
     expect((await desk.ended).code).toBe(0)
   })
 
-  test.each([['work'], ['nightly']])(
-    '%s serves it beside itself, on this machine alone',
-    async (name) => {
-      const running = start(name, ['--desk', '0'], env)
-      const line = await running.line('the desk is at')
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? ''
-      expect((await fetch(url)).status).toBe(200)
-      running.kill('SIGTERM')
-      expect((await running.ended).code).toBe(0)
-    },
-  )
+  test.each([['work'], ['nightly']])('%s serves it as well, on this machine only', async (name) => {
+    const running = start(name, ['--desk', '0'], env)
+    const line = await running.line('the desk is at')
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? ''
+    expect((await fetch(url)).status).toBe(200)
+    running.kill('SIGTERM')
+    expect((await running.ended).code).toBe(0)
+  })
 
-  test('for other machines it asks for a password in a file, and for a long one', async () => {
+  test('requires a password file for other machines, and a long password', async () => {
     const short = join(home, 'short')
     writeFileSync(short, 'secret\n')
     chmodSync(short, 0o600)
@@ -64,7 +61,7 @@ describe('the command', () => {
     }
   })
 
-  test('it opens while the database is away, and says so', async () => {
+  test('starts while the database is unreachable, and says so', async () => {
     const desk = start('desk', ['--port', '0'], {
       ...env,
       DATABASE_URL: 'postgres://a@127.0.0.1:1/a',

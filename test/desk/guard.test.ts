@@ -5,7 +5,7 @@ import { deskScene } from './scene.ts'
 const scene = deskScene()
 
 describe('a desk on this machine', () => {
-  test('it is answered by its own names, and by no name of another site that leads here', async () => {
+  test('accepts its own host names, and no name of another site that leads here', async () => {
     for (const host of [
       `127.0.0.1:${scene.desk.port}`,
       `localhost:${scene.desk.port}`,
@@ -22,7 +22,7 @@ describe('a desk on this machine', () => {
     }
   })
 
-  test('a request of another site is refused, and a link that leads here from one is followed', async () => {
+  test('refuses a request from another site, and allows a link from one', async () => {
     const site = (value: string) => ({ 'sec-fetch-site': value })
     for (const headers of [
       { origin: 'http://evil.example' },
@@ -44,7 +44,7 @@ describe('a desk on this machine', () => {
     expect((await scene.desk.get('/', { headers: site('same-origin') })).status).toBe(200)
   })
 
-  test('behind a proxy nobody is let in without a password', async () => {
+  test('admits no visitor without a password behind a proxy', async () => {
     const { status, text } = await scene.desk.get('/', {
       headers: { 'x-forwarded-for': '1.2.3.4' },
     })
@@ -52,7 +52,7 @@ describe('a desk on this machine', () => {
     expect(text).toContain('--password-file')
   })
 
-  test('a page may load nothing from elsewhere, and nobody may put it into a frame', async () => {
+  test('sends pages that load nothing from elsewhere and may not be framed', async () => {
     const { headers, text } = await scene.desk.get('/')
     expect(headers['content-security-policy']).toMatch(
       /^default-src 'none'; style-src 'self'; script-src 'self';/,
@@ -61,7 +61,7 @@ describe('a desk on this machine', () => {
     expect(text).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|\son\w+=|https?:\/\//)
   })
 
-  test('files are served from a list, not from a path', async () => {
+  test('serves files from a list, not from a path', async () => {
     for (const path of [
       '/assets/../../../package.json',
       '/assets/%2e%2e/desk.css',
@@ -73,7 +73,7 @@ describe('a desk on this machine', () => {
     }
   })
 
-  test('nothing but reading is answered', async () => {
+  test('answers only read requests', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       expect(
         (await scene.desk.get('/', { method, headers: { 'content-length': '0' } })).status,
@@ -83,7 +83,7 @@ describe('a desk on this machine', () => {
   })
 })
 
-describe('a desk behind a password', () => {
+describe('a desk with a password', () => {
   const password = 'correct horse battery'
   const form = (typed: string) => ({
     method: 'POST',
@@ -95,7 +95,7 @@ describe('a desk behind a password', () => {
     },
   })
 
-  test('nothing is read before it is shown, and the visitor lands where they were going', async () => {
+  test('reads nothing before it is given, and then redirects visitors to the page that they requested', async () => {
     const closed = await openDesk(scene.url, { password })
     const first = await closed.get('/?suspects=show')
     expect([first.status, first.headers.location]).toEqual([303, '/enter?to=%2F%3Fsuspects%3Dshow'])
@@ -123,7 +123,7 @@ describe('a desk behind a password', () => {
     await closed.close()
   })
 
-  test('a page that was open when its visitor left hears no more', async () => {
+  test('sends no more events to a page whose visitor has signed out', async () => {
     const closed = await openDesk(scene.url, { password })
     const entered = await closed.get('/enter', form(password))
     const own = { cookie: (entered.headers['set-cookie']?.[0] ?? '').split(';', 1).join('') }
@@ -136,7 +136,7 @@ describe('a desk behind a password', () => {
     await closed.close()
   })
 
-  test('a guesser is slowed down, also one who asks many times at once', async () => {
+  test('slows down an attacker, even with many concurrent tries', async () => {
     const closed = await openDesk(scene.url, { password })
     const tries = await Promise.all(
       Array.from({ length: 40 }, (_, n) => closed.get('/enter', form(`guess ${n}`))),
@@ -147,7 +147,7 @@ describe('a desk behind a password', () => {
     await closed.close()
   })
 
-  test('it leads nobody to another site, and takes no form of one', async () => {
+  test('redirects to no other site, and accepts no form from one', async () => {
     const closed = await openDesk(scene.url, { password })
     for (const to of [
       '//evil.example',
@@ -165,7 +165,7 @@ describe('a desk behind a password', () => {
     await closed.close()
   })
 
-  test('behind TLS the cookie goes no other way', async () => {
+  test('behind TLS sends the cookie only over TLS', async () => {
     const closed = await openDesk(scene.url, { password, publicUrl: 'https://desk.example.com' })
     const host = {
       host: 'desk.example.com',

@@ -40,7 +40,7 @@ async function quietFor(): Promise<number> {
 }
 
 describe('live pages', () => {
-  test('fifty that are open are told by one look, which ends when all have left', async () => {
+  test('share one read between fifty open ones, which ends when all have left', async () => {
     const asked = async () => {
       const { rows } = await scene.pool.query<{ done: number }>(
         'select xact_commit + xact_rollback as done from pg_stat_database where datname = current_database()',
@@ -63,7 +63,7 @@ describe('live pages', () => {
     })
   })
 
-  test('a change is told to who listens', async () => {
+  test('send a change to all listeners', async () => {
     const { heard, leave } = await listen()
     await vi.waitFor(() => expect(heard()).toContain('Nothing here yet'), { timeout: patienceMs })
     await scene.pool.query(`

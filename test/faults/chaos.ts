@@ -93,7 +93,7 @@ function limitsOf({ redis, disk, clockShifter }: Site) {
   return { impossible, notDone }
 }
 
-/** Waits until every task has ended; false when some have not after a long time. */
+/** Waits until every task has ended; returns false if some have not after a long time. */
 async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<boolean> {
   for (const wallet of site.wallets) {
     await wallet.front.set({ faults: [], credits: plenty })

@@ -38,8 +38,8 @@ function wellBehaved(): Evidence {
 
 const judged = (change: Partial<Evidence>) => judgeChaos({ ...wellBehaved(), ...change }).violations
 
-describe('the reckoning after chaos', () => {
-  test('finds nothing where each query was bought once', () => {
+describe('the check after chaos', () => {
+  test('finds nothing if each query was bought once', () => {
     expect(judged({})).toEqual([])
   })
 
@@ -54,7 +54,7 @@ describe('the reckoning after chaos', () => {
     )
   })
 
-  test('excuses no second charge by a lost reply where the API charges a call once', () => {
+  test('does not excuse a second charge by a lost reply if the API charges a call once', () => {
     const books = new Map([['first', book([charge('a'), charge('a')])]])
     const purses = [{ account: 'first', used: 4, held: 0 }]
     const tasks = [task('a', { chargeable: 2, ambiguous: 1 })]
@@ -63,7 +63,7 @@ describe('the reckoning after chaos', () => {
     ])
   })
 
-  test('finds a charge of a call that the ledger never heard of', () => {
+  test('finds a charge of a call that is not in the ledger', () => {
     const books = new Map([['first', book([charge('a'), charge('a')])]])
     const purses = [{ account: 'first', used: 4, held: 0 }]
     expect(judged({ books, purses, tasks: [task('a', { chargeable: 1, ambiguous: 1 })] })).toEqual([
@@ -71,7 +71,7 @@ describe('the reckoning after chaos', () => {
     ])
   })
 
-  test('forgives what the tables forgot when they were set back, and nothing beyond', () => {
+  test('excuses what the tables lost when they were restored, and nothing else', () => {
     const books = new Map([['first', book([charge('a', 50), charge('a', 90)])]])
     const purses = [{ account: 'first', used: 2, held: 0 }]
     const setbacks = [{ from: 40, until: 60 }]
@@ -83,7 +83,7 @@ describe('the reckoning after chaos', () => {
     ])
   })
 
-  test('lets a whole list be forgotten, and finds a query that nobody ever asked', () => {
+  test('accepts a lost list, and finds a query that was never requested', () => {
     const books = new Map([['first', book([charge('a'), charge('gone', 45)])]])
     const setbacks = [{ from: 40, until: 46 }]
     expect(judged({ books, setbacks })).toEqual([])
@@ -91,7 +91,7 @@ describe('the reckoning after chaos', () => {
     expect(judged({ books: later, setbacks })).toEqual(['1 queries were charged that no task asks'])
   })
 
-  test('finds a floor that was crossed in one of two accounts', () => {
+  test('finds a violated floor in one of two accounts', () => {
     const books = new Map([
       ['first', book([charge('a')])],
       ['second', book([], 99)],
@@ -106,7 +106,7 @@ describe('the reckoning after chaos', () => {
     ['a new key whose balance was asked for', { keyCredits: 3 }],
     ['a reply that did not tell its cost', { lied: 3 }],
     ['a charge that the tables forgot when they were set back', { forgotten: 3 }],
-  ])('excuses a balance below the floor by %s, by so much and not later', (_, lost) => {
+  ])('excuses a balance below the floor by %s, by this amount and not later', (_, lost) => {
     const none = { events: [] as FrontBooks['events'], keyCredits: 0, lied: 0, forgotten: 0 }
     const { events, keyCredits, lied, forgotten } = { ...none, ...lost }
     const at = (when: number, balance: number) => {
@@ -130,7 +130,7 @@ describe('the reckoning after chaos', () => {
     }
   })
 
-  test('counts what was charged without a word neither against the ledger nor against a budget', () => {
+  test('counts unreported charges neither against the ledger nor against a budget', () => {
     const silent = { ...charge('list-1 query 1'), lied: 2 }
     const books = new Map([['first', book([silent])]])
     const purses = [{ account: 'first', used: 0, held: 0 }]
@@ -139,7 +139,7 @@ describe('the reckoning after chaos', () => {
     expect(judged({ books, purses, tasks, budgets })).toEqual([])
   })
 
-  test('finds credits that the ledger of one account does not know of, although another has more', () => {
+  test('finds credits that the ledger of one account does not contain, although another has more', () => {
     const books = new Map([
       ['first', book([charge('a')])],
       ['second', book([])],
@@ -153,7 +153,7 @@ describe('the reckoning after chaos', () => {
     ])
   })
 
-  test('adds up what two accounts spent on one run, and holds it against its budget', () => {
+  test('adds up what two accounts spent on one run, and compares it with its budget', () => {
     const books = new Map([
       ['first', book([charge('list-1 query 1')])],
       ['second', book([charge('list-1 query 2')])],
@@ -181,7 +181,7 @@ describe('the reckoning after chaos', () => {
     ['miscounted', '3 answers have other rows than their body'],
     ['wrong', '3 answers are stored for another query than they were given to'],
     ['misdated', '3 answers bear a time before their call, or one to come'],
-  ])('finds what the sums over the tables tell: %s', (sum, violation) => {
+  ])('finds what the sums over the tables show: %s', (sum, violation) => {
     expect(judged({ sums: { ...wellBehaved().sums, [sum]: 3 } })).toEqual([violation])
   })
 })

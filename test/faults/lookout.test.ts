@@ -30,7 +30,7 @@ function openLookout() {
 
 const fleet = (settled: string, ...able: string[]): Look => ({ settled, able: new Set(able) })
 
-test('a fleet that settles nothing although a worker could stands for as long as that lasts', async () => {
+test('a fleet that settles nothing although a worker could counts as stalled for that time', async () => {
   const { lookout, show } = openLookout()
   await show(fleet('1', 'a', 'b'), 200)
   expect(lookout.longestMs).toBe(200 - lookMs)
@@ -38,7 +38,7 @@ test('a fleet that settles nothing although a worker could stands for as long as
   expect(lookout.longestMs).toBe(200 - lookMs)
 })
 
-test('a fleet that stands for too long is told of once, with what there is to see', async () => {
+test('a fleet that is stalled for too long is reported once, with its state', async () => {
   const { show, said } = openLookout()
   await show(fleet('1', 'a'), 50)
   expect(said).toEqual([])
@@ -52,7 +52,7 @@ test('a fleet that stands for too long is told of once, with what there is to se
   ])
 })
 
-test('time in which each worker was struck in turn counts for none of them beyond its own', async () => {
+test('time in which each worker was disturbed in turn counts for none of them beyond its own', async () => {
   const { lookout, show } = openLookout()
   for (let turn = 0; turn < 4; turn += 1) {
     await show(fleet('1', 'a'), 60)
@@ -61,7 +61,7 @@ test('time in which each worker was struck in turn counts for none of them beyon
   expect(lookout.longestMs).toBe(60 - lookMs)
 })
 
-test('nobody stands while nobody can tell, and the time before does not count on', async () => {
+test('a fleet in an unknown state is not stalled, and the time before does not count', async () => {
   const { lookout, show } = openLookout()
   await show(fleet('1', 'a'), 60)
   await show(null, 400)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openScene, queries } from '../support/scene.ts'
 import { witnessStand } from './chaos.ts'
 
-test('what stands is seen in sums: its accounts, open tasks, slices and jobs', async () => {
+test('the state of a fleet is shown in sums: its accounts, open tasks, slices and jobs', async () => {
   const { mill } = await openScene()
   await mill.plan(queries(50))
   expect(await witnessStand(mill.db)).toMatchObject({

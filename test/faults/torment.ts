@@ -36,7 +36,7 @@ export class Torment {
   readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
-  /** Credit that is on its way to an account: it must not arrive after that of the peace. */
+  /** Pending credits for an account, which must not arrive after those added at the end. */
   readonly #renewals = new Set<Promise<void>>()
   #full = false
   readonly #rotating = new Set<Wallet>()

@@ -31,7 +31,7 @@ async function openEcho() {
   return { wire, ends, dial }
 }
 
-test('what is said arrives in its order, each way later by the delay', async () => {
+test('data arrives in order, delayed in each direction', async () => {
   const { wire, dial } = await openEcho()
   const { socket, heard } = await dial()
   wire.delay(60)
@@ -41,7 +41,7 @@ test('what is said arrives in its order, each way later by the delay', async () 
   expect(performance.now() - began).toBeGreaterThanOrEqual(119)
 })
 
-test('an orderly end passes with all that was said before it', async () => {
+test('an orderly end arrives after all data sent before it', async () => {
   const { wire, dial } = await openEcho()
   const { socket, heard } = await dial()
   wire.delay(20)
@@ -50,7 +50,7 @@ test('an orderly end passes with all that was said before it', async () => {
   expect(heard()).toBe('the last word')
 })
 
-test('a held way lets nothing pass and breaks nothing; let go, everything comes', async () => {
+test('a blocked direction passes nothing and breaks nothing; once released, everything arrives', async () => {
   const { wire, ends, dial } = await openEcho()
   const { socket, heard, broken } = await dial()
   socket.write('before ')
@@ -66,7 +66,7 @@ test('a held way lets nothing pass and breaks nothing; let go, everything comes'
   expect(wire.clear).toBe(true)
 })
 
-test('a cut breaks both ends, and the next connection is good', async () => {
+test('a cut breaks both ends, and the next connection is not affected', async () => {
   const { wire, ends, dial } = await openEcho()
   const { socket, heard, broken } = await dial()
   socket.write('x')
@@ -79,7 +79,7 @@ test('a cut breaks both ends, and the next connection is good', async () => {
   await expect.poll(again.heard).toBe('y')
 })
 
-test('a stranded connection stays open on both ends and leads nowhere, while new ones are good', async () => {
+test('a stranded connection stays open on both ends and leads nowhere, while new ones work', async () => {
   const { wire, ends, dial } = await openEcho()
   const { socket, heard, broken } = await dial()
   socket.write('x')

@@ -7,7 +7,7 @@ import { openScene, queries } from '../support/scene.ts'
 import { replaceDatabase } from './servers.ts'
 import { witnessPace, witnessSums, witnessTasks } from './witness.ts'
 
-test('an answer that is stored for another query is seen by its body, by its rows and by its call', async () => {
+test('an answer that is stored for another query is detected by its body, its rows and its call', async () => {
   const { mill } = await openScene()
   await mill.plan(queries(4))
   await mill.drain()
@@ -36,7 +36,7 @@ test('an answer that is stored for another query is seen by its body, by its row
   expect((await witnessSums(mill.db)).misdated).toBe(1)
 })
 
-test('calls that may have been charged are counted by task, those refused for nothing or released unsent are not', async () => {
+test('calls that may have been charged are counted by task, without those rejected at no cost or released unsent', async () => {
   const { mill } = await openScene()
   await mill.plan(['a'])
   await mill.drain()
@@ -49,7 +49,7 @@ test('calls that may have been charged are counted by task, those refused for no
   expect(await witnessTasks(mill.db)).toMatchObject([{ chargeable: 0 }])
 })
 
-test('the pace tells an answer that was settled, tasks that are due, and accounts that stand still', async () => {
+test('the pace shows settled answers, due tasks, and stopped accounts', async () => {
   const { mill } = await openScene({ api: { credits: 120 } })
   await mill.plan(queries(40))
   const before = await witnessPace(mill.db)
@@ -62,7 +62,7 @@ test('the pace tells an answer that was settled, tasks that are due, and account
   expect(after.accounts).toMatchObject([{ stopped: true }])
 })
 
-test('a copy that takes the place of a database holds what was there when it was made, and cuts everybody off', async () => {
+test('a restored copy of a database contains the data of its time, and closes all connections', async () => {
   const database = await freshDatabase()
   const name = new URL(database.url).pathname.slice(1)
   const copy = `${name}_earlier`

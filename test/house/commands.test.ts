@@ -19,12 +19,12 @@ const startOf = (name: string, bounds: readonly string[] = []) =>
   ['node', ...bounds, 'run.mjs', name].join(' ')
 
 describe('the list of commands', () => {
-  test('has every job but those for developers and the program of the package, and no other', () => {
+  test('has every job except those for developers and the program of the package, and no other', () => {
     const jobs = readdirSync(join(root, 'jobs')).map((file) => file.replace(/\.ts$/, ''))
     expect([...commands.keys(), ...forDevelopers, 'querymill'].toSorted()).toEqual(jobs.toSorted())
   })
 
-  test('is what the scripts of package.json start, with the same bounds for memory', () => {
+  test('matches the scripts of package.json, with the same memory limits', () => {
     const started = Object.entries(scripts).filter(([, line]) => / run\.mjs [a-z]/.test(line))
     expect(Object.fromEntries(started)).toEqual(
       Object.fromEntries([
@@ -34,16 +34,16 @@ describe('the list of commands', () => {
     )
   })
 
-  test('is the table of the README; npm run generate brings it up to date', () => {
+  test('matches the table of the README; npm run generate updates it', () => {
     const readme = read('README.md')
     expect(readme).toBe(withCommands(readme))
   })
 
-  test('is the page of all commands; npm run generate brings it up to date', () => {
+  test('matches the page of all commands; npm run generate updates it', () => {
     expect(read('docs/commands.md')).toBe(commandsPage())
   })
 })
 
-test('the page of settings is made of .env.example and the defaults; npm run generate brings it up to date', () => {
+test('the page of settings matches .env.example and the defaults; npm run generate updates it', () => {
   expect(read('docs/settings.md')).toBe(settingsPage())
 })

@@ -46,7 +46,7 @@ describe('the Compose file', () => {
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  test('every command is a list that starts a program which exists', () => {
+  test('every command is a list that starts an existing program', () => {
     const commands = services.flatMap(([, { command }]) => (command === undefined ? [] : [command]))
     const ours = commands.filter(([program]) => program === 'node').map(sourceOf)
     expect(ours.length).toBeGreaterThan(2)
@@ -61,7 +61,7 @@ describe('the Compose file', () => {
     expect(secrets.filter(([, , sign, rest]) => sign !== ':?' && rest !== '')).toEqual([])
   })
 
-  test('whoever waits for health waits for somebody who has a check', () => {
+  test('each dependency on health refers to a service with a health check', () => {
     const needs = services.flatMap(([, { depends_on: needed }]) => Object.entries(needed))
     const healthy = needs.filter(([, { condition }]) => condition === 'service_healthy')
     expect(healthy.length).toBeGreaterThan(2)
@@ -70,7 +70,7 @@ describe('the Compose file', () => {
     expect(unchecked).toEqual([])
   })
 
-  test('a worker is given longer to stop than a call may take, and an init that passes signals on', () => {
+  test('a worker has more time to stop than a call may take, and an init that forwards signals', () => {
     const worker = compose.services['worker']
     const fallback = /MILL_TIMEOUT_MS=(\d+)/.exec(read('.env.example'))?.[1]
     expect(Number.parseInt(worker?.stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(
@@ -79,7 +79,7 @@ describe('the Compose file', () => {
     expect(worker?.init).toBe(true)
   })
 
-  test('only those who buy are given the key', () => {
+  test('only services that buy get the key', () => {
     const given = services.filter(([, { env_file: files }]) => files.includes('.env'))
     expect(given.map(([name]) => name)).toEqual(['worker', 'scheduler'])
   })
@@ -91,7 +91,7 @@ describe('the Compose file', () => {
     expect(words).toContain('--requirepass')
   })
 
-  test('every image from outside has a version', () => {
+  test('every external image has a version', () => {
     const loose = services.filter(([, { image }]) => !/:.*\d|:local$/.test(image))
     expect(loose.map(([name]) => name)).toEqual([])
   })
@@ -108,7 +108,7 @@ describe('the Compose file', () => {
     expect(String(stderr)).toMatch(/^expected SEARXNG_SECRET to be set in \.env, got nothing/)
   })
 
-  test('the settings of the metasearch can be read, and let programs ask', () => {
+  test('the settings of the metasearch are readable, and allow programs', () => {
     const metasearch = z
       .looseObject({ search: z.object({ formats: z.array(z.string()) }) })
       .parse(parse(compose.configs['searxng']?.content ?? ''))
@@ -119,7 +119,7 @@ describe('the Compose file', () => {
 describe('the image', () => {
   const dockerfile = read('Dockerfile')
 
-  test('every file that it copies from the project is there, and passes the ignore list', () => {
+  test('every file that it copies exists, and passes the ignore list', () => {
     const letIn = read('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -132,7 +132,7 @@ describe('the image', () => {
     expect(copied.filter((file) => !letIn.includes(file.split('/')[0] ?? ''))).toEqual([])
   })
 
-  test('what it compiles needs nothing that it does not copy', () => {
+  test('its compiled files need nothing that it does not copy', () => {
     const { exclude } = z
       .looseObject({ exclude: z.array(z.string()) })
       .parse(JSON.parse(read('tsconfig.build.json')))
@@ -144,7 +144,7 @@ describe('the image', () => {
     expect(outside).toEqual([])
   })
 
-  test('it runs as somebody who may do little, without a shell in between', () => {
+  test('it runs as an unprivileged user, without a shell in between', () => {
     expect(dockerfile).toMatch(/^USER node$/m)
     expect(dockerfile.trimEnd().split('\n').at(-1)).toMatch(
       /^CMD \["node", (?:"--[\w-]+=\d+", )?"dist\/jobs\/\w+\.js"\]$/,
@@ -154,7 +154,7 @@ describe('the image', () => {
 })
 
 describe('the example of settings', () => {
-  test('it shows every setting once, and nothing that is none', () => {
+  test('it contains every setting once, and nothing else', () => {
     const ofContainers = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SEARXNG_SECRET']
     const shown = settingsShown(read('.env.example'))
     expect(shown.toSorted()).toEqual([...Object.keys(settings), ...ofContainers].toSorted())

@@ -5,7 +5,7 @@ const tree = (files: Record<string, string>) => new Map(Object.entries(files))
 const imports = (...names: string[]) => names.map((name) => `import '${name}'`).join('\n')
 
 describe('doors', () => {
-  test('an import past the doors of a room is found, even of a type or a lazy one', () => {
+  test('an import past the doors of a room is found, even a type or lazy import', () => {
     expect(
       pastDoors(
         tree({
@@ -24,7 +24,7 @@ describe('doors', () => {
     ])
   })
 
-  test('a room that says nothing of doors has one, which bears its name', () => {
+  test('a room without listed doors has one with its own name', () => {
     expect(
       pastDoors(
         tree({
@@ -38,7 +38,7 @@ describe('doors', () => {
     ).toEqual(['jobs/quota.ts -> src/features/quota/page.ts'])
   })
 
-  test('a room itself, its tests, and everybody in the room that all stand on may look anywhere', () => {
+  test('a room itself, its tests, and rooms shared by all may import any file', () => {
     const fine = tree({
       'src/core/worker/work.ts': imports('./lease.ts', '../../base/database/trouble.ts'),
       'test/core/worker/lease.test.ts': imports('../../../src/core/worker/lease.ts'),
@@ -47,7 +47,7 @@ describe('doors', () => {
     expect(pastDoors(fine)).toEqual([])
   })
 
-  test('a door that nobody goes through is found', () => {
+  test('a door that no other room uses is found', () => {
     const all = Object.values(doors).flat().length
     expect(idleDoors(tree({}))).toHaveLength(all)
     const used = tree({ 'jobs/work.ts': imports('../src/core/worker/work.ts') })

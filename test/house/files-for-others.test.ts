@@ -9,14 +9,14 @@ const page = readFileSync(join(folder, 'README.md'), 'utf8')
 const lines = page.split('\n').filter((line) => /^\| [[`]/.test(line))
 
 describe('the page of files for other programs', () => {
-  test('names every file that lies beside it', () => {
+  test('names every file beside it', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name !== 'README.md')
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     expect(files.filter((file) => !page.includes(`](${file})`))).toEqual([])
   })
 
-  test('leads to settings of the units that there are', () => {
+  test('names existing settings of the units', () => {
     const text = readFileSync(join(folder, 'querymill.env'), 'utf8')
     const named = [...text.matchAll(/^#? ?([A-Z][A-Z_]+)=/gm)].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(3)
@@ -25,7 +25,7 @@ describe('the page of files for other programs', () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
-  test('names for each of them a test that there is', () => {
+  test('names an existing test for each of them', () => {
     const tests = lines.map((line) => [...line.matchAll(/`(test\/[^`]+\.test\.ts)`/g)])
     expect(lines.length).toBeGreaterThan(8)
     expect(lines.filter((_, at) => tests[at]?.length === 0)).toEqual([])

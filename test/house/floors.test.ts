@@ -11,7 +11,7 @@ describe('floors', () => {
     expect(climbs(stray)).toEqual(['src/base/query.ts -> src/core/ledger/admission.ts'])
   })
 
-  test('an import between two rooms of one floor is found, even of a type or a lazy one', () => {
+  test('an import between two rooms of one floor is found, even a type or lazy import', () => {
     expect(
       climbs(
         tree({
@@ -31,7 +31,7 @@ describe('floors', () => {
     ])
   })
 
-  test('core imports no feature, and a feature only those that it is known to be made of', () => {
+  test('core imports no feature, and a feature is imported only by its listed files', () => {
     expect(
       climbs(
         tree({
@@ -47,7 +47,7 @@ describe('floors', () => {
     ])
   })
 
-  test('who imports a feature is found, jobs and the feature itself aside', () => {
+  test('a file that imports a feature is found, except jobs and the feature itself', () => {
     const files = tree({
       'jobs/alerts.ts': imports('../src/features/alerts/command.ts'),
       'src/desk/news.ts': imports('../features/alerts/told.ts', '../features/alerts/rules.ts'),
@@ -60,7 +60,7 @@ describe('floors', () => {
     })
   })
 
-  test('the service and the mill are kept apart, both ways', () => {
+  test('the service and querymill are separate, in both directions', () => {
     expect(
       climbs(
         tree({
@@ -75,7 +75,7 @@ describe('floors', () => {
     ])
   })
 
-  test('a job is imported by nobody, and the program imports no test', () => {
+  test('a job is imported by no file, and the program imports no test', () => {
     expect(
       climbs(
         tree({
@@ -95,7 +95,7 @@ describe('floors', () => {
     ])
   })
 
-  test('imports that go down are left alone', () => {
+  test('imports that go down are allowed', () => {
     const fine = tree({
       'jobs/work.ts': imports('../src/core/worker/work.ts', '../src/base/config.ts'),
       'src/desk/page.ts': imports('../features/new-feature/page.ts'),
@@ -107,7 +107,7 @@ describe('floors', () => {
     expect(climbs(fine)).toEqual([])
   })
 
-  test('a folder that the house does not have, and a file directly in src/, are found', () => {
+  test('a folder on no floor, and a file directly in src/, are found', () => {
     const files = tree({
       'src/cache/keep.ts': '',
       'src/core/cache/keep.ts': '',
@@ -122,7 +122,7 @@ describe('floors', () => {
 })
 
 describe('libraries', () => {
-  test('a library imported by another than its owner is found, under any path of it', () => {
+  test('a library imported by another file than its owner is found, under any path', () => {
     expect(
       trespasses(
         tree({
@@ -135,15 +135,15 @@ describe('libraries', () => {
     ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/read.ts -> jschardet'])
   })
 
-  test('a library that nobody owns is found', () => {
+  test('a library without an owner is found', () => {
     expect(trespasses(tree({ 'src/base/csv.ts': imports('@acme/csv/fast') }))).toEqual([
       'src/base/csv.ts -> @acme/csv',
     ])
   })
 })
 
-describe('circles', () => {
-  test('a circle is found once, wherever it is entered', () => {
+describe('cycles', () => {
+  test('a cycle is found once, wherever it is entered', () => {
     const files = tree({
       'src/a.ts': imports('./b.ts'),
       'src/b.ts': imports('./c.ts'),
@@ -156,7 +156,7 @@ describe('circles', () => {
     ])
   })
 
-  test('two ways to one file are no circle', () => {
+  test('two paths to one file are not a cycle', () => {
     const files = tree({
       'src/a.ts': imports('./b.ts', './c.ts'),
       'src/b.ts': imports('./c.ts'),

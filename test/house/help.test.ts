@@ -31,15 +31,18 @@ const env = {
 }
 
 describe('help', () => {
-  test.each(jobs)('%s explains itself with examples, and starts nothing', async (name, file) => {
-    const { stdout, stderr } = await run(jobOf(file), ['--help'], env)
-    expect(stdout).toContain(`Usage: npm run ${name} --`)
-    expect(stdout).toContain('Examples:')
-    expect(stderr).toBe('')
-    expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
-  })
+  test.each(jobs)(
+    '%s prints its description with examples, and starts nothing',
+    async (name, file) => {
+      const { stdout, stderr } = await run(jobOf(file), ['--help'], env)
+      expect(stdout).toContain(`Usage: npm run ${name} --`)
+      expect(stdout).toContain('Examples:')
+      expect(stderr).toBe('')
+      expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
+    },
+  )
 
-  test.each(jobs)('%s refuses a flag that it does not know, with exit code 2', async (_, file) => {
+  test.each(jobs)('%s refuses an unknown flag, with exit code 2', async (_, file) => {
     expect(await run(jobOf(file), ['--no-such-flag'], env)).toMatchObject({
       code: 2,
       stdout: '',
@@ -55,16 +58,13 @@ describe('help', () => {
     stack: ['status'],
   }
 
-  test.each(jobs)(
-    '%s refuses a setting that there is not, with exit code 2',
-    async (name, file) => {
-      const misspelt = { ...env, MILL_CREDT_FLOOR: '5000' }
-      expect(await run(jobOf(file), needed[name] ?? [], misspelt)).toMatchObject({
-        code: 2,
-        stdout: '',
-        stderr: expect.stringContaining('did you mean MILL_CREDIT_FLOOR?'),
-      })
-      expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
-    },
-  )
+  test.each(jobs)('%s refuses an unknown setting, with exit code 2', async (name, file) => {
+    const misspelt = { ...env, MILL_CREDT_FLOOR: '5000' }
+    expect(await run(jobOf(file), needed[name] ?? [], misspelt)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('did you mean MILL_CREDIT_FLOOR?'),
+    })
+    expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
+  })
 })

@@ -68,24 +68,24 @@ const everything = readTree(
 )
 
 describe('the rooms', () => {
-  test('every source file stands in a room', () => {
+  test('every source file belongs to a room', () => {
     expect(strays(sources)).toEqual([])
   })
 
-  test('imports go down the floors only', () => {
+  test('imports only go down the floors', () => {
     expect(climbs(sources)).toEqual([])
   })
 
-  test('a feature is imported by the files that its list names, and by jobs', () => {
+  test('a feature is imported by its listed files, and by jobs', () => {
     expect(usersOf(program)).toEqual(featureUsers)
   })
 
-  test('what lies behind the doors of a room is imported by the room alone, and no door is idle', () => {
+  test('private files of a room are imported only by the room, and no door is unused', () => {
     expect(pastDoors(program)).toEqual([])
     expect(idleDoors(program)).toEqual([])
   })
 
-  test('each outside library is imported by its owner alone', () => {
+  test('each external library is imported only by its owner', () => {
     expect(trespasses(program)).toEqual([])
   })
 
@@ -100,16 +100,16 @@ describe('the rooms', () => {
     expect(Object.keys(owners).toSorted()).toEqual(needed.toSorted())
   })
 
-  test('jobs are thin', () => {
+  test('jobs are short', () => {
     expect(thickJobs(program)).toEqual([])
   })
 
-  test('tests lie where their subjects do', () => {
+  test('tests are in the folders of their subjects', () => {
     expect(misplacedTests(sources)).toEqual([])
     expect(untestedFolders(sources)).toEqual([])
   })
 
-  test('no imports run in a circle', () => {
+  test('no imports form a cycle', () => {
     expect(cyclesOf(importsOf(sources))).toEqual([])
   })
 
@@ -118,21 +118,21 @@ describe('the rooms', () => {
   })
 })
 
-describe('the manners', () => {
-  test('nobody leaves the type system, and only configuration exports by default', () => {
+describe('the conventions', () => {
+  test('no file escapes the type system, and only configuration has default exports', () => {
     expect(shortcuts(readTree(['.'], ['.ts']))).toEqual([])
   })
 
-  test('every file is named after its idea', () => {
+  test('every file name says what the file contains', () => {
     expect(nameless(sources)).toEqual([])
   })
 
-  test('test titles are promises, each made once per file', () => {
+  test('test titles state behaviour, each once per file', () => {
     expect(weakTitles(readTree(['test'], ['.test.ts']))).toEqual([])
   })
 })
 
-describe('the papers', () => {
+describe('the docs', () => {
   test('every command that they name exists', () => {
     expect(unknownCommands(papers, manifest.scripts)).toEqual([])
   })
@@ -145,13 +145,13 @@ describe('the papers', () => {
     expect(deadPaths(papers, (path) => existsSync(join(root, path)))).toEqual([])
   })
 
-  test('the picture of the house shows every room on its floor', () => {
+  test('the diagram of the house shows every room on its floor', () => {
     const rooms = roomsByFloor(program)
     const names = new Set(rooms.map((room) => room.replace(/^\d+ /, '')))
     expect(picturedRooms(papers.get('docs/house.md') ?? '', names)).toEqual(rooms)
   })
 
-  test('every script starts a file that is there, and every job has a script or is the program of the package', () => {
+  test('every script starts an existing file, and every job has a script or is the program of the package', () => {
     const programs = Object.values(manifest.bin).map((file) =>
       file.replace(/^dist\/(.*)\.js$/, '$1.ts'),
     )
@@ -162,11 +162,11 @@ describe('the papers', () => {
     )
   })
 
-  test('nothing in the repository belongs to one machine', () => {
+  test('nothing in the repository depends on one machine', () => {
     expect(placesOfOneMachine(everything)).toEqual([])
   })
 
-  test('the lock holds the packages of every platform, and not where they were fetched from', () => {
+  test('the lock file contains the packages of every platform, without their download addresses', () => {
     const { packages } = lockShape.parse(
       JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')),
     )
@@ -178,7 +178,7 @@ describe('the papers', () => {
     expect(Object.values(packages).filter((entry) => entry.resolved !== undefined)).toEqual([])
   })
 
-  test('the usual papers are there', () => {
+  test('the usual files exist', () => {
     const usual = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'LICENSE']
     expect(usual.filter((file) => !existsSync(join(root, file)))).toEqual([])
   })

@@ -14,7 +14,7 @@ describe('jobs', () => {
     expect(thickJobs(files)).toEqual(['jobs/long.ts: 61 lines'])
   })
 
-  test('a program that loads more than one thing is found, unless there is a reason', () => {
+  test('a program that loads more than one module is found, unless there is a reason', () => {
     const files = tree({ 'jobs/one.ts': load, 'jobs/two.ts': load + load })
     expect(thickJobs(files, {})).toEqual(['jobs/two.ts: 2 lazy imports'])
     expect(thickJobs(files, { 'jobs/two.ts': 'it starts two programs' })).toEqual([])

@@ -73,7 +73,7 @@ const pods = manifests.flatMap(({ kind, ...rest }) => {
 })
 
 describe('the manifests for Kubernetes', () => {
-  test('are what the schema of a cluster says', () => {
+  test('match the schema of a cluster', () => {
     expect(manifests.map(({ kind }) => kind)).toEqual(
       // prettier-ignore
       [
@@ -84,13 +84,13 @@ describe('the manifests for Kubernetes', () => {
     expect(misfits(manifests)).toBe('')
   })
 
-  test('would be found out if a field were misspelled', () => {
+  test('would be rejected for a misspelled field', () => {
     const worker = manifests.find(({ kind }) => kind === 'Deployment')
     const bent = { ...worker, apiVersion: 'apps/v1', kind: 'Deployment', spce: {} }
     expect(misfits([bent])).toMatch(/spce.* does not exist in type 'Deployment'/)
   })
 
-  test('run as nobody in particular, and write nowhere but in their volumes', () => {
+  test('run as an unprivileged user, and write only to their volumes', () => {
     expect(pods.length).toBeGreaterThan(2)
     for (const { containers, securityContext } of pods) {
       expect(securityContext.runAsNonRoot).toBe(true)
@@ -98,7 +98,7 @@ describe('the manifests for Kubernetes', () => {
     }
   })
 
-  test('hold no secret, and give a worker longer to stop than a call may take', () => {
+  test('contain no secret, and give a worker more time to stop than a call may take', () => {
     const containers = pods.flatMap((pod) => pod.containers)
     const plain = containers.flatMap(({ env }) => env.filter(({ value }) => value !== undefined))
     expect(plain.map(({ name }) => name).filter((name) => name !== 'MILL_HOME')).toEqual([])
@@ -106,7 +106,7 @@ describe('the manifests for Kubernetes', () => {
     expect(worker?.terminationGracePeriodSeconds).toBeGreaterThan(30)
   })
 
-  test('mount no claim and select no pods that they do not make', () => {
+  test('mount only claims and select only pods that they define', () => {
     const made = z.looseObject({ metadata: z.object({ name: z.string() }) })
     const claims = manifests
       .filter(({ kind }) => kind === 'PersistentVolumeClaim')
@@ -121,7 +121,7 @@ describe('the manifests for Kubernetes', () => {
     expect([...selected].filter((part) => !labels.has(part))).toEqual([])
   })
 
-  test('name settings and programs that there are', () => {
+  test('name existing settings and programs', () => {
     const { data } = z
       .looseObject({ data: z.record(z.string(), z.string()) })
       .parse(manifests.find(({ kind }) => kind === 'ConfigMap'))

@@ -29,13 +29,13 @@ function missing(files: readonly string[]): string[] {
   return [...wanted, 'LICENSE'].filter((file) => !files.includes(file))
 }
 
-describe('the licences of what is passed on', () => {
-  test('lie beside the documents of the search service', () => {
+describe('the licences of distributed data', () => {
+  test('are beside the documents of the search service', () => {
     expect(papers).toEqual(['LICENSES.md', 'LICENSE-Apache-2.0.txt'])
     expect(papers.filter((paper) => !existsSync(join(root, home, paper)))).toEqual([])
   })
 
-  test('name every package that the documents are made of', () => {
+  test('name every package that the documents were built from', () => {
     const [, list = ''] =
       /const needed = \[([^\]]+)\]/.exec(read('test/support/build-corpus.ts')) ?? []
     const packages = [...list.matchAll(/'([^']+)'/g)].map(([, name = '']) => name)
@@ -44,7 +44,7 @@ describe('the licences of what is passed on', () => {
     expect(packages.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([])
   })
 
-  test('go with the documents into the package', () => {
+  test('are in the package with the documents', () => {
     const { PATH, HOME } = processEnvironment()
     const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: root,
@@ -57,7 +57,7 @@ describe('the licences of what is passed on', () => {
     expect(missing(files.map(({ path }) => path))).toEqual([])
   })
 
-  test('go with the documents into the image', () => {
+  test('are in the image with the documents', () => {
     const [last = ''] = read('Dockerfile')
       .split(/^FROM /m)
       .slice(-1)

@@ -3,7 +3,7 @@ import { environmentReaders, nameless, shortcuts, weakTitles } from './manners.t
 
 const tree = (files: Record<string, string>) => new Map(Object.entries(files))
 
-describe('manners', () => {
+describe('conventions', () => {
   test('each escape from the type system is found, and its look-alikes are not', () => {
     expect(
       shortcuts(
@@ -28,7 +28,7 @@ describe('manners', () => {
     ])
   })
 
-  test('a second reader of the environment is found, in any spelling', () => {
+  test('a second file that reads the environment is found, in any spelling', () => {
     expect(
       environmentReaders(
         tree({
@@ -41,13 +41,13 @@ describe('manners', () => {
     ).toEqual(['src/b.ts', 'jobs/c.ts'])
   })
 
-  test('junk drawers are found by file and by folder', () => {
+  test('vague file and folder names are found', () => {
     const drawers = tree({ 'src/utils/time.ts': '', 'src/plan/helpers.ts': '', 'src/index.ts': '' })
     expect(nameless(drawers)).toEqual([...drawers.keys()])
     expect(nameless(tree({ 'src/library.ts': '', 'src/search/call.ts': '' }))).toEqual([])
   })
 
-  test('titles that promise nothing and titles given twice are found', () => {
+  test('titles without behaviour and duplicate titles are found', () => {
     const text = [
       `test('a thing should happen', () => {})`,
       `test.each(rows)('it works for %s', () => {})`,

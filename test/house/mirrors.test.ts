@@ -4,7 +4,7 @@ import { misplacedTests, untestedFolders } from './mirrors.ts'
 const tree = (...paths: string[]) => new Map(paths.map((path) => [path, '']))
 
 describe('mirrors', () => {
-  test('a test in a folder that mirrors none of the sources is found', () => {
+  test('a test in a folder without a counterpart in the sources is found', () => {
     const files = tree(
       'src/commands/work/lease.ts',
       'test/commands/work/lease.test.ts',
@@ -17,7 +17,7 @@ describe('mirrors', () => {
     expect(misplacedTests(files)).toEqual(['test/worker/brake.test.ts', 'test/lease.test.ts'])
   })
 
-  test('a folder of sources without a test is found, unless the test lies at the place that is named', () => {
+  test('a folder of sources without a test is found, unless the test is at the listed place', () => {
     const files = tree(
       'src/pipeline.ts',
       'src/search/call.ts',
@@ -34,7 +34,7 @@ describe('mirrors', () => {
     ])
   })
 
-  test('a folder that is tested at its own place after all is found among those tested elsewhere', () => {
+  test('a folder that has its own tests after all is found among those tested elsewhere', () => {
     const files = tree('src/search/call.ts', 'test/search/call.test.ts', 'test/whole/mill.test.ts')
     expect(untestedFolders(files, { 'src/search': 'test/whole/mill.test.ts' })).toEqual([
       'src/search',

@@ -11,19 +11,19 @@ import {
 
 const tree = (files: Record<string, string>) => new Map(Object.entries(files))
 
-describe('papers', () => {
-  test('a command that does not exist is found, with and without silence', () => {
+describe('the docs', () => {
+  test('a command that does not exist is found, with and without -s', () => {
     const text = 'Type `npm run -s work -- --drain` or `npm run wrok`.'
     expect(unknownCommands(tree({ 'README.md': text }), { work: '' })).toEqual(['README.md: wrok'])
   })
 
-  test('a dead link is found from the folder of its page, addresses are left alone', () => {
+  test('a dead link is found from the folder of its page, and addresses are ignored', () => {
     const text = '[a](decisions/a.md#top) [b](b.md) [c](https://example.com/c)'
     const exists = (path: string) => path === 'docs/decisions/a.md'
     expect(deadLinks(tree({ 'docs/README.md': text }), exists)).toEqual(['docs/README.md: b.md'])
   })
 
-  test('a path of the project that is not there is found, one with a part left open is not', () => {
+  test('a missing path of the project is found, and one with a placeholder is ignored', () => {
     const text = 'See `src/old.ts`, `src/new/`, `jobs/NAME.ts`, `inputs/*.csv` and `npm run sql`.'
     const exists = (path: string) => path === 'src/new/'
     expect(deadPaths(tree({ 'docs/house.md': text }), exists)).toEqual([
@@ -31,7 +31,7 @@ describe('papers', () => {
     ])
   })
 
-  test('a picture of the house shows rooms on floors, and its words are no rooms', () => {
+  test('a diagram of the house shows rooms on floors, and its descriptions are not rooms', () => {
     const page = [
       'The way goes from `jobs` to `base`.',
       '```',
@@ -60,7 +60,7 @@ describe('papers', () => {
     expect(placesOfOneMachine(files)).toHaveLength(2)
   })
 
-  test('settings are read off an example file, set or shown', () => {
+  test('settings are read from an example file, set or commented out', () => {
     expect(settingsShown('# Words.\nA_B=1\n# C_D=2\n#E_F=\nnot ONE=1\n')).toEqual([
       'A_B',
       'C_D',
@@ -68,7 +68,7 @@ describe('papers', () => {
     ])
   })
 
-  test('what looks like a real key is found, an obvious sample is not', () => {
+  test('a string that looks like a real key is found, and an obvious sample is not', () => {
     expect(keysShown('sk_test_sample sk_live_your_key')).toEqual([])
     expect(keysShown(['sk', 'live', 'a1b2c3d4e5'].join('_'))).toHaveLength(1)
   })

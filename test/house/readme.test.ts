@@ -15,7 +15,7 @@ function commandsBelow(heading: string): { name: string; args: string[] }[] {
   })
 }
 
-test('the lines of the README lead from an empty database of one’s own to a plan', async () => {
+test('the commands of the README lead from an empty database to a plan', async () => {
   const commands = commandsBelow('Use your API')
   const plan = commands.findIndex(({ args }) => args.includes('--dry-run'))
   expect(plan).toBeGreaterThanOrEqual(0)

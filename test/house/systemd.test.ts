@@ -39,26 +39,23 @@ function verify(file: string): { status: number | null; said: string } {
 }
 
 describe('the systemd units', () => {
-  test.skipIf(!hasSystemd).each(units)(
-    '%s is one that systemd has nothing to say about',
-    (name) => {
-      expect(verify(join(copies, name))).toEqual({ status: 0, said: '' })
-    },
-  )
+  test.skipIf(!hasSystemd).each(units)('%s is accepted by systemd without a warning', (name) => {
+    expect(verify(join(copies, name))).toEqual({ status: 0, said: '' })
+  })
 
-  test.skipIf(!hasSystemd)('a mistake in one of them would be noticed', () => {
+  test.skipIf(!hasSystemd)('an error in one of them would be noticed', () => {
     const broken = join(copies, 'broken.service')
     writeFileSync(broken, '[Service]\nExecStart=/nowhere/node\nRestrat=always\n')
     expect(verify(broken).said).not.toBe('')
   })
 
-  test.each(services)('%s starts a program that is there, and not through npm', (name) => {
+  test.each(services)('%s starts an existing program, and not through npm', (name) => {
     const start = value(name, 'ExecStart') ?? ''
     const job = /^\/usr\/bin\/node (?:--[\w-]+=\d+ )?dist\/jobs\/(\w+)\.js/.exec(start)?.[1]
     expect(existsSync(join(root, 'jobs', `${job}.ts`))).toBe(true)
   })
 
-  test.each(services)('%s is given no key in its environment', (name) => {
+  test.each(services)('%s gets no key in its environment', (name) => {
     expect(readUnit(name)).not.toMatch(/SEARCH_API_KEY=/)
   })
 

@@ -10,19 +10,19 @@ const files = [...new Set(allMutants.map(({ file }) => file))]
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
 
 describe('the faults on the list', () => {
-  test.each(files)('are each in one place of %s', (file) => {
+  test.each(files)('are each at one place of %s', (file) => {
     const astray = allMutants
       .filter((mutant) => mutant.file === file)
       .filter(({ find }) => (text.get(file) ?? '').split(find).length !== 2)
     expect(astray.map(({ name }) => name)).toEqual([])
   })
 
-  test('bear names of their own and change something', () => {
+  test('have unique names and change something', () => {
     expect(new Set(allMutants.map(({ name }) => name)).size).toBe(allMutants.length)
     expect(allMutants.filter(({ find, put }) => find === put)).toEqual([])
   })
 
-  test('name tests that are there', () => {
+  test('name existing tests', () => {
     const named = new Set(allMutants.flatMap(({ tests }) => tests))
     expect([...named].filter((path) => !existsSync(join(root, path)))).toEqual([])
   })

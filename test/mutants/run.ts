@@ -103,7 +103,7 @@ async function firstRed(tests: readonly string[]): Promise<string | undefined> {
   return reason?.[0].trim() ?? 'the tests did not start'
 }
 
-/** Ends what is left of the test runner: a process that a fault keeps in a loop hears no signal but this one. */
+/** Kills what is left of the test runner, because a process in an endless loop handles no other signal. */
 function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')

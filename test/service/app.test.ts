@@ -37,7 +37,7 @@ async function left(key: string): Promise<number | undefined> {
   return json.credits_remaining
 }
 
-describe('requests that cannot be searched', () => {
+describe('invalid search requests', () => {
   test('other methods are a 405 that names GET, and spend nothing', async () => {
     const key = await shop.live(5)
     for (const method of ['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
@@ -47,7 +47,7 @@ describe('requests that cannot be searched', () => {
     expect(await left(key)).toBe(4)
   })
 
-  test('an address beyond 16 KB is a 414, one beyond all bounds a 431, both in the error shape', async () => {
+  test('an address over 16 KB is a 414, a head over the limit a 431, both in the error format', async () => {
     const long = await shop.ask(`/v1/search?q=${'a'.repeat(17_000)}`, live)
     expect([long.status, long.json.error?.code]).toEqual([414, 'URI_TOO_LONG'])
     const endless = await shop.ask(`/v1/search?q=${'a'.repeat(70_000)}`, live)
@@ -69,12 +69,12 @@ describe('requests that cannot be searched', () => {
     expect((await shop.ask('/v1/search?q=%ff%fe', live)).status).toBe(200)
   })
 
-  test('a query with a NUL is searched for and sent back as it came', async () => {
+  test('a query with a NUL is searched for and returned as it was sent', async () => {
     const { status, json } = await shop.ask('/v1/search?q=a%00b', live)
     expect([status, json.query]).toEqual([200, 'a\0b'])
   })
 
-  test('every parameter that comes twice is a 400', async () => {
+  test('every repeated parameter is a 400', async () => {
     const old = { q: 'b', num: '3', hl: 'en', gl: 'us', location: 'x', device: 'mobile' }
     const added = { page: '2', safe: 'off', freshness: 'day' }
     for (const [name, value] of Object.entries({ ...old, ...added })) {
@@ -89,7 +89,7 @@ describe('requests that cannot be searched', () => {
     )
   })
 
-  test('bytes that are no HTTP are answered in the error shape', async () => {
+  test('bytes that are not HTTP are answered in the error format', async () => {
     const text = await new Promise<string>((resolve, reject) => {
       let got = ''
       const socket = connect(shop.service.port, '127.0.0.1', () => socket.write('nonsense\r\n\r\n'))
@@ -155,18 +155,18 @@ describe('searches that fail', () => {
     return rows[0]?.used
   }
 
-  test.each([502, 503] as const)('a provider that ends in %i is refunded', async (status) => {
+  test.each([502, 503] as const)('a provider that fails with %i is refunded', async (status) => {
     const error = await fail(() => Promise.reject(new Refusal(status, 'down')))
     expect(error).toMatchObject({ status })
     expect(await used()).toBe(0)
   })
 
-  test('a provider that takes too long is a 504, refunded', async () => {
+  test('a provider that takes too long is a 504, and refunded', async () => {
     expect(await fail(() => new Promise(() => undefined))).toMatchObject({ status: 504 })
     expect(await used()).toBe(0)
   })
 
-  test('the wait for credits counts for the deadline', async () => {
+  test('the wait for credits counts toward the deadline', async () => {
     const parts = { ...shelf(() => new Promise(() => undefined)), deadlineMs: 1000 }
     const start = performance.now()
     const sales = Array.from({ length: 3 }, () => sellAnswer(parts, order()))
@@ -181,7 +181,7 @@ describe('searches that fail', () => {
     expect(await used()).toBe(0)
   })
 
-  test('what was found in the end decides the price, the rest goes back', async () => {
+  test('the number of results decides the price, the rest is released', async () => {
     const empty = { intent: '', sentiment: '', clusters: [], entities: [], related_searches: [] }
     const answered = { answer: { ...empty, organic_results: [] }, ignored: [], partial: false }
     const parts = shelf(() => Promise.resolve(answered))
@@ -191,7 +191,7 @@ describe('searches that fail', () => {
 })
 
 describe('secrets', () => {
-  test('nothing of a key is in any log line, whatever goes wrong', async () => {
+  test('no part of a key is in any log line, whatever fails', async () => {
     await shop.ask(`/v1/search?q=a&api_key=${live}`)
     await shop.ask(`/v1/search?num=x&api_key=${live}`)
     await shop.ask(`/v1/${live}`)
@@ -199,7 +199,7 @@ describe('secrets', () => {
     expect(lines).not.toContain(live.slice(8))
   })
 
-  test('an answer forbids caches to keep it, and browsers to name it to other sites', async () => {
+  test('an answer may not be cached, and sends no referrer', async () => {
     for (const path of ['/v1/search?q=a', '/v1/search']) {
       const { headers } = await shop.ask(path, live)
       expect(headers).toMatchObject({
@@ -211,7 +211,7 @@ describe('secrets', () => {
   })
 })
 
-describe('the end of the service', () => {
+describe('the shutdown of the service', () => {
   async function openSlow() {
     const answers: (() => void)[] = []
     let arrived = () => {}
@@ -224,7 +224,7 @@ describe('the end of the service', () => {
     return { server, url, arrival, answer: () => answers.forEach((end) => end()) }
   }
 
-  test('lets a request in work have its answer', async () => {
+  test('answers a request in progress', async () => {
     const { server, url, arrival, answer } = await openSlow()
     const reply = get(url)
     await arrival
@@ -235,7 +235,7 @@ describe('the end of the service', () => {
     expect(server.listening).toBe(false)
   })
 
-  test('does not wait for ever for a request that never ends', async () => {
+  test('does not wait forever for a request that never ends', async () => {
     const { server, url, arrival } = await openSlow()
     const reply = get(url).catch((error: unknown) => error)
     await arrival
@@ -249,7 +249,7 @@ describe('the service and its database', () => {
     expect((await shop.ask('/healthz')).status).toBe(200)
   })
 
-  test('a database that went away is a 503 in the error shape', async () => {
+  test('an unreachable database is a 503 in the error format', async () => {
     const lone = await openShop()
     const key = await lone.live()
     await withoutDatabase(lone.databaseUrl, async () => {
@@ -261,7 +261,7 @@ describe('the service and its database', () => {
     await lone.service.close()
   })
 
-  test('a database that hangs ends every request with a 503 while it hangs', async () => {
+  test('a hanging database makes every request a 503', async () => {
     const lone = await openShop({ deadlineMs: 500 })
     const [key, mock] = [await lone.live(), await lone.test()]
     const { pool } = await openTables(lone.databaseUrl, 1)

@@ -100,9 +100,9 @@ function validator(document: Document, name: string): z.ZodType {
   return z.fromJSONSchema({ $ref: `#/$defs/${name}`, $defs } as never)
 }
 
-describe('a client made from the description', () => {
+describe('a client generated from the description', () => {
   test.each(['', '/search-api'])(
-    'that openapi-typescript types calls every operation under the prefix "%s"',
+    'typed by openapi-typescript calls every operation under the prefix "%s"',
     async (base) => {
       const at = bases.indexOf(base)
       const document = documents[at] as Document
@@ -114,7 +114,7 @@ describe('a client made from the description', () => {
     },
   )
 
-  test('that zod validates takes what every operation answers, good or bad', async () => {
+  test('validated by zod accepts the response of every operation, success or error', async () => {
     for (const [at, shop] of shops.entries()) {
       const document = documents[at] as Document
       const calls = [
@@ -132,7 +132,7 @@ describe('a client made from the description', () => {
     }
   })
 
-  test('sends what the service takes: the patterns of the parameters match good values only', () => {
+  test('sends what the service accepts: the patterns of the parameters match only valid values', () => {
     const { parameters } = documents[0]?.paths['/v1/search']?.get ?? { parameters: [] }
     const schemaOf = (name: string) =>
       z.fromJSONSchema(parameters.find((one) => one.name === name)?.schema ?? {})
@@ -160,7 +160,7 @@ describe('the description', () => {
     )
   })
 
-  test('names defaults, licence, operations, and the headers of every answer', () => {
+  test('names defaults, licence, operations, and the headers of every response', () => {
     const { info, paths } = documents[0] as Document
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
     const operations = Object.values(paths).map(({ get }) => get)
@@ -184,7 +184,7 @@ describe('the description', () => {
     ])
   })
 
-  test('and the links of errors name the public address where there is one', async () => {
+  test('and the links of errors use the public address if there is one', async () => {
     const publicUrl = 'https://search.example.com/api/'
     const shop = await openShop({ basePath: '/api', publicUrl })
     const document = (await shop.ask('/openapi.json')).json as unknown as Document

@@ -26,7 +26,7 @@ describe('compression', () => {
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
   ])(
-    'makes a long answer smaller, and leaves every byte of it as it was: %s',
+    'makes a long answer smaller, and does not change its content: %s',
     async (encoding, unpack) => {
       const plain = await shop.ask(long, mock)
       const packed = await shop.ask(long, mock, accepting(encoding))
@@ -42,7 +42,7 @@ describe('compression', () => {
     },
   )
 
-  test('is never done to clients that did not ask for it, who see lengths and bytes as before', async () => {
+  test('is not used for clients that did not request it, which get lengths and bytes as before', async () => {
     for (const path of [long, '/v1/search?q=tea', '/openapi.json', '/docs/errors']) {
       const { headers, body } = await shop.ask(path, mock)
       expect(headers['content-encoding']).toBeUndefined()
@@ -51,7 +51,7 @@ describe('compression', () => {
     }
   })
 
-  test('is not worth it for short answers, errors among them', async () => {
+  test('is not used for short answers, including errors', async () => {
     for (const path of ['/v1/search?q=tea&num=1', '/v1/search', '/healthz', '/nowhere']) {
       const { headers, body } = await shop.ask(path, mock, accepting('gzip, br'))
       expect([path, headers['content-encoding']]).toEqual([path, undefined])
@@ -59,7 +59,7 @@ describe('compression', () => {
     }
   })
 
-  test('is never done to the dashboard, whose pages hold keys', async () => {
+  test('is not used for the dashboard, whose pages contain keys', async () => {
     const { status, headers, body } = await shop.ask('/dashboard', null, accepting('gzip, br'))
     expect([status, headers['content-encoding'], body.length > 1024]).toEqual([
       200,
@@ -68,13 +68,13 @@ describe('compression', () => {
     ])
   })
 
-  test('changes nothing about what HEAD is answered', async () => {
+  test('does not change the response to HEAD', async () => {
     const options = { ...accepting('gzip, br'), method: 'HEAD' }
     const { status, headers, body } = await shop.ask(long, mock, options)
     expect([status, headers['content-encoding'], body.length]).toEqual([405, undefined, 0])
   })
 
-  test('leaves an answer that breaks off on purpose as it is', async () => {
+  test('does not change an answer that is cut off on purpose', async () => {
     const cut = shop.ask('/v1/search?q=trouble:cut', mock, accepting('gzip'))
     await expect(cut).rejects.toThrow('aborted')
   })
@@ -95,13 +95,13 @@ describe('compression', () => {
     ['identity;q=1, gzip;q=0.5', null],
     ['GZIP ; Q=0.2', 'gzip'],
     ['gzip;q=x', null],
-  ])('reads "Accept-Encoding: %s" as %s', (header, expected) => {
+  ])('interprets "Accept-Encoding: %s" as %s', (header, expected) => {
     expect(chooseEncoding(header)).toBe(expected)
   })
 })
 
-describe('the client of the mill', () => {
-  test('reads what the service compresses, and no more of it than its cap', async () => {
+describe('the client of querymill', () => {
+  test('reads compressed answers, up to its limit', async () => {
     const plain = await shop.ask(long, mock)
     for (const encoding of ['gzip', 'br']) {
       const { body } = await shop.ask(long, mock, accepting(encoding))
@@ -110,7 +110,7 @@ describe('the client of the mill', () => {
     expect(plain.body.length).toBeLessThan(bodyCap)
   })
 
-  test('asks for answers as they are, and is given them so', async () => {
+  test('requests uncompressed answers, and gets them', async () => {
     const url = new URL(shop.service.url)
     const api = openApi({ url, key: new Secret(mock), timeoutMs: patienceMs, lanes: 1 })
     try {

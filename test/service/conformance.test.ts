@@ -40,7 +40,7 @@ async function found(path = grid, key = live) {
   }
 }
 
-describe('what the service does (section 1)', () => {
+describe('the behaviour of the service (section 1)', () => {
   test('1: there is one search endpoint, under /v1', async () => {
     const document = (await shop.ask('/openapi.json')).json as { paths?: object }
     // A usage request is not a search.
@@ -50,13 +50,13 @@ describe('what the service does (section 1)', () => {
     }
   })
 
-  test('2: an answer carries organic results and related searches', async () => {
+  test('2: an answer contains organic results and related searches', async () => {
     const { organic_results, related_searches } = await found()
     expect(organic_results.length).toBeGreaterThan(5)
     expect(related_searches.length).toBeGreaterThan(0)
   })
 
-  test('3: an answer carries intent, sentiment, clusters and entities', async () => {
+  test('3: an answer contains intent, sentiment, clusters and entities', async () => {
     const answer = await found()
     expect(answer.intent).toBe('informational')
     expect(answer.sentiment).toBe('neutral')
@@ -100,7 +100,7 @@ describe('fields of an answer (section 2)', () => {
     expect((await found()).success).toBe(true)
   })
 
-  test('9: query is the searched text to the byte, outer spaces kept', async () => {
+  test('9: query is exactly the searched text, including outer spaces', async () => {
     for (const q of ['  css  grid ', 'größe ✓ 日本', 'a+b & c=d?', '"quoted" -x']) {
       const answer = await found(`/v1/search?q=${encodeURIComponent(q)}`)
       expect(answer.query).toBe(q)
@@ -149,7 +149,7 @@ describe('fields of an answer (section 2)', () => {
     expect(related_searches).not.toContain('css grid layout')
   })
 
-  test('a test key is given related searches for whatever it asks, and results that read like any', async () => {
+  test('a test key gets related searches for any query, and plausible results', async () => {
     for (let number = 1; number <= 30; number += 1) {
       const path = `/v1/search?q=garden+${number}`
       const { related_searches, organic_results } = await found(path, mock)
@@ -171,7 +171,7 @@ describe('fields of an answer (section 2)', () => {
     expect((await shop.service.keys.list()).at(-1)?.credits).toBe(2)
   })
 
-  test('18: all ten fields are there when nothing is found, lists empty and never null', async () => {
+  test('18: all ten fields are present if nothing is found, lists empty and never null', async () => {
     const answer = await found('/v1/search?q=zzqqxx%20yyvvkk')
     expect(Object.keys(answer).toSorted()).toEqual(fields)
     expect([answer.organic_results, answer.clusters, answer.entities]).toEqual([[], [], []])
@@ -192,7 +192,7 @@ describe('fields of an answer (section 2)', () => {
       expect(title).toMatch(/\S/)
   })
 
-  test('21: every address is an absolute one of the web, and none comes twice', async () => {
+  test('21: every address is an absolute web address, and none is repeated', async () => {
     const { organic_results } = await found(`${grid}&num=100`)
     const urls = organic_results.map(({ url }) => url)
     expect(urls.filter((url) => !/^https?:$/.test(new URL(url).protocol))).toEqual([])
@@ -236,7 +236,7 @@ describe('fields of an answer (section 2)', () => {
     }
   })
 
-  test('26: an answer to what was sent has no field that the specification does not show', async () => {
+  test('26: an answer to an unchanged query has no field that the specification does not show', async () => {
     expect(Object.keys(await found()).toSorted()).toEqual(fields)
     const [first] = (await found()).organic_results
     expect(Object.keys(first ?? {}).toSorted()).toEqual([
@@ -261,7 +261,7 @@ describe('states (section 3)', () => {
 })
 
 describe('the search endpoint (section 4)', () => {
-  test('28: GET answers without a body', async () => {
+  test('28: GET responds without a request body', async () => {
     expect((await shop.ask(grid, live)).status).toBe(200)
   })
 
@@ -282,7 +282,7 @@ describe('the search endpoint (section 4)', () => {
     expect((await found(grid, key)).credits_remaining).toBe(4)
   })
 
-  test('31: a location is accepted, an unknown place is no error', async () => {
+  test('31: a location is accepted, an unknown place is not an error', async () => {
     for (const place of ['Austin, Texas, United States', 'Nowhere at all', '']) {
       expect((await shop.ask(`${grid}&location=${encodeURIComponent(place)}`, live)).status).toBe(
         200,
@@ -304,14 +304,14 @@ describe('the search endpoint (section 4)', () => {
       expect((await shop.ask(`${grid}&gl=${gl}`, live)).status).toBe(400)
   })
 
-  test('34: num is accepted from 1 to 100, and bounds the results', async () => {
+  test('34: num is accepted from 1 to 100, and limits the results', async () => {
     for (const key of [live, mock]) {
       expect((await found(`/v1/search?q=css&num=1`, key)).organic_results).toHaveLength(1)
       expect((await found(`/v1/search?q=css&num=100`, key)).organic_results).toHaveLength(100)
     }
   })
 
-  test('35: num outside of 1 to 100, or no whole number, is a 400', async () => {
+  test('35: num outside of 1 to 100, or not a whole number, is a 400', async () => {
     for (const num of ['0', '101', '-1', '1.5', 'abc', '', '1e9', 'Infinity', '0x10', ' ']) {
       const { status, json } = await shop.ask(`${grid}&num=${encodeURIComponent(num)}`, live)
       expect([num, status]).toEqual([num, 400])
@@ -357,7 +357,7 @@ describe('the search endpoint (section 4)', () => {
 })
 
 describe('the description of the API', () => {
-  test('is OpenAPI 3.1, knows every parameter and status, and marks what the specification leaves open', async () => {
+  test('is OpenAPI 3.1, contains every parameter and status, and marks what the specification leaves open', async () => {
     const document = (await shop.ask('/openapi.json')).json as unknown as Description
     expect(document.openapi).toBe('3.1.0')
     const { parameters, responses } = document.paths['/v1/search'].get

@@ -73,7 +73,7 @@ async function books(key: FoundKey) {
   return rows[0]
 }
 
-describe('credits under many requests at once', () => {
+describe('credits with many concurrent requests', () => {
   test('sixty searches that may cost ten and cost one are all answered on a hundred credits', async () => {
     const key = await openKey(100)
     const buy = openProcess(() => Promise.resolve(found(3)))
@@ -82,7 +82,7 @@ describe('credits under many requests at once', () => {
     expect(await books(key)).toEqual({ used: 60, held: 0, charged: 60 })
   })
 
-  test('what is told as left never speaks of what others have set aside', async () => {
+  test('the reported balance never includes reservations of others', async () => {
     const key = await openKey(100)
     const buy = openProcess(() => Promise.resolve(found(1)))
     const sold = await Promise.all(Array.from({ length: 20 }, () => buy(key, 50)))
@@ -105,7 +105,7 @@ describe('credits under many requests at once', () => {
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([402]))
   })
 
-  test('a 402 says what is truly left, and what the search could have cost', async () => {
+  test('a 402 reports the true balance, and the possible cost of the search', async () => {
     const key = await openKey(9)
     const refused = await openProcess(() => Promise.resolve(found(1)))(key, 100)
     expect(refused).toMatchObject({ status: 402, headers: { 'x-credits-remaining': '9' } })
@@ -115,7 +115,7 @@ describe('credits under many requests at once', () => {
     )
   })
 
-  test('a search waits for credits that another process sets free', async () => {
+  test('a search waits for credits that another process releases', async () => {
     const key = await openKey(10)
     let answer: (answered: Answered) => void = () => undefined
     const slow = openProcess(() => new Promise((resolve) => (answer = resolve)))
@@ -128,7 +128,7 @@ describe('credits under many requests at once', () => {
     expect(await second).toMatchObject({ used: 1, remaining: 8 })
   })
 
-  test('many searches that wait for credits wait beside each other, not one after the other', async () => {
+  test('many searches that wait for credits wait concurrently, not one after the other', async () => {
     const key = await openKey(10)
     const patienceMs = 500
     const purse = new KeyCredits(tables.pool, patienceMs)
@@ -142,7 +142,7 @@ describe('credits under many requests at once', () => {
     expect(performance.now() - start).toBeLessThan(20 * patienceMs)
   })
 
-  test('at the turn of a month a search in work is charged to its own month', async () => {
+  test('a search in progress at the turn of a month is charged to its own month', async () => {
     const issued = await createKey(tables.pool, { kind: 'live', plan: 'free' })
     const key = await new KeyRing(tables.pool).find(issued.key)
     if (key === null) throw new Error('expected the key to be found')
@@ -162,8 +162,8 @@ describe('credits under many requests at once', () => {
   })
 })
 
-describe('a client that goes away', () => {
-  test('is charged nothing, and its search is told to end', async () => {
+describe('a client that disconnects', () => {
+  test('is charged nothing, and its search is cancelled', async () => {
     const key = await openKey(10)
     const gone = new AbortController()
     let told = false
@@ -190,7 +190,7 @@ describe('a client that goes away', () => {
     expect(await books(key)).toEqual({ used: 0, held: 0, charged: 0 })
   })
 
-  test('while it waits for credits that others have set aside leaves the line', async () => {
+  test('while it waits for reserved credits leaves the queue', async () => {
     const key = await openKey(10)
     const purse = new KeyCredits(tables.pool)
     const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10 }

@@ -40,7 +40,7 @@ function raw(text: string): Promise<string> {
 }
 
 describe('a request id', () => {
-  test('stands in a header of every answer, and in the line of the log about it', async () => {
+  test('is in a header of every response, and in its log line', async () => {
     const paths = ['/v1/search?q=tea', '/v1/search', '/v1/nowhere', '/healthz', '/docs/errors']
     const ids = new Set<string>()
     for (const path of paths) {
@@ -54,7 +54,7 @@ describe('a request id', () => {
     expect(log).not.toContain('nowhere')
   })
 
-  test('stands in what is answered before there is a request', async () => {
+  test('is in the response to input that is not a request', async () => {
     const text = await raw('nonsense\r\n\r\n')
     const id = /x-request-id: (req_\w+)/.exec(text)?.[1] ?? 'none'
     const line = log.split('\n').find((one) => one.includes(id)) ?? '{}'
@@ -63,7 +63,7 @@ describe('a request id', () => {
 })
 
 describe('the log', () => {
-  test('tells status, time and key of each request, and what was searched for only when asked to', async () => {
+  test('contains status, time and key of each request, and the query only on demand', async () => {
     let told = ''
     const open = { databaseUrl: shop.databaseUrl, logged: 'queries' } as const
     const telling = await openShop({ ...open, log: pino(sink((text) => (told += text))) })
@@ -79,7 +79,7 @@ describe('the log', () => {
   })
 })
 
-describe('what Node would answer by itself', () => {
+describe('input that Node would answer itself', () => {
   const both = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n'
   test.each([
     ['400 BAD_REQUEST', 'GET /v1/search HTTP/1.1\r\n\r\n'],
@@ -91,7 +91,7 @@ describe('what Node would answer by itself', () => {
     ],
     ['400 BAD_REQUEST', `POST / HTTP/1.1\r\nHost: a\r\n${both}\r\n0\r\n\r\n`],
     ['400 BAD_REQUEST', 'GET / HTTP/1.1\r\nHost : a\r\n\r\n'],
-  ])('is answered in the error shape: %s', async (expected, text) => {
+  ])('is answered in the error format: %s', async (expected, text) => {
     const [status, code] = expected.split(' ')
     const answer = await raw(text)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -99,8 +99,8 @@ describe('what Node would answer by itself', () => {
   })
 })
 
-describe('what an answer tells about an account', () => {
-  test('credits and rate stand in the headers of good answers and of bad ones', async () => {
+describe('information about an account in a response', () => {
+  test('includes credits and rate in the headers of successes and errors', async () => {
     const { key } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
     const good = await shop.ask('/v1/search?q=tea&num=20', key)
     expect(good.headers).toMatchObject({
@@ -114,7 +114,7 @@ describe('what an answer tells about an account', () => {
     expect(Number(bad.headers['x-credits-reset'])).toBeGreaterThan(0)
   })
 
-  test('usage tells plan, balance and days of the account, and of no other', async () => {
+  test('includes plan, balance and days of the account in usage, and of no other', async () => {
     const { key } = await shop.service.keys.create({ kind: 'live', plan: 'free', rate: 50 })
     await shop.ask('/v1/search?q=tea&num=20', key)
     const { status, json } = await shop.ask('/v1/usage', key)
@@ -161,7 +161,7 @@ describe('what an answer tells about an account', () => {
     expect(passed).toBeLessThanOrEqual(5 * seconds)
   })
 
-  test('test keys have a limit, and the time of their last use is known', async () => {
+  test('limits test keys, and records the time of their last use', async () => {
     const lone = await openShop({ databaseUrl: shop.databaseUrl, testRate: 3 })
     const { key, id } = await lone.service.keys.create({ kind: 'test' })
     const replies = await Promise.all(
@@ -174,7 +174,7 @@ describe('what an answer tells about an account', () => {
   })
 })
 
-describe('trouble on purpose', () => {
+describe('simulated errors', () => {
   test.each([
     [401, 'UNAUTHORIZED'],
     [402, 'PAYMENT_REQUIRED'],
@@ -184,12 +184,12 @@ describe('trouble on purpose', () => {
     [502, 'BAD_GATEWAY'],
     [503, 'SERVICE_UNAVAILABLE'],
     [504, 'GATEWAY_TIMEOUT'],
-  ])('a test key that asks for %s has it', async (status, code) => {
+  ])('give a test key that requests %s this error', async (status, code) => {
     const reply = await shop.ask(`/v1/search?q=trouble:${status}`, mock)
     expect([reply.status, reply.json.error?.code]).toEqual([status, code])
   })
 
-  test('a refusal that was asked for has the headers of a real one', async () => {
+  test('of a rejection have the headers of a real one', async () => {
     const refused = async (kind: string) =>
       (await shop.ask(`/v1/search?q=trouble:${kind}`, mock)).headers
     expect(await refused('401')).toHaveProperty('www-authenticate')
@@ -198,7 +198,7 @@ describe('trouble on purpose', () => {
     expect(Number((await refused('503'))['retry-after'])).toBeGreaterThan(0)
   })
 
-  test('a slow answer takes as long as asked, a cut one breaks off', async () => {
+  test('include a slow answer that takes as long as requested, and one that is cut off', async () => {
     const start = performance.now()
     expect((await shop.ask('/v1/search?q=trouble:slow300', mock)).status).toBe(200)
     expect(performance.now() - start).toBeGreaterThan(290)
@@ -210,7 +210,7 @@ describe('trouble on purpose', () => {
     await expect(cut).rejects.toThrow('aborted')
   })
 
-  test('an answer that breaks off has the headers of a whole one', async () => {
+  test('of a cut-off answer have the headers of a complete one', async () => {
     const call = request(`${shop.service.url}/v1/search?q=trouble:cut`, {
       headers: { authorization: `Bearer ${mock}` },
       agent: false,
@@ -227,13 +227,13 @@ describe('trouble on purpose', () => {
     expect(cut.headers['x-request-id']).toMatch(/^req_\w{32}$/)
   })
 
-  test('a live key searches for the words', async () => {
+  test('are ordinary queries for a live key', async () => {
     expect((await shop.ask('/v1/search?q=trouble:429', live)).status).toBe(200)
   })
 })
 
 describe('parameters', () => {
-  test('explicit defaults are answered like absent ones', async () => {
+  test('explicit defaults have the same answer as absent ones', async () => {
     const plain = await shop.ask('/v1/search?q=tea', mock)
     const explicit = await shop.ask(
       '/v1/search?q=tea&num=10&hl=en&device=desktop&page=1&freshness=any',
@@ -242,7 +242,7 @@ describe('parameters', () => {
     expect(explicit.json).toEqual(plain.json)
   })
 
-  test('a missing query is said to be missing, a double one to be double', async () => {
+  test('a missing query is reported as missing, a repeated one as repeated', async () => {
     expect((await shop.ask('/v1/search', mock)).json.error?.message).toBe('q must be given')
     expect((await shop.ask('/v1/search?q=a&q=b', mock)).json.error?.message).toBe(
       'q must be given once',

@@ -59,7 +59,7 @@ const line = 'GET /v1/search?q=open HTTP/1.1\r\n'
 const head = `${line}Host: a\r\nAuthorization: Bearer KEY\r\n`
 const chunks = `\r\n0\r\n\r\n${hidden}`
 
-describe('a request that hides another', () => {
+describe('a request that smuggles in another', () => {
   test.each([
     ['two lengths', `${head}Content-Length: 0\r\nContent-Length: 5\r\n\r\n${hidden}`],
     ['a list of lengths', `${head}Content-Length: 0, 5\r\n\r\n${hidden}`],
@@ -92,7 +92,7 @@ describe('a request that hides another', () => {
     ['no host', `${line}Authorization: Bearer KEY\r\n\r\n${hidden}`],
     ['a wonder expected', `${head}Expect: wonders\r\n\r\n${hidden}`],
     ['HTTP/2', `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${hidden}`],
-  ])('is refused, and its connection closed with what stands behind it: %s', async (_, text) => {
+  ])('is refused, and its connection closed with the bytes after it: %s', async (_, text) => {
     const key = await shop.live(5)
     const { got, ended } = await converse(text.replaceAll('KEY', key), patienceMs)
     expect(got.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/^HTTP\/1\.1 4(00|17)$/)])
@@ -101,7 +101,7 @@ describe('a request that hides another', () => {
     expect(await searched(key)).not.toContain('smuggled')
   })
 
-  test('as the body of a GET is a body, and nothing is searched for it', async () => {
+  test('in the body of a GET is only a body, and is not searched for', async () => {
     const key = await shop.live(5)
     const text = `${head}Content-Length: ${hidden.length + 39}\r\n\r\n${hidden}`
     const { got } = await converse(text.replaceAll('KEY', key))
@@ -112,7 +112,7 @@ describe('a request that hides another', () => {
   test.each([
     ['a host that is none', 'GET /v1/search?q=a HTTP/1.1\r\nHost: a/b?c\r\n\r\n'],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
-  ])('or has no address is answered in the error shape: %s', async (_, text) => {
+  ])('or has no address is answered in the error format: %s', async (_, text) => {
     const { got } = await converse(text)
     expect(got).toMatch(/^HTTP\/1\.1 400 /)
     expect(got).toMatch(/\r\nx-request-id: req_\w{32}\r\n/i)
@@ -129,7 +129,7 @@ describe('a request that hides another', () => {
 })
 
 describe('a page of another site', () => {
-  test('is never let in by CORS, whatever it asks for and however it asks', async () => {
+  test('is never allowed by CORS, whatever it requests', async () => {
     const key = await shop.live(5)
     const origin = 'https://evil.example'
     const preflight = {
@@ -157,8 +157,8 @@ describe('a page of another site', () => {
   })
 })
 
-describe('what is stored', () => {
-  test('holds no key, wherever it was sent, but its hash and its last four characters', async () => {
+describe('stored data', () => {
+  test('contains no key, wherever it was sent, but its hash and its last four characters', async () => {
     const key = await shop.live(50)
     await shop.ask('/v1/search?q=a', key, { headers: { 'idempotency-key': 'stored' } })
     await shop.ask(`/v1/search?q=b&api_key=${key}`)
@@ -183,8 +183,8 @@ describe('what is stored', () => {
   })
 })
 
-describe('a key that is revoked', () => {
-  test('while its search is in work buys nothing more, and that search is charged once', async () => {
+describe('a revoked key', () => {
+  test('buys nothing more after its search in progress, which is charged once', async () => {
     const upstream = await startFakeSearxng()
     const web = await openShop({ upstream: 'searxng', searxngUrl: upstream.url })
     let go = () => {}

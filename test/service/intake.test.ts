@@ -35,7 +35,7 @@ async function spent(key: string): Promise<{ requests: number; credits: number }
   return { requests: sum('requests'), credits: sum('credits') }
 }
 
-describe('a GET whose body breaks after its head', () => {
+describe('a GET with a truncated body', () => {
   test.each([
     ['a chunk without a length', chunked, '5\r\nhello\r\nZZ\r\n', false],
     ['a chunk longer than it says', chunked, '5\r\nhellooo\r\n0\r\n\r\n', false],
@@ -62,19 +62,19 @@ describe('a GET whose body breaks after its head', () => {
   test.each([
     ['by its length', 'Content-Length: 70000', ''],
     ['by its chunks', chunked, `11170\r\n${'x'.repeat(70_000)}\r\n0\r\n\r\n`],
-  ])('or goes beyond 64 KB %s is not searched for either', async (_, field, body) => {
+  ])('or with more than 64 KB %s is not searched for either', async (_, field, body) => {
     const key = await shop.live(5)
     const got = await say(`${head(key, field)}${body}`)
     expect(got).toMatch(/^(HTTP\/1\.1 413 [^]*"code":"CONTENT_TOO_LARGE"[^]*)?$/)
     expect(await spent(key)).toEqual({ requests: 0, credits: 0 })
   })
 
-  test('beyond 64 KB is told so where the length says it beforehand', async () => {
+  test('with a length over 64 KB is refused at once', async () => {
     expect(await say(head(await shop.live(5), 'Content-Length: 70000'))).toMatch(/^HTTP\/1\.1 413 /)
   })
 })
 
-describe('a GET whose body is whole', () => {
+describe('a GET with a complete body', () => {
   test.each([
     ['a length', 'Content-Length: 5', 'hello'],
     ['chunks', chunked, '5\r\nhello\r\n0\r\n\r\n'],
@@ -82,7 +82,7 @@ describe('a GET whose body is whole', () => {
     ['64 KB', 'Content-Length: 65536', 'x'.repeat(65_536)],
     ['nothing in it', 'Content-Length: 0', ''],
   ])(
-    'is answered as if it had none, and so is the next on its connection: %s',
+    'is answered as without it, and so is the next on its connection: %s',
     async (_, field, body) => {
       const key = await shop.live(5)
       const got = await say(`${head(key, field)}${body}${head(key, trailing)}`)
@@ -91,7 +91,7 @@ describe('a GET whose body is whole', () => {
     },
   )
 
-  test('is answered in this protocol where it asks for another, on a connection that ends with it', async () => {
+  test('that requests another protocol is answered in this one, on a connection that is then closed', async () => {
     const key = await shop.live(5)
     const got = await say(head(key, 'Upgrade: h2c', 'Connection: Upgrade'))
     expect(got).toMatch(/^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n/i)
@@ -108,8 +108,8 @@ describe('a GET whose body is whole', () => {
   })
 })
 
-describe('what stands behind a good request', () => {
-  test('and is no request takes nothing from it: it is answered and charged, or neither', async () => {
+describe('invalid bytes after a valid request', () => {
+  test('do not affect it: it is answered and charged, or neither', async () => {
     const key = await shop.live(5)
     const got = await say(`${head(key)}nonsense\r\n\r\n`)
     const answered = got.includes('"credits_used":1') ? 1 : 0

@@ -29,7 +29,7 @@ async function left(key: string): Promise<unknown> {
 }
 
 describe('a search with an Idempotency-Key', () => {
-  test('is answered the same and charged once, however often it comes', async () => {
+  test('is answered the same and charged once, however often it is sent', async () => {
     const key = await shop.live(100)
     const first = await shop.ask(tea, key, again('one'))
     const second = await shop.ask(tea, key, again('one'))
@@ -44,7 +44,7 @@ describe('a search with an Idempotency-Key', () => {
     expect(await left(key)).toBe('97')
   })
 
-  test('is the same request when it names the defaults', async () => {
+  test('is the same request if it names the defaults', async () => {
     const key = await shop.live(100)
     const first = await shop.ask('/v1/search?q=tea', key, again('defaults'))
     const defaults = 'num=10&page=1&hl=en&device=desktop&freshness=any'
@@ -56,7 +56,7 @@ describe('a search with an Idempotency-Key', () => {
     expect(await left(key)).toBe('99')
   })
 
-  test('is charged once when twenty come at the same time to two processes', async () => {
+  test('is charged once if twenty arrive at the same time at two processes', async () => {
     const key = await shop.live(100)
     const other = await openShop({ databaseUrl: shop.databaseUrl })
     const replies = await Promise.all(
@@ -82,7 +82,7 @@ describe('a search with an Idempotency-Key', () => {
     await next.service.close()
   })
 
-  test('whose first request died with its process is searched anew once that is sure', async () => {
+  test('whose first request died with its process is searched again once that is certain', async () => {
     const lone = await openShop({ leaseMs: 300 })
     const { key, account } = await lone.service.keys.create({ kind: 'live', credits: 100 })
     const own = await openTables(lone.databaseUrl, 1)
@@ -96,14 +96,14 @@ describe('a search with an Idempotency-Key', () => {
     await lone.service.close()
   })
 
-  test('that was refused costs nothing and may come again with the same key', async () => {
+  test('that was refused costs nothing and may be repeated with the same key', async () => {
     const key = await shop.live(2)
     expect((await shop.ask(tea, key, again('poor'))).status).toBe(402)
     const cheaper = await shop.ask('/v1/search?q=tea&num=10', key, again('poor'))
     expect([cheaper.status, cheaper.json.credits_remaining]).toEqual([200, 1])
   })
 
-  test('for something else than before is a 422, charged nothing', async () => {
+  test('for a different request is a 422 and costs nothing', async () => {
     const key = await shop.live(100)
     await shop.ask(tea, key, again('mine'))
     const { status, json } = await shop.ask('/v1/search?q=coffee', key, again('mine'))
@@ -111,14 +111,14 @@ describe('a search with an Idempotency-Key', () => {
     expect(await left(key)).toBe('97')
   })
 
-  test('whose key is empty, too long or no plain text is a 400', async () => {
+  test('whose key is empty, too long or not plain text is a 400', async () => {
     const key = await shop.live(100)
     for (const bad of ['a b', 'x'.repeat(256), 'é']) {
       expect([bad, (await shop.ask(tea, key, again(bad))).status]).toEqual([bad, 400])
     }
   })
 
-  test('is nobody else’s: another account with the same key has an answer of its own', async () => {
+  test('is separate for each account: another account with the same key has its own answer', async () => {
     const [one, two] = [await shop.live(100), await shop.live(50)]
     expect((await shop.ask(tea, one, again('same'))).json.credits_remaining).toBe(97)
     expect((await shop.ask(tea, two, again('same'))).json.credits_remaining).toBe(47)
@@ -133,7 +133,7 @@ describe('a search with an Idempotency-Key', () => {
     expect(next.json.credits_remaining).toBe(94)
   })
 
-  test('that was answered before there were pages is still given its answer', async () => {
+  test('that was answered before pages existed still gets its answer', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
     const before = { q: 'tea', num: 10, hl: null, gl: null, location: null, device: null }
     const asked = hash('sha256', JSON.stringify(before), 'buffer')

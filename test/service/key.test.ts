@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { keyKind, makeKey } from '../../src/service/keys.ts'
 
 describe('a key', () => {
-  test('tells its kind', () => {
+  test('shows its kind', () => {
     expect(keyKind(makeKey('live'))).toBe('live')
     expect(keyKind(makeKey('test'))).toBe('test')
   })
 
-  test('with one character mistyped is known to be wrong without looking anywhere', () => {
+  test('with one mistyped character is known to be wrong without a query', () => {
     const key = makeKey('live')
     for (let at = 'sk_live_'.length; at < key.length; at += 1) {
       const other = key[at] === 'x' ? 'y' : 'x'
@@ -15,7 +15,7 @@ describe('a key', () => {
     }
   })
 
-  test('of another shape, length or kind is none of ours', () => {
+  test('of another shape, length or kind was not issued here', () => {
     const key = makeKey('test')
     const others = [
       '',

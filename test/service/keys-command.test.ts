@@ -32,7 +32,7 @@ describe('the keys command', () => {
     expect(usage).toHaveProperty('usage')
   })
 
-  test('refuses what it does not know, without repeating a key', async () => {
+  test('refuses unknown arguments, without repeating a key', async () => {
     const secret = 'sk_live_0000000000000000000000000000000000notakey'
     const wrong = [
       ['revoke', secret],
@@ -54,7 +54,7 @@ describe('the keys command', () => {
     ['--kind live with --credits', '--credits 5'],
     ['--kind live with --rate', '--kind test --rate 5'],
     ['--account or --credits', '--kind live --account 1 --credits 5'],
-  ])('issues nothing for flags that do not go together, and asks for %s', async (wish, flags) => {
+  ])('issues nothing for contradictory flags, and asks for %s', async (wish, flags) => {
     const before = (await run('keys', ['list'], env)).stdout
     const { code, stdout, stderr } = await run('keys', ['create', ...flags.split(' ')], env)
     expect([code, stdout]).toEqual([2, ''])

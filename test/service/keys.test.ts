@@ -76,18 +76,18 @@ describe('keys and how they are sent (section 5)', () => {
     expect(listed).toMatchObject({ key: `sk_live_…${issued.key.slice(-4)}`, name: 'garden' })
   })
 
-  test('47: the key in a Bearer header is taken, however the scheme is spelt', async () => {
+  test('47: the key in a Bearer header is accepted, in any case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
       const headers = { authorization: `${scheme} ${mock}` }
       expect((await shop.ask(tea, null, { headers })).status).toBe(200)
     }
   })
 
-  test('48: the key in the parameter api_key is taken', async () => {
+  test('48: the key in the parameter api_key is accepted', async () => {
     expect((await shop.ask(`${tea}&api_key=${mock}`)).status).toBe(200)
   })
 
-  test('49: when both are sent the header counts, whether its key is good or not', async () => {
+  test('49: if both are sent, the header counts, whether its key is valid or not', async () => {
     const wrong = 'sk_live_wrong'
     expect((await shop.ask(`${tea}&api_key=${wrong}`, mock)).status).toBe(200)
     expect((await shop.ask(`${tea}&api_key=${mock}`, wrong)).status).toBe(403)
@@ -147,7 +147,7 @@ describe('keys and how they are sent (section 5)', () => {
     expect(leaky.map(({ name }) => name)).toEqual([])
   })
 
-  test('54: a key is changed without a gap: both are good until the old one is revoked', async () => {
+  test('54: a key is replaced without a gap: both are valid until the old one is revoked', async () => {
     const old = await shop.service.keys.create({ kind: 'live', credits: 10 })
     const next = await shop.service.keys.create({ kind: 'live', account: old.account })
     expect((await shop.ask(tea, old.key)).json.credits_remaining).toBe(9)
@@ -157,7 +157,7 @@ describe('keys and how they are sent (section 5)', () => {
     expect((await shop.ask(tea, next.key)).json.credits_remaining).toBe(7)
   })
 
-  test('55: usage is kept by key and day, and its sum is what the answers said', async () => {
+  test('55: usage is stored by key and day, and its sum matches the answers', async () => {
     const { key, id } = await shop.service.keys.create({ kind: 'live', credits: 100 })
     let used = 0
     for (const num of [1, 10, 11, 95]) {
@@ -170,7 +170,7 @@ describe('keys and how they are sent (section 5)', () => {
 })
 
 describe('events, errors, limits and versions (sections 6 to 9)', () => {
-  test('56: nothing is called from here: no module of an offline service knows how to', () => {
+  test('56: no module of an offline service can send requests', () => {
     const folder = join(root, 'src', 'service')
     const callers = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
@@ -181,7 +181,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
     expect(callers.toSorted()).toEqual(['spoiling-front.ts', 'upstream/searxng.ts'])
   })
 
-  test('57: spent credits are a 402, exactly, however many ask at once', async () => {
+  test('57: without credits the response is exactly a 402, for any number of concurrent requests', async () => {
     const key = await shop.live(20)
     const replies = await Promise.all(Array.from({ length: 60 }, () => shop.ask(tea, key)))
     const good = replies.filter(({ status }) => status === 200)
@@ -192,7 +192,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
     expect(spent[0]?.headers['x-credits-remaining']).toBe('0')
   })
 
-  test('58: more requests a second than allowed are a 429 that says when to come back', async () => {
+  test('58: more requests a second than allowed are a 429 with the time to wait', async () => {
     const { key } = await shop.service.keys.create({ kind: 'live', credits: 1000, rate: 3 })
     const replies = await Promise.all(Array.from({ length: 20 }, () => shop.ask(tea, key)))
     const slow = replies.filter(({ status }) => status === 429)
@@ -202,7 +202,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
     expect((await shop.service.keys.list()).at(-1)?.credits).toBe(1000 - paid)
   })
 
-  test('59: ten results cost one credit, at least one and at most ten, and the balance falls by as much', async () => {
+  test('59: ten results cost one credit, at least one and at most ten, and the balance falls by this amount', async () => {
     const key = await shop.live(100)
     let left = 100
     for (const [num, price] of [
@@ -217,14 +217,14 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
     }
   })
 
-  test('60: the version is in the path: another one is a 404 in the error shape', async () => {
+  test('60: the version is in the path: another one is a 404 in the error format', async () => {
     const { status, json } = await shop.ask('/v2/search?q=a', live)
     expect([status, json.success, json.error?.code]).toEqual([404, false, 'NOT_FOUND'])
   })
 })
 
-describe('the desk', () => {
-  test('a plan that renews gives its credits back in a new month, by the first request of it', async () => {
+describe('keys and plans', () => {
+  test('of a renewing plan get their credits in a new month, with the first request', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
     await query(
       `update accounts set used = 1000, period = period - interval '1 month' where id = ${account} returning 1`,
@@ -232,7 +232,7 @@ describe('the desk', () => {
     expect((await shop.ask(tea, key)).json.credits_remaining).toBe(999)
   })
 
-  test('a renewing plan that is spent says in how many seconds it renews', async () => {
+  test('of a used-up renewing plan get the seconds until it renews', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
     await query(`update accounts set used = quota where id = ${account} returning 1`)
     const { status, headers } = await shop.ask(tea, key)
@@ -241,7 +241,7 @@ describe('the desk', () => {
     expect(Number(headers['x-credits-reset'])).toBeLessThanOrEqual(31 * 86_400)
   })
 
-  test('credits that a dead process had set aside come back at the next start', async () => {
+  test('release credits that a dead process had reserved at the next start', async () => {
     const { key, id, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
     await shop.ask(tea, key)
     await query(
@@ -263,7 +263,7 @@ describe('the desk', () => {
     }).toEqual({ requests: 2, failures: 1, credits: 1 })
   })
 
-  test('keys are issued without a running service, and are good in one that runs', async () => {
+  test('are issued without a running service, and are valid in a running one', async () => {
     const desk = await openKeys(shop.databaseUrl)
     const { key } = await desk.create({ kind: 'test', credits: 5 })
     expect((await shop.ask(tea, key)).json.credits_remaining).toBe(5)
@@ -272,7 +272,7 @@ describe('the desk', () => {
     expect((await shop.ask(tea, key)).status).toBe(403)
   })
 
-  test('an unknown plan, account or key is refused with what there is', async () => {
+  test('are refused for an unknown plan, account or key, with the valid ones', async () => {
     const { keys } = shop.service
     await expect(keys.create({ kind: 'live', plan: 'gold' })).rejects.toThrow(
       'free, pro, unlimited',

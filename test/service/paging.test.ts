@@ -31,7 +31,7 @@ function places({ json }: Reply): string[] {
 
 describe('pages', () => {
   test.each(['test', 'live'] as const)(
-    'of a %s key are pieces of the one long list, positions included',
+    'of a %s key are parts of the one long list, positions included',
     async (kind) => {
       const key = kind === 'test' ? mock : live
       const ask = (rest: string) => shop.ask(`/v1/search?q=css+grid${rest}`, key)
@@ -42,7 +42,7 @@ describe('pages', () => {
     },
   )
 
-  test('of a query that few documents hold whole give no result twice and lose none', async () => {
+  test('of a query that few documents match completely repeat no result and lose none', async () => {
     for (const q of ['touch and mouse input', 'storage in the browser', 'css variables']) {
       const ask = async (rest: string) =>
         places(await shop.ask(`/v1/search?q=${encodeURIComponent(q)}${rest}`, live))
@@ -56,7 +56,7 @@ describe('pages', () => {
     }
   })
 
-  test('say the same about their query, whichever is asked for', async () => {
+  test('have the same labels, whichever is requested', async () => {
     const said = async (page: number) => {
       const { json } = await shop.ask(`/v1/search?q=touch+and+mouse+input&page=${page}`, live)
       return [json.intent, json.sentiment, json.clusters, json.entities, json.related_searches]
@@ -72,7 +72,7 @@ describe('pages', () => {
     expect([status, json.organic_results, json.credits_used]).toEqual([200, [], 1])
   })
 
-  test('of the web go on where the one before ended, whatever the upstream calls a page', async () => {
+  test('of the web continue where the previous one ended, whatever the upstream’s page size', async () => {
     const key = await web.live(10)
     const { json } = await web.ask('/v1/search?q=garden&num=7&page=3', key)
     expect(json.organic_results?.map(({ position }) => position)).toEqual([
@@ -84,7 +84,7 @@ describe('pages', () => {
 })
 
 describe('safe search and freshness', () => {
-  test('are what the upstream of the web is told', async () => {
+  test('are passed to the upstream of the web', async () => {
     upstream.asked.length = 0
     const key = await web.live(10)
     const path = '/v1/search?q=garden&safe=strict&freshness=week'
@@ -94,20 +94,20 @@ describe('safe search and freshness', () => {
     expect(headers['x-ignored-params']).toBeUndefined()
   })
 
-  test('that nobody asked for are not told to the upstream: its own settings hold', async () => {
+  test('that were not sent are not passed to the upstream, whose settings apply', async () => {
     upstream.asked.length = 0
     await web.ask('/v1/search?q=garden&freshness=any', await web.live(10))
     expect(upstream.asked.flatMap(Object.keys)).not.toContain('safesearch')
     expect(upstream.asked.flatMap(Object.keys)).not.toContain('time_range')
   })
 
-  test('are named as ignored where the documents cannot tell', async () => {
+  test('are named as ignored if the documents do not support them', async () => {
     const { headers } = await shop.ask('/v1/search?q=webp&safe=off&freshness=day', live)
     expect(headers['x-ignored-params']).toBe('safe, freshness')
   })
 })
 
-describe('parameters that break their rules', () => {
+describe('invalid parameters', () => {
   test.each([
     ['page=0', 'page must be a whole number from 1 to 10'],
     ['page=11', 'page must be a whole number from 1 to 10'],
@@ -115,7 +115,7 @@ describe('parameters that break their rules', () => {
     ['page=3&num=40', 'page must be at most 2 with num 40: 100 results are within reach'],
     ['safe=on', 'safe must be one of off, moderate, strict'],
     ['freshness=hour', 'freshness must be one of any, day, week, month, year'],
-  ])('are a 400 in the shape of every error, and cost nothing: %s', async (query, message) => {
+  ])('are a 400 in the error format, and cost nothing: %s', async (query, message) => {
     const key = await shop.live(5)
     const { status, json, headers } = await shop.ask(`/v1/search?q=a&${query}`, key)
     expect([status, json.error?.code, json.error?.message]).toEqual([400, 'BAD_REQUEST', message])

@@ -87,7 +87,7 @@ function refusal(status: number): object {
 const search = '/v1/search?q=tea'
 const tooLong = 'x'.repeat(20_000)
 
-describe('the body of an error has the fields of the specification and no other', () => {
+describe('the body of an error has only the fields of the specification', () => {
   const cases: readonly (readonly [number, string, AskOptions?])[] = [
     [400, '/v1/search'],
     [400, '/v1/search?q='],
@@ -122,7 +122,7 @@ describe('the body of an error has the fields of the specification and no other'
     },
   )
 
-  test('401 without a key, 403 with one that is unknown, on every path that asks for one', async () => {
+  test('401 without a key, 403 with an unknown one, on every path that requires one', async () => {
     for (const path of [search, '/v1/usage']) {
       expect(shown(await shop.ask(path))).toStrictEqual(refusal(401))
       expect(shown(await shop.ask(path, 'sk_live_unknown'))).toStrictEqual(refusal(403))
@@ -146,7 +146,7 @@ describe('the body of an error has the fields of the specification and no other'
     for (const reply of refused) expect(shown(reply)).toStrictEqual(refusal(429))
   })
 
-  test('409 while the first request with its Idempotency-Key is in work', async () => {
+  test('409 while the first request with its Idempotency-Key is in progress', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 5 })
     const tables = await openTables(shop.databaseUrl, 1)
     const { signal: gone } = new AbortController()
@@ -158,7 +158,7 @@ describe('the body of an error has the fields of the specification and no other'
     ).toStrictEqual(refusal(409))
   })
 
-  test('500 for a fault of ours, 503 without the database', async () => {
+  test('500 for an internal error, 503 without the database', async () => {
     const lone = await openShop()
     const key = await lone.live()
     const database = new pg.Client({ connectionString: lone.databaseUrl })
@@ -174,7 +174,7 @@ describe('the body of an error has the fields of the specification and no other'
     await lone.service.close()
   })
 
-  test('502, 503 and 504 for an upstream that answers nonsense, fails or is silent', async () => {
+  test('502, 503 and 504 for an upstream with invalid answers, failures or time-outs', async () => {
     const key = await web.live()
     upstream.behave(() => ({ status: 200, body: 'nonsense' }))
     expect(shown(await web.ask(search, key))).toStrictEqual(refusal(502))
@@ -184,7 +184,7 @@ describe('the body of an error has the fields of the specification and no other'
     expect(shown(await hurried.ask(search, key))).toStrictEqual(refusal(504))
   })
 
-  test('the same for each trouble that a test key asks for', async () => {
+  test('the same for each simulated error of a test key', async () => {
     const mock = await shop.test()
     for (const status of [401, 402, 403, 429, 500, 502, 503, 504]) {
       expect(shown(await shop.ask(`/v1/search?q=trouble:${status}`, mock))).toStrictEqual(
@@ -218,7 +218,7 @@ describe('the body of an error has the fields of the specification and no other'
   })
 })
 
-describe('what is refused before it is a request has them, too', () => {
+describe('rejected input that is not a request has them, too', () => {
   const get = 'GET /v1/search?q=a HTTP/1.1\r\n'
   const host = 'Host: a\r\n'
   test.each([

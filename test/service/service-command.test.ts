@@ -27,7 +27,7 @@ async function makeKey(...flags: string[]): Promise<{ id: number; key: string; c
 }
 
 describe('the service command', () => {
-  test('says where it answers in one line on stdout, answers, and ends with 0 when asked to', async () => {
+  test('prints its address in one line on stdout, answers, and exits with 0 on request', async () => {
     const service = start('service', ['--port', '0', '--upstream', 'mock'], env)
     const { url } = await ready(service)
     const { key } = await makeKey('--kind', 'live', '--credits', '5', '--name', 'bundled')
@@ -41,7 +41,7 @@ describe('the service command', () => {
     expect(stdout + stderr).not.toContain(key.slice(8))
   })
 
-  test('on a port that is taken ends with 5 and one line', async () => {
+  test('on a port that is in use exits with 5 and one line', async () => {
     const first = start('service', ['--upstream', 'mock'], env)
     const { url } = await ready(first)
     const second = await run('service', ['--upstream', 'mock', '--port', new URL(url).port], env)
@@ -52,7 +52,7 @@ describe('the service command', () => {
     expect(second.stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  test('with wrong flags ends with 2 and says what there is', async () => {
+  test('with wrong flags exits with 2 and names the valid ones', async () => {
     const wrong = [
       ['--upstream', 'google'],
       ['--today', 'yesterday'],
@@ -70,7 +70,7 @@ describe('the service command', () => {
   })
 
   test.each(['0.0.0.0', '::'])(
-    'on every address (%s) has to be told where clients reach it, since errors name it',
+    'on every address (%s) requires its public address, because errors name it',
     async (host) => {
       const { code, stderr } = await run('service', ['--host', host], env)
       expect(code).toBe(2)
@@ -78,7 +78,7 @@ describe('the service command', () => {
     },
   )
 
-  test('on an address that is none of this machine names --host, not --port', async () => {
+  test('on an address of another machine names --host, not --port', async () => {
     const { code, stderr } = await run('service', ['--host', '999.1.1.1'], env)
     expect(code).toBe(5)
     expect(stderr).toMatch(
@@ -86,7 +86,7 @@ describe('the service command', () => {
     )
   })
 
-  test('under a path of its own says so in the address, without a slash at its end', async () => {
+  test('under a base path includes it in the address, without a slash at its end', async () => {
     const service = start('service', ['--upstream', 'mock', '--base-path', '/search-api/'], env)
     const { url } = await ready(service)
     expect(url).toMatch(/:\d+\/search-api$/)

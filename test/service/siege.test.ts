@@ -67,7 +67,7 @@ async function books(account: number) {
 }
 
 describe('two processes on one database', () => {
-  test('sell each credit of an account once, refuse what is beyond, and lose none', async () => {
+  test('sell each credit of an account once, refuse more, and lose none', async () => {
     const { key, account } = await createKey(tables.pool, { kind: 'live', credits: 150 })
     const { spent, least, refused } = await storm(key, 200, (index) => 1 + ((index * 7) % 30))
     expect(await books(account)).toEqual({ used: spent, held: 0, charged: spent })
@@ -76,7 +76,7 @@ describe('two processes on one database', () => {
     expect(new Set(refused)).toEqual(new Set([402]))
   })
 
-  test('renew a plan once, however many requests of both come first in the new month', async () => {
+  test('renew a plan once, however many first requests of the new month both get', async () => {
     const { key, account } = await createKey(tables.pool, { kind: 'live', plan: 'free' })
     await tables.pool.query(
       "update accounts set used = quota, period = period - interval '1 month' where id = $1",
@@ -87,7 +87,7 @@ describe('two processes on one database', () => {
     expect(await books(account)).toEqual({ used: 100, held: 0, charged: 100 })
   })
 
-  test('refuse a revoked key from the next request on, whichever is asked', async () => {
+  test('refuse a revoked key from the next request on, whichever gets it', async () => {
     const { key, id } = await createKey(tables.pool, { kind: 'live', credits: 500 })
     const before = storm(key, 60, () => 10)
     await tables.pool.query('update keys set revoked_at = now() where id = $1', [id])
@@ -147,8 +147,8 @@ async function besiege(port: number, count: number) {
 const at = (times: readonly number[], share: number) =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Infinity
 
-describe.runIf(process.platform === 'linux')('sockets that never come to the point', () => {
-  test('keep no other customer from an answer, and are closed in good time', async () => {
+describe.runIf(process.platform === 'linux')('slow sockets', () => {
+  test('delay no other customer, and are closed in time', async () => {
     const [{ running, url } = { running: null, url: '' }] = services
     const count = roomFor(wanted, running?.pid ?? 0)
     const { key } = await createKey(tables.pool, { kind: 'test' })

@@ -21,8 +21,8 @@ async function read<Row extends object>(text: string): Promise<Row | undefined> 
   return (await tables.pool.query<Row>(text)).rows[0]
 }
 
-describe('what was asked', () => {
-  test('is kept for as long as was agreed, then only what it cost', async () => {
+describe('stored queries', () => {
+  test('are kept for the configured time, and then only their cost', async () => {
     const { key, id } = await shop.service.keys.create({ kind: 'live', credits: 1000 })
     for (const num of [1, 25]) await shop.ask(`/v1/search?q=old+secret&num=${num}`, key)
     await shop.ask('/v1/search?q=young+css', key)
@@ -39,7 +39,7 @@ describe('what was asked', () => {
     expect(await read(left)).toEqual({ asked: ['young css'] })
   })
 
-  test('of half a year is not read by a search, nor the whole of it by a question about usage', async () => {
+  test('of half a year are not read by a search, nor all of them by a usage request', async () => {
     const { key, id, account } = await shop.service.keys.create({ kind: 'live', plan: 'pro' })
     await shop.ask('/v1/search?q=css+grid', key)
     await tables.pool.query(
@@ -60,22 +60,22 @@ describe('what was asked', () => {
   })
 })
 
-describe('a key that is taken back', () => {
-  test('is named by its number or by how it ends, so that it never stands in a command line', async () => {
+describe('a key to be revoked', () => {
+  test('is named by its number or its last characters, so that it never appears on a command line', async () => {
     const { key } = await shop.service.keys.create({ kind: 'test' })
     expect(await shop.service.keys.revoke(`…${key.slice(-4)}`)).toBe(true)
     expect((await shop.ask('/v1/search?q=a', key)).status).toBe(403)
     expect(await shop.service.keys.revoke('…0000')).toBe(false)
   })
 
-  test('is not guessed: where two end alike their numbers are named', async () => {
+  test('is not guessed: if two have the same ending, their numbers are named', async () => {
     const one = await shop.service.keys.create({ kind: 'test' })
     const two = await shop.service.keys.create({ kind: 'test' })
     await tables.pool.query("update keys set tail = 'same' where id = any($1)", [[one.id, two.id]])
     await expect(shop.service.keys.revoke('…same')).rejects.toThrow(`${one.id}, ${two.id}`)
   })
 
-  test('is refused while its search is in work elsewhere, and that search is still charged once', async () => {
+  test('is refused while its search is in progress elsewhere, and that search is still charged once', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
     const search = shop.ask('/v1/search?q=css', key)
     await shop.service.keys.revoke(`…${key.slice(-4)}`)

@@ -90,7 +90,7 @@ export async function describeSchema(pool: Pool): Promise<string> {
     ...sections(notes, 'notes.'),
     '## Tables (schema `public`)',
     '',
-    `Analysts read these tables, and \`npm run export\` writes them into files, except the mill's own bookkeeping: ${inside.map((name) => `\`${name}\``).join(', ')}. How balances moved is in the view \`analysis.account_days\`, what became of schedules in the table \`nights\`.`,
+    `Analysts read these tables, and \`npm run export\` writes them into files, except the internal tables of querymill: ${inside.map((name) => `\`${name}\``).join(', ')}. The view \`analysis.account_days\` shows how balances changed, and the table \`nights\` the outcomes of schedules.`,
     '',
     ...sections(tables, ''),
   ]

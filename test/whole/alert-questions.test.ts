@@ -94,7 +94,7 @@ async function rowsOf([name = '', ...flags]: readonly string[]): Promise<number>
 }
 
 describe('the question of an alert', () => {
-  test('leads to rows when it is typed as it stands, for every kind of alert and whatever its label', async () => {
+  test('returns rows when it is run as written, for every kind of alert and whatever its label', async () => {
     const alerts = await listAlerts(database.db, everything)
     expect(new Set(alerts.map(({ what }) => what)).size).toBe(8)
     expect(alerts.flatMap(({ tag }) => tag ?? []).toSorted()).toEqual(['*', ...labels].toSorted())

@@ -43,7 +43,7 @@ const marked = (q: string, reason: string) => ({
 describe('a refusal that the API charged for', () => {
   const reason = 'the API refused it, and charged for it: NOBODY_KNOWS: A fault on purpose'
 
-  test('is kept and marked, and bought by no retry and by no other run while it is young', async () => {
+  test('is stored and marked, and bought by no retry and by no other run while it is recent', async () => {
     const scene = await openScene({ api: { faults: [{ ...paidRefusal, status: 200 }] } })
     const { api, mill } = scene
     await mill.plan(queries(3), young)
@@ -90,7 +90,7 @@ describe('a refusal that the API charged for', () => {
   test.each([
     ['says that it cost nothing', { charged: false, billed: true }],
     ['says nothing of its cost', { charged: true, billed: false }],
-  ])('is one no longer when it %s: it is tried again', async (_, bill) => {
+  ])('is not one when it %s: it is retried', async (_, bill) => {
     const scene = await openScene({
       api: { faults: [{ ...paidRefusal, ...bill, status: 200, times: 1 }] },
     })
@@ -98,7 +98,7 @@ describe('a refusal that the API charged for', () => {
     expect(await scene.mill.drain()).toMatchObject({ answered: 2, unreadable: 0, calls: 4 })
   })
 
-  test('keeps its meaning where it speaks of the key, of credit or of haste', async () => {
+  test('keeps its meaning if it concerns the key, credits or the rate', async () => {
     const stops = { INVALID_API_KEY: 'auth', OUT_OF_CREDITS: 'credit_floor' }
     for (const [code, finish] of Object.entries(stops)) {
       const scene = await openScene({ api: { faults: [{ ...paidRefusal, status: 200, code }] } })
@@ -117,7 +117,7 @@ describe('an answer that names another query', () => {
   const reason = 'it answers another query: "how to wash headlamp"'
   const echo = { kind: 'echo', query: 'how to wash headlamp' } as const
 
-  test('is kept and marked, has no results, and is bought again by nobody but who names it', async () => {
+  test('is stored and marked, has no results, and is bought again only if named', async () => {
     const scene = await openScene({ api: { faults: [{ ...echo, match: 'shoes' }] } })
     const { api, mill } = scene
     const planned = await mill.plan(['trail running shoes', 'socks'], young)
@@ -149,7 +149,7 @@ describe('an answer that names another query', () => {
     expect(await command(scene, 'verify', '--deep')).toMatchObject({ code: 0 })
   })
 
-  test('is told by status with the line that buys it again', async () => {
+  test('is shown by status with the command that buys it again', async () => {
     const scene = await openScene({ api: { faults: [echo] } })
     await scene.mill.plan(['shoes', 'socks'])
     await scene.mill.drain()
@@ -159,7 +159,7 @@ describe('an answer that names another query', () => {
     )
   })
 
-  test('makes its run suspect when most answers are so, and the reason names it', async () => {
+  test('makes its run suspect if most answers are like it, with this reason', async () => {
     const scene = await openScene({ api: { faults: [echo] } })
     await scene.mill.plan(queries(6))
     const { stderr } = await command(scene, 'work', '--drain')
@@ -212,7 +212,7 @@ describe('an answer counts as one to its query', () => {
     expect(await scene.mill.drain()).toMatchObject({ answered: 1, unreadable: 0 })
   })
 
-  test('of a test key, whose mock data may name any query', async () => {
+  test('for a test key, whose mock data may name any query', async () => {
     const scene = await openScene({ api: { kind: 'test', faults: [{ kind: 'echo' }] } })
     await scene.mill.plan(['shoes'])
     expect(await scene.mill.drain()).toMatchObject({ answered: 1, unreadable: 0 })

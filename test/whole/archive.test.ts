@@ -43,7 +43,7 @@ const rowsOf = (stdout: string) => (JSON.parse(stdout) as { rows: unknown[] }).r
 const question =
   'select run_date, q, position, domain, title from analysis.results order by 1, 2, 3'
 
-test('an archive that is killed between two days ends when it is typed again; all checks passed, nothing is bought again, questions and DuckDB read the same, and days come back as they left', async () => {
+test('an archive command killed between two days is completed by the next; all checks pass, nothing is bought again, questions and DuckDB read the same, and days are restored unchanged', async () => {
   const before = await readTables(mill.pool)
   const asked = rowsOf((await run('sql', [question, '--json'], mill.env)).stdout)
   expect(asked.length).toBeGreaterThan(100)

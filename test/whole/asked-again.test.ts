@@ -56,8 +56,8 @@ function chargedTimes(charges: readonly { readonly q: string; readonly charged: 
   return [...new Set(times.values())].toSorted((a, b) => a - b)
 }
 
-describe('an API that gives the same answer to the same key', () => {
-  test('is asked again for what was lost: each query is charged once, and no call stays unread', async () => {
+describe('an API with idempotency keys', () => {
+  test('is queried again for lost answers: each query is charged once, and no call stays unread', async () => {
     const { api, mill } = await openLossy()
     await mill.plan(queries(60))
     await mill.drain()
@@ -77,7 +77,7 @@ describe('an API that gives the same answer to the same key', () => {
     expect(chargedTimes(api.charges())).toEqual([1])
   })
 
-  test('is asked again by the next worker for what a killed one had in its hands', async () => {
+  test('is queried again by the next worker for the calls of a killed one', async () => {
     const { api, mill } = await openLossy({ api: { faults: [] } })
     await mill.plan(queries(10))
     await mill.drain()
@@ -90,7 +90,7 @@ describe('an API that gives the same answer to the same key', () => {
     expect(await booksOf(mill)).toMatchObject({ unread: 0, held: 0 })
   })
 
-  test('keeps the body that was asked for again, in the place of what came instead of it', async () => {
+  test('returns the body of the repeated request, which replaces the lost one', async () => {
     const { mill } = await openLossy({
       api: { faults: [{ kind: 'status', status: 502, charged: true, body: 'html', times: 1 }] },
     })
@@ -102,7 +102,7 @@ describe('an API that gives the same answer to the same key', () => {
     expect(rows).toEqual(queries(5).map(() => ({ status: 200, good: true })))
   })
 
-  test('is left alone after eight losses in a row: the query is bought again, as anywhere else', async () => {
+  test('is not queried again after eight losses in a row: the query is bought again', async () => {
     const { mill } = await openLossy({ api: { faults: [] } })
     await mill.plan(queries(3))
     await mill.drain()
@@ -133,7 +133,7 @@ describe('an API that gives the same answer to the same key', () => {
   })
 })
 
-test('asking again keeps to the rate of the account, together with all other calls', async () => {
+test('repeated requests respect the rate of the account, together with all other calls', async () => {
   const { api, mill } = await openLossy({
     api: { faults: [{ kind: 'drop', chance: 0.5 }] },
     settings: { MILL_RATE_LIMIT: '5' },
@@ -148,7 +148,7 @@ test('asking again keeps to the rate of the account, together with all other cal
   expect(Math.max(...inSecond.map(({ length }) => length))).toBeLessThanOrEqual(7)
 })
 
-test('an API that says nothing of keys is never asked again for the same call', async () => {
+test('an API that announces no idempotency keys is never queried again for the same call', async () => {
   const { mill } = await openLossy({ api: { replays: false } })
   await mill.plan(queries(40))
   await mill.drain()
@@ -177,7 +177,7 @@ async function openBreaking(port: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('with the bundled service behind a wire that breaks, nothing is bought twice and nothing stays unknown', async () => {
+test('with the bundled service behind a breaking connection, nothing is bought twice and nothing stays unknown', async () => {
   const shop = await openShop({ upstream: 'mock' })
   onTestFinished(() => shop.service.close())
   const key = await shop.live(1_000)

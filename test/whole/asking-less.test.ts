@@ -64,7 +64,7 @@ async function openNightsAndApi() {
 
 const dateOf = (day: number) => `2026-01-${String(day).padStart(2, '0')}`
 
-test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a suspect night teaches nothing', async () => {
+test('queries are skipped, budgets hold, skipped queries raise no alert, and a suspect night does not count as history', async () => {
   const { api, mill, night, told } = await openNightsAndApi()
   await replaceAlertRules(mill.db, [
     rule('lost', 'left', { domain: '*' }),

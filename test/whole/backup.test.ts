@@ -47,7 +47,7 @@ function type(words: string, databaseUrl: string): void {
 const folder = temporaryFolder('backup')
 
 test.skipIf(tools === null)(
-  'a backup that is restored elsewhere holds every promise, has its answers, and buys what was open and nothing else',
+  'a backup restored elsewhere passes every check, has its answers, and buys only what was open',
   async () => {
     const { api, mill } = await openScene()
     await mill.plan(queries(40), { budget: 25 })
@@ -74,7 +74,7 @@ test.skipIf(tools === null)(
 )
 
 test.skipIf(tools === null)(
-  'a backup that is older than the books holds what it cannot know: the next balance is believed, the floor stands',
+  'a backup older than the ledger reserves what it cannot know: the next balance is used, and the floor holds',
   async () => {
     const { api, mill } = await openScene({
       api: { credits: 160 },

@@ -133,7 +133,7 @@ describe('a list', () => {
     },
   )
 
-  test('that is a loop of links, a link to nothing, a folder, a pipe or a device is refused in one line and leaves nothing', async () => {
+  test('that is a loop of links, a dead link, a folder, a pipe or a device is refused in one line and leaves nothing', async () => {
     symlinkSync(path('loop.csv'), path('loop.csv'))
     symlinkSync(path('nowhere'), path('gone.csv'))
     mkdirSync(path('folder.csv'))
@@ -142,7 +142,7 @@ describe('a list', () => {
       refusal('got a link to itself; name the file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
-      refusal('got nothing there; check the path'),
+      refusal('got no such file; check the path'),
     )
     expect(await outcomeOf(enqueue('folder.csv'))).toEqual(refusal('got a folder; name its files'))
     expect(await outcomeOf(enqueue('pipe.csv'))).toEqual(

@@ -18,7 +18,7 @@ function fourWorkers({ env }: TestMill, settings: Record<string, string> = {}) {
 
 const broken = async ({ db }: TestMill) => (await verifyPromises(db)).filter(({ ok }) => !ok)
 
-test('four workers on two accounts never pass the budget of a list for its month, over all of its runs', async () => {
+test('four workers on two accounts never exceed the monthly budget of a list, over all of its runs', async () => {
   const { api, mill } = await openScene()
   const first = await mill.plan(queries(10))
   await mill.drain()
@@ -34,7 +34,7 @@ test('four workers on two accounts never pass the budget of a list for its month
   expect(await broken(mill)).toEqual([])
 })
 
-test('two workers never pass the budget of the month, and stand still until it ends', async () => {
+test('two workers never exceed the monthly budget, and pause until it ends', async () => {
   const { api, mill } = await openScene()
   await mill.plan(queries(60))
   const settings = { ...mill.env, MILL_MONTHLY_BUDGET: '12' }
@@ -51,7 +51,7 @@ test('two workers never pass the budget of the month, and stand still until it e
   expect(await broken(mill)).toEqual([])
 })
 
-test('no more calls of an account are in flight than the cap allows, whatever lanes its workers have', async () => {
+test('no more calls of an account are in flight than the cap allows, however many lanes its workers have', async () => {
   const { api, mill } = await openScene({ api: { delayMs: { least: 40, most: 80 } } })
   await mill.plan(queries(60))
   await fourWorkers(mill, { MILL_MAX_IN_FLIGHT: '3', MILL_CONCURRENCY: '20' })

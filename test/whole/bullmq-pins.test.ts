@@ -53,7 +53,7 @@ const job = (jobId: string, text: string, more = {}) => ({
 const patiently = { timeout: patienceMs, interval: 20 }
 
 describe.each(backends)('BullMQ on $name', (backend) => {
-  test('ignores a job whose id waits already, and keeps what the first one carried', async () => {
+  test('ignores a job whose id is already waiting, and keeps the data of the first one', async () => {
     const queue = queueOf(await open(backend))
     await queue.addBulk([job('s-1-1-0', 'first')])
     await queue.addBulk([job('s-1-1-0', 'second')])
@@ -61,7 +61,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
     expect((await queue.getJob('s-1-1-0'))?.data).toEqual({ text: 'first' })
   })
 
-  test('ignores a job whose id is at work', async () => {
+  test('ignores a job whose id is active', async () => {
     const door = await open(backend)
     const queue = queueOf(door)
     const seen: string[] = []
@@ -102,7 +102,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
     expect(await queue.count()).toBe(0)
   })
 
-  test('runs a job without priority before the most urgent one that has a priority', async () => {
+  test('runs a job without priority before the most urgent job with one', async () => {
     const door = await open(backend)
     const queue = queueOf(door)
     await queue.addBulk([
@@ -129,7 +129,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
     await vi.waitFor(() => expect(seen).toEqual(['late']), patiently)
   })
 
-  test('runs a failed job again while attempts are left, and forgets it afterwards', async () => {
+  test('retries a failed job while attempts are left, and removes it afterwards', async () => {
     const door = await open(backend)
     const queue = queueOf(door)
     let starts = 0
@@ -143,7 +143,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
     await vi.waitFor(async () => expect(await queue.getJob('s-1-1-0')).toBeUndefined(), patiently)
   })
 
-  test('goes on with the work of a job whose lock is lost', async () => {
+  test('continues to process a job whose lock is lost', async () => {
     const door = await open(backend)
     const queue = queueOf(door)
     await queue.addBulk([job('s-1-1-0', 'stolen')])
@@ -164,7 +164,7 @@ describe.each(backends)('BullMQ on $name', (backend) => {
     await vi.waitFor(() => expect(state).toBe('done'), patiently)
   })
 
-  test('holds one scheduler however many processes make it at once', async () => {
+  test('has one scheduler however many processes create it at once', async () => {
     const door = await open(backend)
     const queues = Array.from({ length: 3 }, () => queueOf(door))
     const tries = queues.flatMap((queue) =>

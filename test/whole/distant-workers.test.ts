@@ -19,7 +19,7 @@ async function layWire(server: string): Promise<Wire> {
   return wire
 }
 
-test('two workers two milliseconds away, of which one loses its link for a while, hold the floor, lose nothing and buy nothing twice', async () => {
+test('two workers two milliseconds away, one of which loses its connection for a while, respect the floor, lose nothing and buy nothing twice', async () => {
   const { api, mill } = await openScene({
     api: { credits: floor + affordable, delayMs: 2_000 },
     settings: { MILL_CREDIT_FLOOR: String(floor) },

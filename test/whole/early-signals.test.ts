@@ -28,7 +28,7 @@ interface Moment {
 }
 
 describe.each(backends)('a worker with its queue on $name', (backend) => {
-  test('that is told to end at any moment of its start or of its first calls ends in good order, with nothing half done', async () => {
+  test('that is told to end at any moment of its start or first calls ends normally, without partial work', async () => {
     const { api, mill } = await openScene({
       backend,
       api: { credits: 1_000_000 },

@@ -117,7 +117,7 @@ const stopped = async ({ mill }: Scene) => {
 }
 
 describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
-  test('without the last commits: only what it lacks is bought again, and the floor holds but for the one call that looks', async () => {
+  test('without the last commits: only lost answers are bought again, and the floor holds except for the one probe', async () => {
     const affordable = 120
     const pair = await openPair({ api: { credits: floor + affordable } })
     const { api, mill, wire, takeOver } = pair
@@ -146,7 +146,7 @@ describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
     expect((await run('verify', [], mill.env)).code).toBe(0)
   })
 
-  test('with synchronous_commit = remote_apply: nothing is lost, nothing bought twice, and the work goes on', async () => {
+  test('with synchronous_commit = remote_apply: nothing is lost, nothing bought twice, and work continues', async () => {
     const pair = await openPair({ api: { credits: 10_000 } })
     const { api, mill, primary, takeOver } = pair
     const admin = openPool(primary.url, { name: 'test', max: 1 })

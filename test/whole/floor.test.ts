@@ -28,7 +28,7 @@ function mostAtOnce(spans: readonly Span[]): number {
 // With more than sixteen lanes, calls are reserved before a lane is free, so they count in the ledger long before they
 // are sent.
 test.each([16, 24])(
-  'four processes with %i calls in flight each, at random prices, leave the floor untouched by the books of the API',
+  'four processes with %i calls in flight each, at random prices, never go below the floor according to the API',
   async (lanes) => {
     const api = await startFaulty({
       seed: `floor ${lanes}`,

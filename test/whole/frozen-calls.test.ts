@@ -10,7 +10,7 @@ const timeoutMs = 5_000
 const lanes = 16
 const freezes = 3
 
-test('answers that come while a worker stands still for longer than a call may take are read, and none is bought again', async () => {
+test('answers that arrive while a worker is frozen for longer than a call may take are read, and none is bought again', async () => {
   const { api, mill } = await openScene({
     // Long enough that calls are always in flight, and all are answered while the worker is frozen.
     api: { credits: 1_000_000, delayMs: { least: 200, most: 600 } },

@@ -9,7 +9,7 @@ import { start } from '../support/run.ts'
 
 const freezes = 16
 
-test('a worker that freezes at any moment holds up neither the others nor a person', async () => {
+test('a worker that freezes at any moment delays neither the others nor a user', async () => {
   const { api, mill } = await openScene({
     api: { credits: 1_000_000 },
     settings: { MILL_CONCURRENCY: '32', MILL_LEASE_MS: '60000' },

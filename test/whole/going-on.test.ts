@@ -9,7 +9,7 @@ import { Secret } from '../../src/base/secret.ts'
 import { run, start, type Result } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
-test('a worker at the floor goes on by itself after a top-up, having looked with one call at a time', async () => {
+test('a worker at the floor resumes automatically after a top-up, after one probe at a time', async () => {
   const { api, mill } = await openScene({
     api: { credits: 110 },
     settings: { MILL_CREDIT_FLOOR: '100', MILL_PROBE_EVERY: '2s', MILL_CONCURRENCY: '4' },
@@ -51,7 +51,7 @@ async function startWithFile(key: string) {
   return { api, mill, worker, right, stopped, put }
 }
 
-test('a worker whose key was refused goes on by itself when its file holds another, and the old one stays refused', async () => {
+test('a worker whose key was refused resumes automatically when its file contains another, and the old one stays refused', async () => {
   const old = makeKey('live')
   const { api, mill, worker, right, stopped, put } = await startWithFile(old)
   const refused = api.charges().length
@@ -68,7 +68,7 @@ test('a worker whose key was refused goes on by itself when its file holds anoth
   expect(worker.stderr()).not.toContain(right)
 })
 
-test('a key of the other kind in the file is not taken: its balance is another one', async () => {
+test('a key of the other kind in the file is not used, because its balance is a different one', async () => {
   const { api, mill, worker, put } = await startWithFile(makeKey('live'))
   const refused = api.charges().length
   put(makeKey('test'))

@@ -44,8 +44,8 @@ async function suspectDays({ mill }: Scene) {
   return rows.map(({ run_date: day }) => day)
 }
 
-describe('a night that stood still until credit was back', () => {
-  test('is judged by the time that it was worked on, and its ranks and shares are shown', async () => {
+describe('a night that was paused until there were credits', () => {
+  test('is judged without the paused time, and its ranks and shares are shown', async () => {
     const scene = await openNights({ api: { credits: 100 + 3 * 12 + 5 } })
     const { api, mill, told, plan, drain, night } = scene
     for (const _ of [1, 2, 3]) expect(await night(10)).toEqual([])
@@ -79,8 +79,8 @@ describe('a night that stood still until credit was back', () => {
   })
 })
 
-describe('a change that lasts', () => {
-  test('of the price is told, and the ranks are shown from its first night on', async () => {
+describe('a lasting change', () => {
+  test('of the price is reported, and the ranks are shown from its first night on', async () => {
     const scene = await openNights({ api: { cost: 1, credits: 100_000 } })
     const { api, mill, night } = scene
     for (const _ of [1, 2, 3]) expect(await night()).toEqual([])
@@ -111,7 +111,7 @@ describe('a change that lasts', () => {
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('of the number of results hides two nights; the third is the usual, and shown', async () => {
+  test('of the number of results hides two nights; the third is normal, and shown', async () => {
     const scene = await openNights({ api: { credits: 100_000 } })
     const { night } = scene
     for (const _ of [1, 2, 3]) expect(await night(100)).toEqual([])
@@ -130,7 +130,7 @@ describe('a change that lasts', () => {
     expect(await suspectDays(scene)).toEqual(['2026-01-04', '2026-01-05'])
   })
 
-  test('is none where a good night lies between: each odd one stays suspect', async () => {
+  test('does not exist if a good night lies in between: each odd one stays suspect', async () => {
     const scene = await openNights({ api: { credits: 100_000 } })
     for (const num of [100, 100, 100, 10, 10, 100, 10, 10, 100]) await scene.night(num)
     expect(await suspectDays(scene)).toEqual([
@@ -139,7 +139,7 @@ describe('a change that lasts', () => {
     expect(await newestDay(scene)).toBe('2026-01-09')
   })
 
-  test('is none where answers show nothing, however many nights it lasts', async () => {
+  test('does not exist if answers are empty, however many nights it lasts', async () => {
     const scene = await openNights({ api: { credits: 100_000 } })
     for (const _ of [1, 2, 3]) await scene.night()
     scene.api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
@@ -155,7 +155,7 @@ describe('a change that lasts', () => {
   })
 })
 
-describe('a run that says nothing about a night', () => {
+describe('a run that is no evidence about a night', () => {
   test('is not judged: cancelled before it began or in the middle, or without credits for any query', async () => {
     const scene = await openNights({ api: { credits: 100 + 3 * 12 + 5 } })
     const { api, mill, told, plan, drain, night } = scene

@@ -48,8 +48,8 @@ async function overWire(url: string) {
   return { wire, db }
 }
 
-describe('a reservation whose reply is late', () => {
-  test('is not released as unsent while the worker still waits for it: what it then sends is its own', async () => {
+describe('a reservation with a late reply', () => {
+  test('is not released as unsent while the worker still waits for it and then sends its calls', async () => {
     const { mill, spender, wanted, outcomes } = await openWorker()
     const { wire, db } = await overWire(mill.databaseUrl)
     const began = await sql<{
@@ -73,7 +73,7 @@ describe('a reservation whose reply is late', () => {
     expect(await outcomes()).toEqual(wanted.map(() => null))
   })
 
-  test('is given up when its connection breaks: nobody sends what is then released', async () => {
+  test('is given up when its connection breaks, and no released call is sent', async () => {
     const { mill, spender, wanted, outcomes } = await openWorker()
     const { wire, db } = await overWire(mill.databaseUrl)
     // After it has read the ledger, so that the next reply is that to the reservation.
@@ -89,8 +89,8 @@ describe('a reservation whose reply is late', () => {
   })
 })
 
-describe('a decision that others overtake', () => {
-  test('is not written: the tasks were bought meanwhile, from another account', async () => {
+describe('a decision overtaken by others', () => {
+  test('is not written: the tasks were bought in the meantime, from another account', async () => {
     const slow = await openWorker({ account: 'another' })
     const { mill, spender, wanted, api } = slow
     const ids = wanted.map(({ task }) => task)

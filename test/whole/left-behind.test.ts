@@ -10,7 +10,7 @@ import { commandOf } from '../../src/base/embedded/process.ts'
 import { root } from '../../src/base/root.ts'
 import { compiledFrom } from '../support/job.ts'
 
-test('a run of the tests that is killed leaves neither its PostgreSQL nor a folder', async () => {
+test('a killed test run leaves neither its PostgreSQL nor a folder', async () => {
   const program = `
     import { openPool } from ${JSON.stringify(compiledFrom('src/base/database/database.ts'))}
     import { openServer } from ${JSON.stringify(compiledFrom('test/support/server.ts'))}

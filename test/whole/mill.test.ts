@@ -32,8 +32,8 @@ async function openWorld(backend: TestBackend, credits = 10_000) {
 
 const list = 'inputs/keywords.csv'
 
-describe.each(backends)('the whole mill with its queue on $name', (backend) => {
-  test('a list goes in, every query is bought once, and all checks passed', async () => {
+describe.each(backends)('the whole program with its queue on $name', (backend) => {
+  test('buys every query of a list once, and all checks pass', async () => {
     const { database, service, env } = await openWorld(backend)
     const enqueued = await run('enqueue', [list, '--json'], env)
     expect(enqueued.code, enqueued.stderr).toBe(0)
@@ -66,7 +66,7 @@ describe.each(backends)('the whole mill with its queue on $name', (backend) => {
     expect(rows[0]?.pages).toBeGreaterThan(0)
   })
 
-  test('the same list again is reused while it is fresh, and bought again when asked', async () => {
+  test('reuses recent answers for the same list, and buys again on request', async () => {
     const { service, env } = await openWorld(backend)
     await run('enqueue', [list], env)
     await run('work', ['--drain'], env)
@@ -87,7 +87,7 @@ describe.each(backends)('the whole mill with its queue on $name', (backend) => {
     expect(days.reduce((sum, day) => sum + day.requests, 0)).toBe(2 * (again['tasks'] ?? 0))
   })
 
-  test('two enqueues of one file at the same time make each task once', async () => {
+  test('creates each task once for two concurrent enqueues of one file', async () => {
     const { database, env } = await openWorld(backend)
     const both = await Promise.all([
       run('enqueue', [list, '--json'], env),
@@ -105,7 +105,7 @@ describe.each(backends)('the whole mill with its queue on $name', (backend) => {
     expect(plans.map((plan) => plan['queued'] ?? 0).reduce((a, b) => a + b)).toBe(rows[0]?.tasks)
   })
 
-  test('a drain at the floor ends with 3, says why, and status says what to type', async () => {
+  test('exits with 3 at the floor, says why, and status names the next command', async () => {
     const { env } = await openWorld(backend, 110)
     await run('enqueue', [list, '--yes'], env)
     const { code, stdout } = await run('work', ['--drain', '--json'], env)

@@ -14,7 +14,7 @@ async function books({ mill }: Scene) {
   return rows[0]
 }
 
-describe('a price that is odd among many', () => {
+describe('an outlier among many prices', () => {
   test('stops nothing: calls go out one at a time until it is forgotten, and the account is spent to its floor', async () => {
     const scene = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
     const { api, mill } = scene
@@ -30,7 +30,7 @@ describe('a price that is odd among many', () => {
     expect(api.balance()).toBe(3_800)
   })
 
-  test('that comes again is no longer odd: nothing goes out that could not pay it', async () => {
+  test('that occurs again is no outlier any more: no call goes out that could not pay it', async () => {
     const scene = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
     const { api, mill } = scene
     await mill.plan(queries(80))
@@ -46,7 +46,7 @@ describe('a price that is odd among many', () => {
   })
 })
 
-test('what calls have cost can be forgotten: the next one goes out alone and shows it', async () => {
+test('can be forgotten with all prices: the next call goes out alone and shows the price', async () => {
   const { api, mill } = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
   await mill.plan(queries(40))
   await mill.drain()
@@ -74,7 +74,7 @@ describe('after `resume`', () => {
     { loss: 'is lost', fault: { kind: 'drop', times: 1 } },
     { loss: 'ends in an error of the API', fault: { kind: 'status', status: 503, times: 1 } },
   ] as const)(
-    'of an account that was topped up, a first call that $loss is repeated, and the account goes on',
+    'of an account that was topped up, a first call that $loss is repeated, and the account resumes',
     async ({ fault }) => {
       const { api, mill } = await stopAtTheFloor()
       api.set({ credits: 1_000, faults: [fault] })
@@ -93,8 +93,8 @@ describe('after `resume`', () => {
   })
 })
 
-describe('credits held for lost calls', () => {
-  test('come down to what calls cost, once that is known', async () => {
+describe('credits reserved for lost calls', () => {
+  test('are reduced to the price of calls, once that is known', async () => {
     const scene = await openScene({
       api: {
         ...{ credits: 700, cost: 1 },
@@ -122,7 +122,7 @@ describe('calls that overlap', () => {
     { price: 'that cost one', cost: 1, credits: 450 },
     { price: 'that cost five', cost: 5, credits: 600 },
   ])(
-    '$price, of four workers with sixteen lanes, leave less unspent than what waits for two more of them',
+    '$price, of four workers with sixteen lanes, leave less unspent than the price of two more of them',
     async ({ cost, credits }) => {
       const { api, mill } = await openScene({
         api: { credits, cost, delayMs: { least: 400, most: 1_200 }, chargeAt: 'between' },

@@ -47,7 +47,7 @@ const sentence =
   /expected a dedicated session .* pool_mode = session .* or set DATABASE_URL .*to PostgreSQL itself/
 
 describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
-  test('that keeps a session for each connection a list is enqueued, worked and proven, its queue on PostgreSQL too', async () => {
+  test('in session mode, a list is enqueued, bought and verified, with its queue on PostgreSQL too', async () => {
     const DATABASE_URL = await before(await emptyUrl(), 'session')
     await migrateAll(openPoolBy(DATABASE_URL), DATABASE_URL)
     const api = await startFaulty({ seed: 'pooler', credits: 500, kind: 'live', cost: 1 })
@@ -68,7 +68,7 @@ describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
     expect(await run('verify', ['--deep'], env)).toMatchObject({ code: 0 })
   })
 
-  test('that keeps a session for each connection the bounds of the ledger and of readers are in force', async () => {
+  test('in session mode, the limits of the ledger and of readers are in force', async () => {
     const url = await before(await freshUrl(), 'session')
     expect(await setting(url, 'lock_timeout', { ledger: true })).toBe('2s')
     expect(await setting(url, 'idle_in_transaction_session_timeout', { ledger: true })).toBe('1s')
@@ -96,13 +96,13 @@ describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
     },
   )
 
-  test('a command ends with 5 and that sentence where sessions are shared', async () => {
+  test('a command exits with 5 and that sentence if sessions are shared', async () => {
     const DATABASE_URL = await before(await freshUrl(), 'transaction')
     const { stderr, code } = await run('status', [], { DATABASE_URL })
     expect([code, stderr]).toEqual([5, expect.stringMatching(sentence)])
   })
 
-  test('the search service says that it needs PostgreSQL itself', async () => {
+  test('the search service says that it needs a direct connection to PostgreSQL', async () => {
     const url = await before(await freshUrl(), 'session')
     await expect(openTables(url)).rejects.toThrow(/PostgreSQL itself .* for the search service/)
   })

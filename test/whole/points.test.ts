@@ -80,7 +80,7 @@ describe.concurrent('a worker that is killed', () => {
       expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 1, charges: 1, uncertain: 10 })
     }))
 
-  test('while a charged reply is on its way leaves one call unknown, and two charges at most', () =>
+  test('while a charged reply is in transit leaves one call unknown, and two charges at most', () =>
     withOne({ faults: [{ kind: 'hang', only: [1] }] }, async (one) => {
       const child = startMortal(one.mill, 'never')
       await vi.waitFor(() => expect(one.api.charges()[0]?.charged).toBe(2), patiently)
@@ -89,7 +89,7 @@ describe.concurrent('a worker that is killed', () => {
       expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 1, charges: 2, uncertain: 10 })
     }))
 
-  test('with the whole reply received keeps it: the next worker settles it, and nothing is bought again', () =>
+  test('with the complete reply received keeps it: the next worker settles it, and nothing is bought again', () =>
     withOne({}, async (one) => {
       await dies(startMortal(one.mill, 'replied'))
       expect(one.api.charges()).toHaveLength(1)
@@ -124,7 +124,7 @@ describe.concurrent('a worker that is killed', () => {
       expect(found).toEqual({ ...answered, charges: kept ? 1 : 2, ...expected })
     }))
 
-  test('after the commit, before the queue hears of it, buys nothing again', () =>
+  test('after the commit, before the queue is informed, buys nothing again', () =>
     withOne({}, async (one) => {
       await dies(startMortal(one.mill, 'stored'))
       expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 0, charges: 1, uncertain: 0 })

@@ -80,7 +80,7 @@ test('an answer of another origin or another API is never reused', async () => {
   ])
 })
 
-test('analysis shows live answers only, unless the setting names more', async () => {
+test('analysis shows only live answers, unless the setting names other origins', async () => {
   const { mill } = await openScene({ api: { kind: 'test' } })
   await mill.plan(queries(2))
   await mill.drain()
@@ -94,7 +94,7 @@ test('analysis shows live answers only, unless the setting names more', async ()
 })
 
 test.each(backends)(
-  'the key is nowhere after work with every kind of trouble on $name',
+  'the key is nowhere after work with every kind of fault on $name',
   async (backend) => {
     const secret = 'sk_live_Zq7XfakeFAKEfake0123456789'
     const { api, mill } = await openScene({

@@ -23,7 +23,7 @@ async function countRobbed({ db }: TestMill): Promise<number> {
 }
 
 describe.each(backends)('bodies that are pruned, with the queue on $name,', (backend) => {
-  test('while their queries are bought again leave no young answer without its body, and all checks passed', async () => {
+  test('while their queries are bought again leave no recent answer without its body, and all checks pass', async () => {
     const { api, mill } = await openScene({ backend, settings: { MILL_CONCURRENCY: '16' } })
     const run = await mill.plan(queries(300))
     await mill.drain()

@@ -13,7 +13,7 @@ const rule = (name: string, what: AlertRule['what'], more: Partial<AlertRule> = 
 })
 
 describe('nights that are bought from an API', () => {
-  test('raise no alert while it fails, answers nothing or a web page, and the expected ones afterwards', async () => {
+  test('raise no alert while it fails or returns nothing or a web page, and the expected ones afterwards', async () => {
     const { api, mill } = await openScene()
     await replaceAlertRules(mill.db, [
       rule('part', 'new_feature', { feature: 'knowledge_graph', confirm: 2 }),

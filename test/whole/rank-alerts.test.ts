@@ -93,7 +93,7 @@ const one = [
 ]
 
 describe('rank alerts', () => {
-  test('come from a failed, a shallow and an empty night in no way, and then exactly as expected', async () => {
+  test('are not raised by a failed, a shallow or an empty night, and then exactly as expected', async () => {
     await replaceAlertRules(database.db, one)
     story.says('cors', { target: 'https://ours.com/right' })
     for (const day of ['01', '02', '03']) await night(`2026-03-${day}`, usual)
@@ -136,7 +136,7 @@ describe('rank alerts', () => {
     ])
   })
 
-  test('carry both answers, both places, who took it, and a question that shows it', async () => {
+  test('contain both answers, both positions, the other domain, and a question that shows it', async () => {
     await replaceAlertRules(database.db, [
       rule('lost', 'left', { domain: 'ours.com' }),
       rule('share', 'share_fell', { threshold: 20 }),
@@ -168,7 +168,7 @@ describe('rank alerts', () => {
     expect(told).toContain(`rank alert lost: ${lost?.text}`)
   })
 
-  test('are raised once by three processes that look at once, and not again by a later look', async () => {
+  test('are raised once by three concurrent processes, and not again by a later check', async () => {
     await replaceAlertRules(database.db, one)
     await night('2026-03-01', usual)
     const run = await plan('2026-03-02', changed)
@@ -184,7 +184,7 @@ describe('rank alerts', () => {
     expect(await alerts()).toEqual(found)
   })
 
-  test('of a night that ends after a later one was looked at are neither raised twice nor taken for newer', async () => {
+  test('of a night that ends after a later one was checked are neither raised twice nor treated as newer', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left'), rule('won', 'entered')])
     await night('2026-03-01', usual)
     const late = await plan('2026-03-02', changed)
@@ -200,7 +200,7 @@ describe('rank alerts', () => {
     expect(await alerts()).toEqual(found)
   })
 
-  test('that rest on a night judged suspect afterwards are taken back, and the night is no base any more', async () => {
+  test('based on a night that is later judged suspect are withdrawn, and the night is not used for comparison any more', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
     for (const day of ['01', '02', '03']) await night(`2026-03-${day}`, usual)
     const odd = await night('2026-03-04', changed)
@@ -218,7 +218,7 @@ describe('rank alerts', () => {
     expect(newest).toMatchObject({ run: next.id, base_run_date: '2026-03-03', state: 'standing' })
   })
 
-  test('of a share are taken back with the day that they were measured against', async () => {
+  test('of a share are withdrawn with the day that they were compared with', async () => {
     await replaceAlertRules(database.db, [
       rule('share', 'share_fell', { threshold: 20 }),
       rule('list', 'share_fell', { threshold: 20, list: 'main' }),
@@ -242,7 +242,7 @@ describe('rank alerts', () => {
     ])
   })
 
-  test('are not over for an older answer, when the one that raised them can be read no more', async () => {
+  test('do not end because of an older answer, if the one that raised them becomes unreadable', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
     await night('2026-03-01', { grid: usual.grid })
     const gone = await night('2026-03-02', { grid: changed.grid })
@@ -256,7 +256,7 @@ describe('rank alerts', () => {
     expect(await alerts()).toEqual(['2026-03-02 lost ours.com grid recovered'])
   })
 
-  test('begin with the rule, and end with it', async () => {
+  test('start with the rule, and end with it', async () => {
     await night('2026-03-01', usual)
     await night('2026-03-02', changed)
     await replaceAlertRules(database.db, [rule('lost', 'left'), rule('won', 'entered')])
@@ -273,7 +273,7 @@ describe('rank alerts', () => {
     ])
   })
 
-  test('of the sandbox say so, and never mix with live answers', async () => {
+  test('of the sandbox say so, and are never mixed with live answers', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
     await night('2026-03-01', usual)
     await story.night('2026-03-02', changed, { origin: 'sandbox' })
@@ -293,7 +293,7 @@ describe('rank alerts', () => {
     expect(sandbox?.question).toContain('npm run sql -- --origins sandbox keyword')
   })
 
-  test('of any domain and any rival are found, for the queries of one list or label alone', async () => {
+  test('of any domain and any rival are found, only for the queries of one list or label', async () => {
     await replaceAlertRules(database.db, [
       rule('anybody', 'left', { domain: '*', tag: 'brand' }),
       rule('passed', 'rival_passed', { rival: '*', list: 'main' }),

@@ -28,8 +28,8 @@ async function command({ mill }: Scene, job: string, ...args: string[]) {
   return { ...ended, said }
 }
 
-describe('an answer of which the tables refuse the results alone', () => {
-  test('counts as one that cannot be read: no list buys it again, and reparse gives it its rows', async () => {
+describe('an answer of which the database rejects only the results', () => {
+  test('counts as unreadable: no list buys it again, and reparse adds its rows', async () => {
     const scene = await openScene({ api: { cost: 3 } })
     const { api, mill } = scene
     await mill.plan(queries(5))
@@ -58,8 +58,8 @@ describe('an answer of which the tables refuse the results alone', () => {
   })
 })
 
-describe('an answer whose rows the tables refused', () => {
-  test('is stored once by reparse as soon as they take it, costs nothing more, and all checks passed', async () => {
+describe('an answer whose rows the database rejected', () => {
+  test('is stored once by reparse as soon as it is accepted, costs nothing more, and all checks pass', async () => {
     const scene = await openRefused()
     const { api, mill } = scene
     expect(await broken(scene)).toEqual([])
@@ -102,7 +102,7 @@ describe('an answer whose rows the tables refused', () => {
     expect(await mill.drain()).toMatchObject({ reused: 5, calls: 0 })
   })
 
-  test('stays as it is while they refuse it still, with the reason; others that are read beside it are not held up', async () => {
+  test('stays unchanged while it is still rejected, with the reason, and does not delay others', async () => {
     const scene = await openRefused()
     const { mill } = scene
     await allow(mill, 'searches')
@@ -120,7 +120,7 @@ describe('an answer whose rows the tables refused', () => {
     expect(await broken(scene)).toEqual([])
   })
 
-  test('tells the price of its kind, also where no other answer did', async () => {
+  test('shows the price of its class, even if no other answer did', async () => {
     const scene = await openScene({ api: { cost: 3 } })
     await scene.mill.plan(queries(2))
     await refuse(scene.mill, 'searches', { code: '22023' })
@@ -128,7 +128,7 @@ describe('an answer whose rows the tables refused', () => {
     expect(await broken(scene)).toEqual([])
   })
 
-  test('is left out by retry, which says what stores it', async () => {
+  test('is skipped by retry, which names the command that stores it', async () => {
     const scene = await openRefused()
     const { api, mill, run } = scene
     const { code, said, stderr } = await command(scene, 'retry', '--run', String(run), '--yes')
@@ -140,7 +140,7 @@ describe('an answer whose rows the tables refused', () => {
     expect(api.charges()).toHaveLength(5)
   })
 
-  test('is bought again by whoever says so, and stored beside the new one by reparse', async () => {
+  test('is bought again only on request, and stored beside the new one by reparse', async () => {
     const scene = await openRefused()
     const { api, mill, run } = scene
     await allow(mill, 'searches')
@@ -174,7 +174,7 @@ describe('an answer whose rows the tables refused', () => {
     expect(api.charges()).toHaveLength(7)
   })
 
-  test('comes from the API that its worker bought from, whatever is set now, or is left where nobody knows it', async () => {
+  test('is attributed to the API that its worker bought from, whatever is configured now, or skipped if that is unknown', async () => {
     const scene = await openRefused()
     const { mill } = scene
     await allow(mill, 'searches')

@@ -57,7 +57,7 @@ describe.skipIf(!has('postgresql'))('a replica', () => {
   /** The commands of analysts while the primary is down, so that their output can only come from the replica. */
   const away = () => ({ ...mill.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' })
 
-  test('answers what sql, export and report ask, though the server itself is away', async () => {
+  test('serves sql, export and report while the primary is down', async () => {
     await caughtUp()
     const asked = await run(
       'sql',
@@ -77,7 +77,7 @@ describe.skipIf(!has('postgresql'))('a replica', () => {
     expect(readFileSync(page, 'utf8')).toContain('<h1')
   })
 
-  test('shows the pages of the desk, though the server itself is away', async () => {
+  test('serves the pages of the desk while the primary is down', async () => {
     await caughtUp()
     const desk = start('desk', ['--port', '0', '--json'], away())
     const [address = ''] =
@@ -88,7 +88,7 @@ describe.skipIf(!has('postgresql'))('a replica', () => {
     expect((await desk.ended).code).toBe(0)
   })
 
-  test('is not asked by what writes, or tells how things stand', async () => {
+  test('is not used by commands that write or show the current state', async () => {
     const { code, stderr } = await run('status', [], away())
     expect([code, stderr]).toEqual([5, expect.stringContaining('127.0.0.1:1')])
     expect((await run('status', [], mill.env)).code).toBe(0)

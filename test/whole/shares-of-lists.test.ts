@@ -68,11 +68,11 @@ async function answeredOf(mill: TestMill): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, answered }) => [name, answered]))
 }
 
-describe.each(backends)('a night whose money ends, with its queue on $name', (backend) => {
+describe.each(backends)('a night whose credits run out, with its queue on $name', (backend) => {
   test.each([
     ['as it was queued', true],
     ['made again from the tables', false],
-  ])('has spent on each list its part of the credits: %s', async (_, queued) => {
+  ])('has spent on each list its share of the credits: %s', async (_, queued) => {
     const { api, mill } = await openScene({ backend, ...short })
     // The list with the largest share comes last; in the order of the file, it would get nothing.
     const lists = [

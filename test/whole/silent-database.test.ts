@@ -8,7 +8,7 @@ import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
 
-test('a drain whose database falls silent gives up with 5, and the answers it had are settled unbought later', async () => {
+test('a drain whose database becomes silent gives up with 5, and its answers are settled later without buying again', async () => {
   const { api, mill } = await openScene({ api: { delayMs: 300 } })
   const wire = await openWire(mill.databaseUrl)
   onTestFinished(wire.close)
@@ -29,7 +29,7 @@ test('a drain whose database falls silent gives up with 5, and the answers it ha
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
 })
 
-test('a worker goes on after a database that let nobody in for a while, as while it is being restored', async () => {
+test('a worker continues after a database that refused connections for a while, as during a restore', async () => {
   const { api, mill } = await openScene({ api: { delayMs: 100 } })
   const name = new URL(mill.databaseUrl).pathname.slice(1)
   const server = Object.assign(new URL(mill.databaseUrl), { pathname: '/postgres' }).href

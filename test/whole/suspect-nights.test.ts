@@ -6,8 +6,8 @@ import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
-describe('a night of which every answer is empty', () => {
-  test('is told, kept as suspect, and stays out of shares until somebody asks for it', async () => {
+describe('a night with only empty answers', () => {
+  test('is reported, marked as suspect, and left out of shares unless requested', async () => {
     const { api, mill } = await openScene()
     const told: string[] = []
     const night = async (day: number) => {

@@ -192,7 +192,7 @@ async function live(seed: string, rates: Rates): Promise<void> {
   await expectSameShare(told)
 }
 
-test(`thirty nights of three lists, bought from an API with bad nights of twelve kinds, raise the alerts that are true, and no others, and show each figure alike everywhere (${seeds} seeds)`, async () => {
+test(`thirty nights of three lists, bought from an API with twelve kinds of bad nights, raise exactly the true alerts, and show each figure consistently (${seeds} seeds)`, async () => {
   const rates: Rates = {
     ...{ bad: 0, found: 0, good: 0, condemned: 0, alerts: 0, false: 0, missed: 0, unnoticed: [] },
   }

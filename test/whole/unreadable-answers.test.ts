@@ -8,7 +8,7 @@ import { openScene } from '../support/scene.ts'
 const young = { maxAgeMs: 3_600_000 }
 const bought = 'no query was bought while a recent answer could be reused'
 
-test('an answer that nobody can read is not bought again while it is young, in whatever run', async () => {
+test('an unreadable answer is not bought again while it is recent, in any run', async () => {
   const { api, mill } = await openScene({ api: { faults: [{ kind: 'body', body: 'html' }] } })
   await mill.plan(['shoes', 'socks'], young)
   const first = await mill.drain()
@@ -20,7 +20,7 @@ test('an answer that nobody can read is not bought again while it is young, in w
   expect(await broken(mill)).toEqual([])
 })
 
-test('a query that was bought although a young answer was there is found by verify, readable or not', async () => {
+test('a query that was bought although a recent answer existed is found by verify, readable or not', async () => {
   const { mill } = await openScene({ api: { faults: [{ kind: 'body', body: 'html', only: [1] }] } })
   await mill.plan(['shoes'], young)
   await mill.drain()

@@ -16,8 +16,8 @@ async function brokenPromises(mill: TestMill): Promise<string[]> {
   return (await verifyPromises(mill.db)).filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-describe('an API whose bills say less than it takes', () => {
-  test('is not bought from below the floor as long as its balance is true', async () => {
+describe('an API that reports too low a price', () => {
+  test('is not used below the floor as long as its balance is true', async () => {
     const { api, mill } = await openScene({
       api: {
         ...{ credits: 1_500, cost: 3, delayMs: { least: 5, most: 60 }, chargeAt: 'between' },
@@ -39,7 +39,7 @@ describe('an API whose bills say less than it takes', () => {
     ['float', 1],
     ['float', 8],
   ] as const)(
-    'is bought from on when the price is %s, and what the balance falls is the price, with %d lanes',
+    'is used if the price is %s, and the fall of the balance is the price, with %d lanes',
     async (value, lanes) => {
       const { api, mill } = await openScene({
         api: { credits: 1_000, cost: 3, faults: [{ kind: 'credits', field: 'used', value }] },
@@ -57,7 +57,7 @@ describe('an API whose bills say less than it takes', () => {
     },
   )
 
-  test('is bought from on when every balance has decimals', async () => {
+  test('is used if every balance has decimals', async () => {
     const { mill } = await openScene({
       api: { credits: 1_000, faults: [{ kind: 'credits', value: 'float' }] },
       settings,
@@ -68,7 +68,7 @@ describe('an API whose bills say less than it takes', () => {
 })
 
 test.each([0.4, 0.999, 1.25, 2.5])(
-  'an API whose price is %d is bought from down to the floor; the balance shown is true to one credit, and the sums are too high by less than one credit a call',
+  'an API whose price is %d is used down to the floor; the balance shown is accurate to one credit, and the sums are too high by less than one credit per call',
   async (cost) => {
     const { api, mill } = await openScene({
       api: { credits: 130, cost },
@@ -90,7 +90,7 @@ test.each([0.4, 0.999, 1.25, 2.5])(
   },
 )
 
-test('a budget ends early, never late, where the price has decimals', async () => {
+test('a budget ends early, never late, if the price has decimals', async () => {
   const { api, mill } = await openScene({ api: { credits: 10_000, cost: 1.25 } })
   await mill.plan(queries(60), { budget: 50 })
   await mill.drain()
@@ -121,7 +121,7 @@ async function openKeys(rich: number, poor: number) {
 }
 
 describe('a key of another account', () => {
-  test('that takes the place of the key is asked once for its balance, which holds from then on', async () => {
+  test('that replaces the key is used once to read its balance, which counts from then on', async () => {
     const { rich, poor } = await openKeys(50_000, 130)
     await rich.mill.plan(queries(60))
     expect((await rich.mill.drain()).finish).toBe('completed')
@@ -146,7 +146,7 @@ describe('a key of another account', () => {
     expect(rich.api.balance()).toBe(50_000 - rich.api.charges().length)
   })
 
-  test('beside the key in use leaves books that keep every promise', async () => {
+  test('beside the key in use leaves a ledger that passes every check', async () => {
     const { rich, poor } = await openKeys(50_000, 130)
     await rich.mill.plan(queries(60))
     expect((await rich.mill.drain()).finish).toBe('completed')
@@ -159,7 +159,7 @@ describe('a key of another account', () => {
   })
 })
 
-test('an API that answers another query under an idempotency key is not asked again for lost answers', async () => {
+test('an API that answers another query under an idempotency key is not queried again for lost answers', async () => {
   const { api, mill } = await openScene({
     api: {
       replays: true,
@@ -181,7 +181,7 @@ test('an API that answers another query under an idempotency key is not asked ag
   expect(api.charges().filter(({ what }) => what === 'replayed')).toEqual([])
 })
 
-test('two accounts on one database that ask the same queries buy each of them once', async () => {
+test('two accounts on one database with the same queries buy each of them once', async () => {
   const { api, mill } = await openScene({
     api: { delayMs: { least: 5, most: 80 } },
     settings: { MILL_ACCOUNT: 'first' },
@@ -203,7 +203,7 @@ test('two accounts on one database that ask the same queries buy each of them on
   expect(await brokenPromises(mill)).toEqual([])
 })
 
-test('a clock of the database that is set back by a day while calls are out dates no answer before its call', async () => {
+test('a database clock set back by a day during calls dates no answer before its call', async () => {
   const { mill } = await openScene({ api: { delayMs: 3_000 }, settings: { MILL_CONCURRENCY: '4' } })
   await mill.plan(['one'])
   const draining = mill.drain()

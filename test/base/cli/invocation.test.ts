@@ -3,8 +3,8 @@ import { asTyped } from '../../../src/base/cli/commands.ts'
 
 const fromPackage = (text: string) => asTyped(text, true)
 
-describe('what is to be typed', () => {
-  test('stands as a checkout has it, in a checkout', () => {
+describe('the command to type', () => {
+  test('has the form of a checkout in a checkout', () => {
     const text = 'top up, then: npm run resume -- --forget-prices'
     expect(asTyped(text, false)).toBe(text)
   })
@@ -23,12 +23,12 @@ describe('what is to be typed', () => {
     expect(fromPackage(checkout)).toBe(typed)
   })
 
-  test('leaves alone what is no command of ours, such as a query of a list', () => {
+  test('leaves words unchanged that are not our commands, such as a query of a list', () => {
     const text = 'npm run build, npm run workbench, npm running'
     expect(fromPackage(text)).toBe(text)
   })
 
-  test('keeps what a command does in its column', () => {
+  test('keeps the description of a command in its column', () => {
     const lines = [
       '  npm run work                                works until stopped',
       '  npm run work -- --drain                     ends when nothing is left',

@@ -8,10 +8,10 @@ test.each([
   [2, 'query', '2 queries'],
   [1_000_000, 'day', '1,000,000 days'],
   [3, 'related search', '3 related searches'],
-])('a person reads %i of "%s" as %s', (number, noun, text) => {
+])('formats %i of "%s" for people as %s', (number, noun, text) => {
   expect(count(number, noun)).toBe(text)
 })
 
-test('a number for a person has separators of thousands', () => {
+test('formats a number for people with thousands separators', () => {
   expect([999, 1000, -25_000].map(formatNumber)).toEqual(['999', '1,000', '-25,000'])
 })

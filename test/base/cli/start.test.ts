@@ -30,17 +30,17 @@ function openCheckout() {
 const hourMs = 3_600_000
 
 describe('a command of a checkout', () => {
-  test('runs its sources where nothing was compiled', () => {
+  test('runs its sources if nothing was compiled', () => {
     expect(openCheckout().run('status', '--json')).toBe('ts --json')
   })
 
-  test('runs the compiled program while that is newer than every source', () => {
+  test('runs the compiled program if it is newer than every source', () => {
     const { run, build } = openCheckout()
     build(new Date(Date.now() + hourMs))
     expect(run('status', '--json')).toBe('js --json')
   })
 
-  test('runs its sources after one of them was changed, wherever it lies', () => {
+  test('runs its sources after any one of them was changed', () => {
     const { folder, run, build } = openCheckout()
     build(new Date(Date.now() + hourMs))
     mkdirSync(join(folder, 'src', 'deep'))

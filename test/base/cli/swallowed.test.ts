@@ -19,7 +19,7 @@ describe('a flag whose value was forgotten', () => {
     [['--country', '--place', 'x', 'a.csv'], '--country, got --place', '--country=--place'],
     [['a.csv', '--place', 'Rome', '--place', '--yes'], '--place, got --yes', '--place=--yes'],
     [['a.csv', '--as', '--country=us'], '--as, got --country=us', '--as=--country=us'],
-  ])('does not take the next one for it: %j', (args, found, meant) => {
+  ])('does not use the next flag as its value: %j', (args, found, meant) => {
     expect(() => refuseFlagsAsValues(program(), args)).toThrow(
       `expected a value for ${found}, which is another flag; type ${meant} to use it as the value`,
     )
@@ -31,12 +31,12 @@ describe('a flag whose value was forgotten', () => {
     [['a.csv', '--as', '-']],
     [['a.csv', '--as', '--nobody']],
     [['a.csv', '--as']],
-  ])('is nothing else: %j', (args) => {
+  ])('is not reported for: %j', (args) => {
     expect(() => refuseFlagsAsValues(program(), args)).not.toThrow()
   })
 })
 
-describe('flags that npm kept for itself', () => {
+describe('flags that npm did not pass on', () => {
   /** Environment and arguments that npm leaves for `npm run enqueue FLAGS FILE`. */
   function refusal(kept: Record<string, string>, args: readonly string[]): () => void {
     const parsed = program().parse([...args], { from: 'user' })
@@ -45,7 +45,7 @@ describe('flags that npm kept for itself', () => {
     return () => refuseSwallowed(parsed, 'enqueue', env)
   }
 
-  test('are refused with the line to type, since a dry run would buy', () => {
+  test('are refused with the correct command, because a dry run would buy', () => {
     expect(refusal({ dry_run: 'true' }, ['a.csv'])).toThrow(
       'got --dry-run before it, where npm keeps it to itself; run: npm run enqueue -- a.csv --dry-run',
     )
@@ -61,7 +61,7 @@ describe('flags that npm kept for itself', () => {
     )
   })
 
-  test('are named together, and not where they were typed again in their place', () => {
+  test('are reported together, except those typed again in the right place', () => {
     expect(refusal({ country: 'us', yes: 'true' }, ['a.csv'])).toThrow(
       'got --country --yes before it',
     )

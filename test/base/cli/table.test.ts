@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatTable } from '../../../src/base/cli/text.ts'
 
-test('a table has its heads, then its rows, in columns of equal width', () => {
+test('a table has a header row, then its rows, in columns of equal width', () => {
   expect(
     formatTable(
       ['name', 'count'],
@@ -13,7 +13,7 @@ test('a table has its heads, then its rows, in columns of equal width', () => {
   ).toBe('name    count\napples  5\nfigs    12')
 })
 
-test('numbers stand flush right when asked, and an absent value is an empty cell', () => {
+test('numbers are aligned right on request, and a missing value is an empty cell', () => {
   const text = formatTable(
     ['name', 'count'],
     [
@@ -26,7 +26,7 @@ test('numbers stand flush right when asked, and an absent value is an empty cell
   expect(text).toBe('name  count\na         5\nb\nc       100')
 })
 
-test('wide characters take two columns, so that what follows stays in line', () => {
+test('wide characters take two columns, so that later columns stay aligned', () => {
   const lines = formatTable(
     ['q', 'n'],
     [
@@ -38,7 +38,7 @@ test('wide characters take two columns, so that what follows stays in line', () 
   expect(lines[2]).toBe('abcd  2')
 })
 
-test('a cell that is too long is cut and says so, unless whole cells are asked for', () => {
+test('a cell that is too long is truncated with a mark, unless whole cells are requested', () => {
   expect(formatTable(['q'], [['x'.repeat(80)]])).toContain(`${'x'.repeat(59)}…`)
   expect(formatTable(['q'], [['x'.repeat(80)]], { widest: null })).toContain('x'.repeat(80))
 })

@@ -52,7 +52,7 @@ test.each([
   ['verify', [], 'permission denied for \\w+ \\w+'],
   ['enqueue', [join(root, 'inputs/keywords.csv')], '.+'],
 ])(
-  "%s with an analyst's login ends with one line that says whose login it needs",
+  "%s with an analyst's login exits with one line that names the login it needs",
   async (command, args, reason) => {
     const { code, stdout, stderr } = await call('analyst', command, ...args)
     expect(stderr).toMatch(
@@ -82,7 +82,7 @@ describe('an analyst', () => {
     expect(rows).toEqual([{ q: 'shoes', domain: 'a.com' }])
   })
 
-  test('writes nothing even after lifting the courtesies', async () => {
+  test('can’t write even after changing its default settings', async () => {
     await as(async (client) => {
       await client.query('set default_transaction_read_only = off')
       await client.query('set statement_timeout = 0')
@@ -101,7 +101,7 @@ describe('an analyst', () => {
     })
   })
 
-  test('writes notes, which the page of pictures shows, and tables of its own in scratch', async () => {
+  test('writes notes, which the report shows, and its own tables in scratch', async () => {
     await as(async (client) => {
       await client.query(
         "insert into notes.annotations (date, text) values ('2026-01-01', 'shop <moved>')",
@@ -121,7 +121,7 @@ describe('an analyst', () => {
     expect(asked.stdout).toMatch(/^1,2026-01-01,shop <moved>,\*,/m)
   })
 
-  test('neither takes an advisory lock nor lifts its limits of connections and temporary files', async () => {
+  test('can neither take an advisory lock nor lift its limits on connections and temporary files', async () => {
     await as(async (client) => {
       for (const text of [
         "select pg_advisory_lock(hashtextextended('main', 0))",
@@ -153,7 +153,7 @@ describe('an analyst', () => {
     await more.end()
   })
 
-  test("changes and removes its own notes, and nobody else's, whatever name it gives", async () => {
+  test('changes and removes only its own notes, whatever name it claims', async () => {
     const other = `${name}_b`
     const login = new URL(url.analyst)
     login.username = other
@@ -178,14 +178,14 @@ describe('an analyst', () => {
     await database.pool.query(`drop role ${other}`)
   })
 
-  test('made a second time keeps the password and the rights', async () => {
+  test('keeps password and rights when it is created a second time', async () => {
     expect(await ensureAnalyst(database.pool, name)).toEqual({ name, password: null })
     expect(await as(async (client) => (await client.query('select 1 as a')).rows)).toEqual([
       { a: 1 },
     ])
   })
 
-  test('never takes over a role that is another one’s', async () => {
+  test('never takes over another role', async () => {
     const { rows } = await database.pool.query<{ me: string }>('select current_user as me')
     await expect(ensureAnalyst(database.pool, rows[0]?.me ?? '')).rejects.toThrow(
       /another name|small letters/,

@@ -44,10 +44,10 @@ const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ maxLength: 40
 const kept = text.map((value) => value.replaceAll('\0', '').toWellFormed())
 const whole = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(-1, 0, 2 ** 31, -(2 ** 31), 2 ** 32))
 
-describe('a column of an array comes to PostgreSQL as it is', () => {
+describe('an array column reaches PostgreSQL unchanged', () => {
   const runs = { numRuns: 50 }
 
-  test('of texts', async () => {
+  test('with texts', async () => {
     const some = fc.array(fc.option(kept))
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -57,7 +57,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of whole numbers', async () => {
+  test('with whole numbers', async () => {
     const some = fc.array(fc.option(whole))
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -67,7 +67,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of what is so or not', async () => {
+  test('with booleans', async () => {
     const some = fc.array(fc.boolean())
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -77,7 +77,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of ordinals', async () => {
+  test('with ordinals', async () => {
     const some = fc.array(fc.integer())
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -87,7 +87,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of numbers with a fraction', async () => {
+  test('with fractions', async () => {
     const some = fc.array(fc.option(fc.double({ noNaN: true })))
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -97,7 +97,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of objects with whatever is in them', async () => {
+  test('with JSON objects of any content', async () => {
     const object = fc.dictionary(kept, fc.oneof(kept, whole, fc.boolean()))
     const some = fc.array(fc.option(object.filter((one) => isReadRight(JSON.stringify(one)))))
     await fc.assert(
@@ -108,7 +108,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of bytes', async () => {
+  test('with bytes', async () => {
     const some = fc.array(fc.uint8Array({ maxLength: 20_000 }).map((bytes) => Buffer.from(bytes)))
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
@@ -118,7 +118,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
-  test('of ids, the same ones that are written as uuids elsewhere', async () => {
+  test('with ids, equal to those written as uuids elsewhere', async () => {
     const column = new UuidColumn()
     const names = Array.from({ length: 200 }, (_, number) => `page ${number}`)
     for (const name of names) column.add(idBytes('page', name))
@@ -129,11 +129,11 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     ])
   })
 
-  test('when it is empty', async () => {
+  test('if it is empty', async () => {
     expect(await read(new TextColumn(), 'text')).toEqual([])
   })
 
-  test('when it held other values before', async () => {
+  test('if it held other values before', async () => {
     const some = fc.array(fc.option(kept))
     await fc.assert(
       fc.asyncProperty(some, some, async (before, values) => {
@@ -148,7 +148,7 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
 })
 
 describe('a column', () => {
-  test('is blank while nothing but nulls came to it', () => {
+  test('is blank while only nulls were added', () => {
     const column = new TextColumn()
     expect(column.blank).toBe(true)
     column.add(null)

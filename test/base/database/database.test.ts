@@ -14,7 +14,7 @@ async function openPoolBy(url: string) {
 
 const noted = (error: unknown) => error
 
-test('a connection that ends while it is asked has the code of a broken one', async () => {
+test('a connection that ends during a query has the error code of a broken one', async () => {
   const { pool, hangUp } = await openPoolBy(await freshUrl())
   const client = await pool.connect()
   const asked = client.query('select pg_sleep(60)').catch(noted)
@@ -27,7 +27,7 @@ test('a connection that ends while it is asked has the code of a broken one', as
   client.release(true)
 })
 
-test('a server that hangs up on whoever comes is out of reach, and no bug', async () => {
+test('a server that closes every connection is unreachable, not a bug', async () => {
   const { pool, hangUp } = await openPoolBy(await freshUrl())
   hangUp()
   const db = openDatabase(pool)
@@ -36,12 +36,12 @@ test('a server that hangs up on whoever comes is out of reach, and no bug', asyn
   await expect(probeDatabase(db)).rejects.toThrow(Unreachable)
 })
 
-test('a word of the server keeps its own code', async () => {
+test('an error of the server keeps its own code', async () => {
   const { pool } = await openPoolBy(await freshUrl())
   await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
 })
 
-test('long bodies are packed in the cheapest way that the server was built with', async () => {
+test('long bodies are compressed with the cheapest method that the server supports', async () => {
   const { pool } = await openPoolBy(await freshUrl())
   await pool.query(
     `insert into raw_answers (call_id, status, received_at, truncated, body)

@@ -44,7 +44,7 @@ describe('migrations', () => {
     cpSync(join(root, 'sql', 'schema'), join(folder, 'schema'), { recursive: true })
   })
 
-  test('an empty database gets every table, and a second time changes nothing', async () => {
+  test('an empty database gets every table, and a second migration changes nothing', async () => {
     const { pool, db } = await empty()
     expect(await migrateDatabase(pool)).toEqual(files.map((file) => file.name))
     expect(await tablesOf(db)).toEqual(
@@ -62,7 +62,7 @@ describe('migrations', () => {
     expect(applied.flat().toSorted()).toEqual(files.map((file) => file.name))
   })
 
-  test('a file edited after it was applied is refused, and the database stays as it was', async () => {
+  test('a file edited after it was applied is refused, and the database stays unchanged', async () => {
     const { pool, db } = await empty()
     await migrateDatabase(pool, numbers('create table numbers (n integer)'))
     const edited = numbers('create table numbers (n bigint)')
@@ -81,7 +81,7 @@ describe('migrations', () => {
     expect(sum('select 1;\nselect 3;\n')).not.toBe(sum('select 1;\nselect 2;\n'))
   })
 
-  test('files of sql/migrations come after the baseline, in the order of their numbers', async () => {
+  test('files of sql/migrations follow the baseline, in the order of their numbers', async () => {
     expect(readMigrations(folder).map(({ name }) => name)).toEqual(['0001_schema'])
     mkdirSync(join(folder, 'migrations'))
     writeFileSync(
@@ -123,7 +123,7 @@ describe('migrations', () => {
     )
   })
 
-  test('a migration that fails leaves nothing behind and says which one', async () => {
+  test('a failing migration leaves nothing behind and is named', async () => {
     const { pool, db } = await empty()
     const broken = numbers('create table numbers (n integer); create table numbers (n integer)')
     await expect(migrateDatabase(pool, broken)).rejects.toThrow(
@@ -132,7 +132,7 @@ describe('migrations', () => {
     expect(await tablesOf(db)).not.toContain('public.numbers')
   })
 
-  test('a database without tables is told apart from one with too few migrations', async () => {
+  test('a database without tables is distinguished from one with too few migrations', async () => {
     const { pool, db } = await empty()
     await expect(checkDatabase(db)).rejects.toThrow(/got none; run: npm run migrate/)
     await migrateDatabase(pool)
@@ -140,7 +140,7 @@ describe('migrations', () => {
     await expect(checkDatabase(db, more)).rejects.toThrow(/too few; run: npm run migrate/)
   })
 
-  test('every table and column carries a comment', async () => {
+  test('every table and column has a comment', async () => {
     const database = await freshDatabase()
     const { rows } = await sql<{ name: string }>`
       with relations as (

@@ -18,8 +18,8 @@ async function open() {
 
 const note = (id: number) => sql<{ id: number }>`insert into notes (id) values (${id}) returning id`
 
-describe('a trip to the database', () => {
-  test('sends statements before the answers of those before them, and commits with the last', async () => {
+describe('a pipelined transaction', () => {
+  test('sends statements before earlier results arrive, and commits with the last', async () => {
     const { db, notes } = await open()
     const held = await travel(db, async (trip) => {
       const slow = trip.run(sql`select pg_sleep(0.2)`)
@@ -36,19 +36,19 @@ describe('a trip to the database', () => {
     expect(held).toBe('kept')
   })
 
-  test('commits by itself what was sent without a last statement', async () => {
+  test('commits without a last statement what was sent before', async () => {
     const { db, notes } = await open()
     await travel(db, async (trip) => void trip.run(note(1)))
     expect(await notes()).toEqual([1])
   })
 
-  test('gives its result, and its connection back, when it has no statement', async () => {
+  test('returns its result and its connection if it has no statement', async () => {
     const { db, pool } = await open()
     expect(await travel(db, async () => 7)).toBe(7)
     expect(pool.idleCount).toBe(pool.totalCount)
   })
 
-  test('sees in each statement what was committed before it, as a lock needs it', async () => {
+  test('sees in each statement what was committed before, as locks require', async () => {
     const { db, pool } = await open()
     await pool.query("insert into notes values (1, 'old')")
     const other = await pool.connect()
@@ -73,8 +73,8 @@ describe('a trip to the database', () => {
   })
 })
 
-describe('a trip that fails', () => {
-  test('keeps nothing, and tells the failure that came first', async () => {
+describe('a failing pipelined transaction', () => {
+  test('keeps nothing, and reports the first failure', async () => {
     const { db, notes } = await open()
     const failed = travel(db, async (trip) => {
       void trip.run(note(1))
@@ -86,7 +86,7 @@ describe('a trip that fails', () => {
     expect(await notes()).toEqual([])
   })
 
-  test('in its last statement does not pass for a commit', async () => {
+  test('in its last statement does not look like a commit', async () => {
     const { db, notes } = await open()
     const failed = travel(db, async (trip) => {
       void trip.run(note(1))
@@ -96,7 +96,7 @@ describe('a trip that fails', () => {
     expect(await notes()).toEqual([])
   })
 
-  test('in a statement that nobody waits for fails all the same', async () => {
+  test('in a statement that is not awaited fails anyway', async () => {
     const { db, notes } = await open()
     const failed = travel(db, async (trip) => {
       void trip.run(note(1))
@@ -107,7 +107,7 @@ describe('a trip that fails', () => {
     expect(await notes()).toEqual([])
   })
 
-  test('by a mistake between two statements gives back its connection without a transaction', async () => {
+  test('by an error between two statements returns its connection without a transaction', async () => {
     const { db, pool, notes } = await open()
     const failed = travel(db, async (trip) => {
       await trip.run(note(1))
@@ -121,7 +121,7 @@ describe('a trip that fails', () => {
     expect(rows).toEqual([{ count: 0 }])
   })
 
-  test('with its connection is out of reach, and the next one gets another connection', async () => {
+  test('by a broken connection is unreachable, and the next one gets another connection', async () => {
     const { db, pool, notes } = await open()
     const failed = travel(db, async (trip) => {
       void trip.run(note(1))

@@ -18,8 +18,8 @@ async function open(byKey: boolean) {
   return { ask, kept }
 }
 
-describe('a connection whose statements go by key', () => {
-  test('keeps the plan of a statement that is sent again, not of one that is sent once', async () => {
+describe('a connection whose statements look up by key', () => {
+  test('keeps the plan of a repeated statement, not of one that is sent once', async () => {
     const { ask, kept } = await open(true)
     await ask('select $1::int as once', [1])
     for (const number of [1, 2, 3]) {
@@ -29,7 +29,7 @@ describe('a connection whose statements go by key', () => {
     expect(await kept()).toEqual(['select $1::int + 1 as next'])
   })
 
-  test('keeps a bounded number of them', async () => {
+  test('keeps a bounded number of plans', async () => {
     const { ask, kept } = await open(true)
     for (let number = 0; number < 60; number += 1) {
       await ask(`select $1::int + ${number}`, [1])
@@ -38,7 +38,7 @@ describe('a connection whose statements go by key', () => {
     expect(await kept()).toHaveLength(50)
   })
 
-  test('makes no plan for the values of one time', async () => {
+  test('makes no plan for one set of values', async () => {
     const { ask } = await open(true)
     for (const id of [1, 2, 3, 4]) await ask('select id from tasks where id = $1', [id])
     const { rows } = await ask(
@@ -47,7 +47,7 @@ describe('a connection whose statements go by key', () => {
     expect(rows).toEqual([{ generic_plans: 3, custom_plans: 0 }])
   })
 
-  test('goes on after a statement that failed when it was planned', async () => {
+  test('continues after a statement that failed while it was planned', async () => {
     const { ask } = await open(true)
     const later = () => ask('select id from later where id = $1', [1])
     await expect(later()).rejects.toMatchObject({ code: '42P01' })
@@ -58,7 +58,7 @@ describe('a connection whose statements go by key', () => {
     expect((await later()).rows).toEqual([])
   })
 
-  test('plans anew after some uses, since a table that was small may have grown', async () => {
+  test('plans again after some uses, because a small table may have grown', async () => {
     const { ask, kept } = await open(true)
     await ask('create table grown (id integer primary key, text text)')
     await ask('insert into grown values (1)')
@@ -81,7 +81,7 @@ describe('a connection whose statements go by key', () => {
   })
 })
 
-test('another connection plans each statement anew', async () => {
+test('plans each statement again on another connection', async () => {
   const { ask, kept } = await open(false)
   for (const number of [1, 2, 3]) await ask('select $1::int + 1', [number])
   expect(await kept()).toEqual([])

@@ -150,7 +150,7 @@ describe('the type of a raw statement', () => {
     expect(complaints.toSorted()).toEqual(knownBetter.toSorted())
   })
 
-  test('is found wrong in names, in kinds, in what may be null and in documents', async () => {
+  test('is found wrong in names, kinds, nullable columns and documents', async () => {
     const { statements, complaints } = await look(['test/base/database/rows.test.ts'])
     expect(statements).toBe(wrong().length)
     expect(complaints.map((complaint) => complaint.replace(/^\S+ /, ''))).toEqual([

@@ -14,7 +14,7 @@ test('the types of the tables are those of the live schema', async () => {
   expect(kept, 'type npm run generate').toBe(live)
 })
 
-test('docs/schema.md says what the database says of itself; npm run generate brings it up to date', async () => {
+test('docs/schema.md matches the comments in the database; npm run generate updates it', async () => {
   const database = await freshDatabase()
   try {
     const { rows } = await database.pool.query<{ version: number }>(

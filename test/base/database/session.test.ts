@@ -14,20 +14,20 @@ async function connect() {
   return { url, client, shown }
 }
 
-test('the settings of a session of its own hold from its first statement on', async () => {
+test('the settings of an exclusive session apply from its first statement on', async () => {
   const { url, client, shown } = await connect()
   await settleSession(client, { lock_timeout: '2000', search_path: 'bullmq' }, url)
   expect([await shown('lock_timeout'), await shown('search_path')]).toEqual(['2s', 'bullmq'])
 })
 
-test('a setting that the server does not know is left out, and the others are made', async () => {
+test('a setting that the server does not know is left out, and the others are applied', async () => {
   const { url, client, shown } = await connect()
   await settleSession(client, { no_such_timeout: '1', lock_timeout: '2000' }, url)
   expect(await shown('lock_timeout')).toBe('2s')
   expect(await shown('no_such_timeout')).toBeNull()
 })
 
-test('a way of doing something that the server was not built with is left out, and the others are made', async () => {
+test('a method that the server was not built with is left out, and the others are applied', async () => {
   const { url, client, shown } = await connect()
   const before = await shown('default_toast_compression')
   await settleSession(client, { default_toast_compression: 'lz5', lock_timeout: '2000' }, url)
@@ -35,7 +35,7 @@ test('a way of doing something that the server was not built with is left out, a
   expect(await shown('default_toast_compression')).toBe(before)
 })
 
-test('a value that the server does not take fails, and no connection goes on without it', async () => {
+test('a value that the server rejects fails, and no connection continues without it', async () => {
   const { url, client } = await connect()
   await expect(settleSession(client, { lock_timeout: 'soon' }, url)).rejects.toMatchObject({
     code: '22023',

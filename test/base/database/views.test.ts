@@ -18,11 +18,11 @@ const apply = (text: string, words: [string, string][] = []) =>
   applyViews(database.pool, { files: [file(text)], words: new Map(words) })
 const first = 'create or replace view analysis.sample as select 1 as a'
 
-test('views that are in place are left alone', async () => {
+test('unchanged views are left alone', async () => {
   expect(await applyViews(database.pool)).toEqual([])
 })
 
-test('a changed view is put in place, a column that is added comes at the end', async () => {
+test('a changed view is replaced, and a new column is added at the end', async () => {
   expect(await apply(first)).toEqual(['sample'])
   expect(await apply(first)).toEqual([])
   expect(await apply(`${first}, 2 as b`)).toEqual(['sample'])
@@ -31,7 +31,7 @@ test('a changed view is put in place, a column that is added comes at the end', 
   ])
 })
 
-test('a column that goes away or changes its name is refused, and the view stays as it was', async () => {
+test('a removed or renamed column is refused, and the view stays unchanged', async () => {
   await apply(`${first}, 2 as b`)
   await expect(apply(first)).rejects.toThrow(/columns of a view cannot change/)
   await expect(
@@ -42,7 +42,7 @@ test('a column that goes away or changes its name is refused, and the view stays
   ])
 })
 
-test('a column without words of its own has those that its name has everywhere', async () => {
+test('a column without its own comment gets the shared one for its name', async () => {
   await apply(`${first}, 2 as b; comment on column analysis.sample.a is 'Mine.'`, [
     ['a', 'Everybody’s.'],
     ['b', 'It is b’s.'],
@@ -53,7 +53,7 @@ test('a column without words of its own has those that its name has everywhere',
   expect(rows).toEqual([{ said: 'Mine.' }, { said: 'It is b’s.' }])
 })
 
-test('while somebody reads a view, its change waits and others read on', async () => {
+test('while a view is read, its change waits and others can still read it', async () => {
   await apply(first)
   const reader = await database.pool.connect()
   await reader.query('begin')
@@ -72,7 +72,7 @@ test('while somebody reads a view, its change waits and others read on', async (
   ])
 })
 
-test('two migrations at once put every view in place', async () => {
+test('two concurrent migrations apply every view', async () => {
   const files = [file(first)]
   const both = await Promise.all([
     applyViews(database.pool, { files, words: new Map() }),
@@ -82,7 +82,7 @@ test('two migrations at once put every view in place', async () => {
   expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([{ a: 1 }])
 })
 
-test('every view rests only on views that come before it', () => {
+test('every view depends only on earlier views', () => {
   const { files } = readViews()
   const names = files.map(({ name }) => name)
   expect(names.indexOf('observations')).toBeLessThan(names.indexOf('steps'))
@@ -90,7 +90,7 @@ test('every view rests only on views that come before it', () => {
   expect(names.indexOf('movers')).toBeLessThan(names.indexOf('page_switches'))
 })
 
-test('every view, function and column of the analysts carries a comment', async () => {
+test('every analyst view, function and column has a comment', async () => {
   const { rows } = await database.pool.query<{ name: string }>(`
     select pg_class.relname || coalesce('.' || attname, '') as name
     from pg_class

@@ -40,7 +40,7 @@ function spare(): string {
 }
 
 describe('the programs of the embedded PostgreSQL', () => {
-  test('library links that an installer left out are made on the way', async () => {
+  test('library links that an installer left out are created', async () => {
     const bare = bareCopy()
     const user = serverUser(null)
     expect(await prepareBinaries(bare, user, spare())).toEqual(bare)
@@ -48,7 +48,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     expect(ended).toMatchObject({ code: 0, output: expect.stringContaining('PostgreSQL') })
   })
 
-  test('programs that the server cannot reach or complete are copied to where it can', async () => {
+  test('programs that the server cannot reach or complete are copied to a place where it can', async () => {
     const bare = bareCopy()
     const user = serverUser(null)
     // Root can write everywhere, but its server can't enter a folder that only root may enter. Other users can't write
@@ -63,7 +63,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     expect(await prepareBinaries(bare, user, place)).toEqual(copy)
   })
 
-  test('a machine that cannot run the programs is refused with the advice to set DATABASE_URL', async () => {
+  test('a machine that cannot run the programs gets the advice to set DATABASE_URL', async () => {
     expect(() => findBinaries('win32', 'x64')).toThrow(/Linux or macOS.*set DATABASE_URL/)
     expect(() => findBinaries('linux', 'riscv64')).toThrow(/Linux or macOS.*set DATABASE_URL/)
     const bare = bareCopy()

@@ -11,7 +11,7 @@ const file = join(folder, 'a.lock')
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the lock of a home', () => {
-  test('lets one through at a time, and everybody in the end', async () => {
+  test('lets one process through at a time, and each of them eventually', async () => {
     let inside = 0
     let most = 0
     const passed = await Promise.all(
@@ -29,7 +29,7 @@ describe('the lock of a home', () => {
     expect(passed).toHaveLength(20)
   })
 
-  test('is let go when the work under it fails', async () => {
+  test('is released if the work under it fails', async () => {
     await expect(withLock(file, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(existsSync(file)).toBe(false)
   })
@@ -48,7 +48,7 @@ describe('the lock of a home', () => {
     expect(await withLock(file, async () => 'through')).toBe('through')
   })
 
-  test('is not taken from a process that lives', async () => {
+  test('is not taken from a live process', async () => {
     writeFileSync(file, `${process.pid} at-work`)
     let entered = false
     const waiting = withLock(file, async () => {

@@ -51,7 +51,7 @@ function pidOf(data: string): number {
 }
 
 describe('the embedded PostgreSQL', () => {
-  test('a first start gives a database that holds every language and sorts alike everywhere', async () => {
+  test('a first start creates a database that supports every language and sorts the same everywhere', async () => {
     const lines: string[] = []
     const { url, started } = await ensure(newHome(), { say: (line) => lines.push(line) })
     expect(started).toBe(true)
@@ -76,7 +76,7 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  test('only this machine reaches it, with a password that only its user can read', async () => {
+  test('only this machine can reach it, with a password that only its user can read', async () => {
     const home = newHome()
     const { url, data } = await ensure(home)
     const found = await ask(
@@ -112,7 +112,7 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  test('Ctrl-C of the command that started it leaves it running', async () => {
+  test('Ctrl-C in the command that started it leaves it running', async () => {
     const home = newHome()
     const child = startChild(home, { stay: true })
     const { url } = await child.answer
@@ -122,7 +122,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ask(url, 'select 1 as one')).toEqual({ one: 1 })
   })
 
-  test('after kill -9 of the server the next command starts it again with all that was committed', async () => {
+  test('after kill -9 of the server, the next command starts it with all committed data', async () => {
     const home = newHome()
     const first = await ensure(home)
     await ask(first.url, 'create table kept as select 42 as number')
@@ -132,7 +132,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ask(second.url, 'select number from kept')).toEqual({ number: 42 })
   })
 
-  test('a pid file of a server that is gone, whose number another process has now, does not stop the next start', async () => {
+  test('a stale pid file whose pid now belongs to another process does not prevent the next start', async () => {
     const home = newHome()
     const { url, data } = await ensure(home)
     const mark = readFileSync(join(data, 'postmaster.pid'), 'utf8')
@@ -143,7 +143,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ensure(home)).toEqual({ url, data, started: true })
   })
 
-  test('a server whose port another program has taken since moves to another port', async () => {
+  test('a server whose port was taken by another program moves to another port', async () => {
     const home = newHome()
     const first = await ensure(home)
     await ask(first.url, 'create table kept as select 42 as number')
@@ -156,7 +156,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ask(second.url, 'select number from kept')).toEqual({ number: 42 })
   })
 
-  test('a server of another home on the stored port is not taken for this one', async () => {
+  test('a server of another home on the stored port is not mistaken for this one', async () => {
     const [one, other] = [newHome(), newHome()]
     const first = await ensure(one)
     await ensure(other)
@@ -169,7 +169,7 @@ describe('the embedded PostgreSQL', () => {
     expect(second.url).not.toBe(first.url)
   })
 
-  test('data that another release of PostgreSQL made are refused in one line', async () => {
+  test('data of another PostgreSQL release is refused in one line', async () => {
     const home = newHome()
     const { data } = await ensure(home)
     await stopPostgres(home)
@@ -178,7 +178,7 @@ describe('the embedded PostgreSQL', () => {
     await expect(ensure(home)).rejects.toBeInstanceOf(WrongDatabase)
   })
 
-  test('a data folder that was deleted is made anew', async () => {
+  test('a deleted data folder is created again', async () => {
     const home = newHome()
     const first = await ensure(home)
     await stopPostgres(home)
@@ -188,7 +188,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ask(second.url, 'select 1 as one')).toEqual({ one: 1 })
   })
 
-  test('a server that cannot start says why in its own words', async () => {
+  test('a server that cannot start reports its own error message', async () => {
     const home = newHome()
     const { data } = await ensure(home)
     await stopPostgres(home)
@@ -198,12 +198,12 @@ describe('the embedded PostgreSQL', () => {
     await expect(failed).rejects.toBeInstanceOf(Unreachable)
   })
 
-  test('a home that cannot be made is a setting to correct', async () => {
+  test('a home that cannot be created is reported as an invalid setting', async () => {
     await expect(ensurePostgres('/dev/null/home')).rejects.toThrow(/MILL_HOME: expected a folder/)
   })
 
   test.runIf(platform === 'linux')(
-    'a home where the system lets nobody make folders is refused at once',
+    'a home where the system does not allow folders is refused at once',
     async () => {
       // In a separate process, because a failure would loop forever.
       const files = compiledFrom('src/base/embedded/state.ts')
@@ -217,20 +217,23 @@ describe('the embedded PostgreSQL', () => {
     },
   )
 
-  test('a home whose parents are not there either is made with them', async () => {
+  test('a home with missing parents is created with them', async () => {
     const home = join(newHome(), 'a', 'b')
     expect(openHome(home)).toBe(realpathSync(home))
     expect(openHome(home)).toBe(realpathSync(home))
   })
 
-  test.runIf(isRoot)('root lets another user run it, and data stay that user’s own', async () => {
-    const { url, data } = await ensure(newHome())
-    expect(statSync(data).uid).not.toBe(0)
-    expect(await ask(url, 'select 1 as one')).toEqual({ one: 1 })
-  })
+  test.runIf(isRoot)(
+    'root lets another user run it, and the data still belong to that user',
+    async () => {
+      const { url, data } = await ensure(newHome())
+      expect(statSync(data).uid).not.toBe(0)
+      expect(await ask(url, 'select 1 as one')).toEqual({ one: 1 })
+    },
+  )
 
   test.runIf(isRoot)(
-    'a home that only root can enter puts its data where the server can',
+    'a home that only root can enter puts its data where the server can read them',
     async () => {
       const closed = temporaryFolder('closed')
       const home = join(closed, 'home')
@@ -247,7 +250,7 @@ describe('the embedded PostgreSQL', () => {
     },
   )
 
-  test('a user without any rights starts it just the same', async ({ skip }) => {
+  test('a user without any rights can start it', async ({ skip }) => {
     if (!isRoot) return
     if (!(await canEnter(nobody, root))) skip(`${root} is closed to other users`)
     const home = newHome()

@@ -42,7 +42,7 @@ function pidOf(home: string): number {
 }
 
 describe('the bundled service of a home', () => {
-  test('starts for the first who needs it, with a live key that only its user can read', async () => {
+  test('starts on first use, with a live key that only its user can read', async () => {
     const home = newHome()
     const service = await ensureService({ home, databaseUrl: await freshUrl() })
     expect(await search(service)).toBe(200)
@@ -51,7 +51,7 @@ describe('the bundled service of a home', () => {
     expect(await serviceStatus(home)).toEqual({ running: true, url: service.url.origin })
   })
 
-  test('is shared by two that ask at the same time, and by whoever comes later', async () => {
+  test('is shared by two concurrent commands, and by later ones', async () => {
     const options = { home: newHome(), databaseUrl: await freshUrl() }
     const [one, other] = await Promise.all([ensureService(options), ensureService(options)])
     const later = await ensureService(options)
@@ -79,7 +79,7 @@ describe('the bundled service of a home', () => {
     expect(await search(second)).toBe(200)
   })
 
-  test('moves to another database, and gets a key that is good there', async () => {
+  test('moves to another database, with a key that is valid there', async () => {
     const home = newHome()
     const first = await ensureService({ home, databaseUrl: await freshUrl() })
     const second = await ensureService({ home, databaseUrl: await freshUrl() })
@@ -87,7 +87,7 @@ describe('the bundled service of a home', () => {
     expect(await search(second)).toBe(200)
   })
 
-  test('outlives a command that does nothing but ask for it, and keeps none of them waiting', async () => {
+  test('outlives a command that only requests it, and delays none of them', async () => {
     const home = newHome()
     const script = compiledFrom('test/base/embedded/move.ts')
     const databases = [await freshUrl(), await freshUrl()]

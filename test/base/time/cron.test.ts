@@ -10,11 +10,11 @@ function times(pattern: string, zone: string, ends: readonly [string, string]): 
 }
 
 describe('a cron pattern', () => {
-  test('says in words what it means', () => {
+  test('is described in words', () => {
     expect(cronOf('30 2 * * 1-5').sentence).toBe('At 02:30, Monday through Friday')
   })
 
-  test('blanks around and between its fields make no difference', () => {
+  test('allows blanks around and between its fields', () => {
     expect(cronOf(' 0  3 * *\t* ').pattern).toBe('0 3 * * *')
   })
 
@@ -31,44 +31,44 @@ describe('a cron pattern', () => {
   })
 
   test.each(['61 * * * *', '* 24 * * *', 'H 3 * * *', '? 3 * * *', '0 3 31 2 *', 'a b c d e'])(
-    '%j is refused: no clock ever shows it, or programs read it differently',
+    '%j is refused because no clock ever shows it, or programs interpret it differently',
     (text) => {
       expect(readCron(text).kind).toBe('problem')
     },
   )
 
-  test('a step as long as its field is refused: it would be due once where it reads like every so often', () => {
+  test('with a step as long as its field is refused, because it would be due only once', () => {
     expect(readCron('*/90 * * * *').kind).toBe('problem')
     expect(readCron('*/45 * * * *').kind).toBe('cron')
   })
 })
 
 describe('a time of day', () => {
-  test('that a clock skips is due as much later as the clock jumps', () => {
+  test('that a clock change skips is due later by the size of the jump', () => {
     expect(
       times('30 2 * * *', 'Europe/Berlin', ['2026-03-28T12:00Z', '2026-03-30T12:00Z']),
     ).toEqual(['2026-03-29T01:30 for 2026-03-29', '2026-03-30T00:30 for 2026-03-30'])
   })
 
-  test('that a clock shows twice is due the first time only', () => {
+  test('that occurs twice is due only the first time', () => {
     expect(
       times('30 2 * * *', 'Europe/Berlin', ['2026-10-24T12:00Z', '2026-10-26T12:00Z']),
     ).toEqual(['2026-10-25T00:30 for 2026-10-25', '2026-10-26T01:30 for 2026-10-26'])
   })
 
-  test('at the very jump of half an hour has its night too', () => {
+  test('at a jump of half an hour has its night, too', () => {
     expect(
       times('0 2 * * *', 'Australia/Lord_Howe', ['2026-10-02T16:00Z', '2026-10-05T00:00Z']),
     ).toEqual(['2026-10-03T15:30 for 2026-10-04', '2026-10-04T15:00 for 2026-10-05'])
   })
 
-  test('at the end of a day that a clock cuts off counts for that day', () => {
+  test('at the end of a day that a clock change shortens counts for that day', () => {
     expect(
       times('30 23 * * *', 'America/Scoresbysund', ['2026-03-28T12:00Z', '2026-03-29T12:00Z']),
     ).toEqual(['2026-03-29T01:30 for 2026-03-28'])
   })
 
-  test('on a date that a zone left out entirely is not due twice on the next', () => {
+  test('on a date that a zone skipped is not due twice on the next', () => {
     expect(times('0 2 * * *', 'Pacific/Apia', ['2011-12-29T00:00Z', '2011-12-31T00:00Z'])).toEqual([
       '2011-12-29T12:00 for 2011-12-29',
       '2011-12-30T12:00 for 2011-12-31',
@@ -77,13 +77,13 @@ describe('a time of day', () => {
 })
 
 describe('a pattern of every hour', () => {
-  test('is due in both of the hours that a clock shows twice', () => {
+  test('is due in both occurrences of a repeated hour', () => {
     expect(
       times('0 * * * *', 'Europe/Berlin', ['2026-10-24T23:30Z', '2026-10-25T02:30Z']),
     ).toHaveLength(3)
   })
 
-  test('is due once where a clock jumps over an hour', () => {
+  test('is due once when a clock skips an hour', () => {
     expect(times('0 * * * *', 'Europe/Berlin', ['2026-03-29T00:30Z', '2026-03-29T02:30Z'])).toEqual(
       ['2026-03-29T01:00 for 2026-03-29', '2026-03-29T02:00 for 2026-03-29'],
     )

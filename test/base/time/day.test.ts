@@ -14,6 +14,6 @@ test.each([
   '+010000-01-01',
   ' 2026-01-31',
   '',
-])('%j is no day', (text) => {
+])('%j is not a day', (text) => {
   expect(isDay(text)).toBe(false)
 })

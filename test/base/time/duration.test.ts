@@ -7,12 +7,12 @@ describe('a duration', () => {
     ['1.5s', 1500],
     ['90 m', 5_400_000],
     ['36500d', 3_153_600_000_000],
-  ])('%s is read', (text, ms) => {
+  ])('%s is parsed', (text, ms) => {
     expect(readDuration(text)).toBe(ms)
   })
 
   test.each(['', 'soon', '12', '-1h', '36501d', '3000000d', '99999999999d', `${'9'.repeat(400)}w`])(
-    '%s is none, or longer than a database can reckon with',
+    '%s is invalid, or longer than a database supports',
     (text) => {
       expect(readDuration(text)).toBeNull()
     },

@@ -56,7 +56,7 @@ const shoes = {
 }
 
 describe('a stored answer', () => {
-  test('stands in every table, under the number of its call', async () => {
+  test('has rows in every table, under the number of its call', async () => {
     await store([paid(7, shoes)])
     expect(await counts()).toEqual({
       raw_answers: 1,
@@ -107,7 +107,7 @@ describe('a stored answer', () => {
     ])
   })
 
-  test('that comes again changes nothing, whatever it says then', async () => {
+  test('is unchanged when it is stored again, whatever the second one contains', async () => {
     await store([paid(7, shoes)])
     const before = await counts()
     const [first] = (await readAnswers(database.db, [7])).values()
@@ -116,12 +116,12 @@ describe('a stored answer', () => {
     expect([...(await readAnswers(database.db, [7])).values()]).toEqual([first])
   })
 
-  test('that comes twice in one batch is stored once', async () => {
+  test('that occurs twice in a batch is stored once', async () => {
     await store([paid(7, shoes), paid(7, shoes), paid(8, shoes)])
     expect(await counts()).toMatchObject({ raw_answers: 2, searches: 2, organic_results: 4 })
   })
 
-  test('that is new stands with all of its rows beside one that comes again', async () => {
+  test('that is new is stored completely beside one that already exists', async () => {
     await store([paid(7, shoes)])
     await store([paid(7, shoes), paid(8, shoes)])
     const answers = await readAnswers(database.db, [7, 8])
@@ -130,7 +130,7 @@ describe('a stored answer', () => {
     expect(second).toEqual(first)
   })
 
-  test('is gone with the transaction that did not commit', async () => {
+  test('disappears with a transaction that does not commit', async () => {
     const attempt = database.db.transaction().execute(async (trx) => {
       await storeAnswers(trx, [paid(7, shoes)])
       throw new Error('no')
@@ -157,7 +157,7 @@ describe('a stored answer', () => {
 })
 
 describe('a body', () => {
-  test('is kept byte for byte beside its neighbours, whatever its status and its bytes', async () => {
+  test('is stored byte for byte, whatever its status and content', async () => {
     const odd = Buffer.from([0, 255, 13, 10, 0])
     const refused = { ...paid(2, '{}'), body: odd, status: 503, truncated: true, search: null }
     const empty = { ...paid(3, '{}'), body: Buffer.alloc(0), search: null }
@@ -180,7 +180,7 @@ describe('a body', () => {
 })
 
 describe('writers', () => {
-  test('that share hosts, pages and topics never wait in a circle, and lose nothing', async () => {
+  test('that share hosts, pages and topics never deadlock, and lose nothing', async () => {
     const writers = 4
     const batches = 8
     const size = 25
@@ -215,7 +215,7 @@ describe('writers', () => {
 })
 
 describe('the statement', () => {
-  test('reads calls and answers by their numbers and no other table: its cost does not grow with them', async () => {
+  test('reads calls and answers by key and no other table, so its cost does not grow with them', async () => {
     const [query] = storing([paid(7, shoes)])
     const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>({
       text: `explain ${query?.sql ?? ''}`,

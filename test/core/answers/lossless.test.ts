@@ -168,7 +168,7 @@ function merge(...objects: readonly object[]): object {
 }
 
 describe('the rows of an answer', () => {
-  test('say all that its body said, whatever that was', async () => {
+  test('contain everything that its body contained', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(body, { minLength: 20, maxLength: 40 }), async (bodies) => {
         // Only `success: false` makes it something other than an answer.
@@ -201,13 +201,13 @@ describe('the rows of an answer', () => {
     ['a field given twice', '{"intent":"a","intent":"b","x":1,"x":2}'],
     ['spaces and escapes', ' {"\\u0069ntent" : "\\u0061\\/" } '],
     ['the same word in every list', '{"clusters":["a","a"],"related_searches":["a","a"]}'],
-  ])('hold %s', async (_, given) => {
+  ])('store %s', async (_, given) => {
     const [rebuilt] = await roundTrip([given])
     // Postgres has no negative zero, and neither have real results.
     expect(JSON.stringify(sorted(rebuilt))).toBe(JSON.stringify(sorted(said(given))))
   })
 
-  test('come back whole from the deepest nesting that is read', async () => {
+  test('are rebuilt completely from the maximum nesting', async () => {
     const deep = `{"x":${'[{"y":'.repeat(31)}[1]${'}]'.repeat(31)}}`
     expect(await roundTrip([deep])).toEqual([JSON.parse(deep)])
   })

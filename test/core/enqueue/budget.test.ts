@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-describe('the budget that is typed for a list whose run is open', () => {
+describe('the budget given for a list whose run is open', () => {
   test.each([
     ['none', []],
     ['a greater one', ['--budget', '50']],
     ['a smaller one', ['--budget', '2']],
-  ])('holds where the run was planned with %s', async (_, before) => {
+  ])('applies if the run was planned with %s', async (_, before) => {
     const { api, mill } = await openScene()
     const file = join(mill.config.home, 'words.csv')
     writeFileSync(file, `q\n${queries(20).join('\n')}\n`)
@@ -22,7 +22,7 @@ describe('the budget that is typed for a list whose run is open', () => {
     expect(api.charges()).toHaveLength(6)
   })
 
-  test('is refused with exit code 2 where the run has used more, and nothing is planned', async () => {
+  test('is refused with exit code 2 if the run has used more, and nothing is planned', async () => {
     const { mill } = await openScene()
     const file = join(mill.config.home, 'words.csv')
     writeFileSync(file, `q\n${queries(5).join('\n')}\n`)

@@ -30,8 +30,8 @@ async function sequences(): Promise<unknown> {
   )
 }
 
-describe('a list whose name another file has', () => {
-  test('is refused with the name to type, and joins it only when that is asked for', async () => {
+describe('a list whose name belongs to another file', () => {
+  test('is refused with a suggested name, and joins it only on request', async () => {
     const first = await office.order('Queries', 'q\nshop a\n')
     await planList(office.desk, first)
     const second = await elsewhere(first, 'site-b', 'q\nshop b\n')
@@ -50,7 +50,7 @@ describe('a list whose name another file has', () => {
 })
 
 describe('a preview', () => {
-  test('takes no number of any table, whether its list is new or its run is open', async () => {
+  test('uses no number of any table, whether its list is new or its run is open', async () => {
     await planList(office.desk, await office.order('open', 'q\nfirst\n'))
     const before = await sequences()
     const orders = [
@@ -68,8 +68,8 @@ describe('a preview', () => {
   })
 })
 
-describe('what a plan shows of a list', () => {
-  test('is its first queries and its last one, as they will be sent', async () => {
+describe('the sample of a list in a plan', () => {
+  test('shows its first queries and its last one, as they will be sent', async () => {
     const text = `q,gl,device\n${['a', 'b', 'c', 'd', 'e'].map((q) => `${q}  x,us,mobile`).join('\n')}\n`
     const { sample } = await planList(office.desk, await office.order('sampled', text))
     const query = { location: null, hl: null, gl: 'us', num: 10, device: 'mobile' }
@@ -79,7 +79,7 @@ describe('what a plan shows of a list', () => {
     })
   })
 
-  test('warns when most lines merge, as under a seed beside its suggestions', async () => {
+  test('warns if most lines merge, as with a seed beside its suggestions', async () => {
     const lines = Array.from({ length: 20 }, (_, index) => `shoes,shoes for day ${index}`)
     const text = `Keyword,Suggestion\n${lines.join('\n')}\n`
     const { notices } = await planList(office.desk, await office.order('seeds', text))
@@ -92,8 +92,8 @@ describe('what a plan shows of a list', () => {
   })
 })
 
-describe('what a tool says beside its queries', () => {
-  test('is kept with the membership, also when the list is read again', async () => {
+describe('values of a tool beside its queries', () => {
+  test('are stored with the membership, and updated when the list is read again', async () => {
     const columns = sql`
       select q, weight, cpc, difficulty from list_queries
       join queries on queries.id = query_id
@@ -109,7 +109,7 @@ describe('what a tool says beside its queries', () => {
     expect((await office.rows(columns))[0]).toMatchObject({ cpc: 3.5, difficulty: 42 })
   })
 
-  test('is read as the whole list writes it, though its beginning says otherwise', async () => {
+  test('are read according to the whole list, even if its beginning suggests otherwise', async () => {
     const rows = Array.from({ length: 20_000 }, (_, index) => `word number ${index},"1,200"`)
     const text = `q,weight\n${rows.join('\n')}\nlast,"1,5"\n`
     await planList(office.desk, await office.order('late', text))
@@ -124,8 +124,8 @@ describe('what a tool says beside its queries', () => {
   })
 })
 
-describe('how a person said that a list is read', () => {
-  test('is kept with the list until it is said otherwise', async () => {
+describe('reading options given by a user', () => {
+  test('are stored with the list until they are changed', async () => {
     const kept = sql`select reading from lists where name = 'kept'`
     const order = await office.order('kept', 'Phrase,Market\nshoes,us\nhats,de\n')
     const map = [{ column: 'Market', role: 'gl' as const }]

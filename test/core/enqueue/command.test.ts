@@ -63,7 +63,7 @@ async function lists(): Promise<readonly string[]> {
 const live = { SEARCH_API_URL: 'http://127.0.0.1:9', SEARCH_API_KEY: 'sk_live_sample_not_a_key' }
 
 describe('npm run enqueue', () => {
-  test('of a list whose run still has open tasks says that nothing is added, and to work on', async () => {
+  test('of a list whose run still has open tasks says that nothing is added, and to continue working', async () => {
     await writeFile(join(folder, 'twice.txt'), 'q\ntwice a\ntwice b\n')
     await enqueue(['twice.txt'])
     const { code, stdout } = await enqueue(['twice.txt'])
@@ -73,7 +73,7 @@ describe('npm run enqueue', () => {
     expect(stdout).toMatch(/^next +npm run work -- --drain$/m)
   })
 
-  test('reads a list, queues it, and says so as one object; again, it adds nothing', async () => {
+  test('reads a list, queues it, and reports it as one object; a second time, it adds nothing', async () => {
     await writeFile(
       join(folder, 'shoes.csv'),
       'q,num\nred shoes,10\nblue shoes,\nred  shoes,10\nbad,0\n',
@@ -101,7 +101,7 @@ describe('npm run enqueue', () => {
     expect(JSON.parse(second.stdout)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
   })
 
-  test('killed at any moment and started again makes each task once', async () => {
+  test('killed at any moment and started again creates each task once', async () => {
     const words = Array.from({ length: 3000 }, (_, index) => `killed ${index}`).join('\n')
     await writeFile(join(folder, 'killed.txt'), `${words}\n`)
     for (const afterMs of [400, 900, 1400]) {
@@ -130,7 +130,7 @@ describe('npm run enqueue', () => {
     expect(await lists()).not.toContain('piped')
   })
 
-  test('buys a long list with a live key only after a yes', async () => {
+  test('buys a long list with a live key only after confirmation', async () => {
     const long = Array.from({ length: 600 }, (_, index) => `word ${index}`).join('\n')
     await writeFile(join(folder, 'long.txt'), `${long}\n`)
     const refused = await enqueue(['long.txt'], live)
@@ -151,7 +151,7 @@ describe('npm run enqueue', () => {
     [['shoes.csv', '--budget', 'much'], 'expected --budget to be a whole number'],
     [['shoes.csv', '--dryrun'], 'unknown option'],
     [[], 'missing required argument'],
-  ])('refuses %j with one sentence and exit 2', async (args, sentence) => {
+  ])('refuses %j with one sentence and exit code 2', async (args, sentence) => {
     await writeFile(join(folder, 'countries.csv'), 'Country,Clicks\nFrance,3\nSpain,4\n')
     const { code, stdout, stderr } = await enqueue(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -159,7 +159,7 @@ describe('npm run enqueue', () => {
     expect(stderr).not.toMatch(/^\s+at /m)
   })
 
-  test('refuses every file of a call when one of them cannot be used', async () => {
+  test('refuses all files if one of them cannot be used', async () => {
     await writeFile(join(folder, 'good.csv'), 'q\nfine\n')
     await writeFile(join(folder, 'useless.csv'), 'q,num\nbad,0\n')
     const { code, stderr } = await enqueue(['good.csv', 'useless.csv'])
@@ -168,7 +168,7 @@ describe('npm run enqueue', () => {
     expect(await lists()).not.toContain('good')
   })
 
-  test('with a database that is down says so and ends with 5', async () => {
+  test('with an unreachable database says so and exits with 5', async () => {
     await writeFile(join(folder, 'down.csv'), 'q\nfine\n')
     const url = 'postgres://nobody@127.0.0.1:9/none'
     const { code, stderr } = await enqueue(['down.csv'], { DATABASE_URL: url })
@@ -183,7 +183,7 @@ describe('npm run enqueue', () => {
 })
 
 describe('the line of progress', () => {
-  test('says what an enqueue is at, and how far it is', () => {
+  test('shows the current step of an enqueue, and its progress', () => {
     expect([
       progressLine({ kind: 'reading', list: 'shoes', lines: 5, pace: { seconds: 0, share: null } }),
       progressLine({ kind: 'reading', list: 'hats', lines: 500, pace: { seconds: 2, share: 0.5 } }),

@@ -10,8 +10,8 @@ import { type Office, openOffice } from '../../support/office.ts'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
-describe('a list that was read by a wrong column', () => {
-  test('is not bought by it when it is enqueued again: the command asks, and --drop leaves it unbought', async () => {
+describe('a list that was read with the wrong column', () => {
+  test('is not bought with it when it is enqueued again: the command asks, and --drop leaves it unbought', async () => {
     const { mill } = await openScene()
     const file = join(mkdtempSync(join(tmpdir(), 'querymill-corrected-')), 'wrong.csv')
     writeFileSync(file, 'id,keyword\na-1,red shoes\na-2,wool hats\n')
@@ -35,7 +35,7 @@ describe('a list that was read by a wrong column', () => {
   })
 })
 
-describe('an open run whose list holds fewer queries now', () => {
+describe('an open run whose list has become shorter', () => {
   let office: Office
   beforeAll(async () => {
     office = await openOffice()
@@ -51,7 +51,7 @@ describe('an open run whose list holds fewer queries now', () => {
       where run_id = ${id}
       order by q`)
 
-  test('buys them all with --keep, and with --join, which reads a part of a list', async () => {
+  test('buys all queries with --keep, and with --join, which reads a part of a list', async () => {
     const first = await planList(office.desk, await office.order('kept', 'q\na\nb\n'))
     for (const more of [{ ifRemoved: 'keep' as const }, { join: true }]) {
       const again = await planList(office.desk, await office.order('kept', 'q\nb\n', more))
@@ -60,7 +60,7 @@ describe('an open run whose list holds fewer queries now', () => {
     expect((await states(first.run)).map(({ state }) => state)).toEqual(['open', 'open'])
   })
 
-  test('drops the others and their slices, and takes one back that the list holds again', async () => {
+  test('drops the removed queries and their slices, and takes one back that the list contains again', async () => {
     const text = 'q,priority\na,1\nb,5\n'
     const first = await planList(office.desk, await office.order('back', text))
     const less = await office.order('back', 'q,priority\nb,5\n', { ifRemoved: 'drop' })
@@ -74,7 +74,7 @@ describe('an open run whose list holds fewer queries now', () => {
     expect((await states(first.run)).map(({ state }) => state)).toEqual(['open', 'open'])
   })
 
-  test('keeps its answers: only what is still to be bought is asked about', async () => {
+  test('keeps its answers, and asks only about open tasks', async () => {
     const first = await planList(office.desk, await office.order('paid', 'q\na\nb\n'))
     await sql`
       update tasks set state = 'failed', finished_at = now()
@@ -96,13 +96,13 @@ describe('a list at night', () => {
   const listOf = (length: number): string =>
     `q\n${Array.from({ length }, (_, at) => `shoes ${at}`).join('\n')}\n`
 
-  test('that joins an older run drops what it no longer holds', async () => {
+  test('that joins an older run drops removed queries', async () => {
     const first = await planList(office.desk, await office.order('joined', listOf(30), night))
     const next = await office.order('joined', listOf(28), { ...night, into: first.run })
     expect(await planList(office.desk, next)).toMatchObject({ run: first.run, dropped: 2 })
   })
 
-  test('that has shrunk by more than half is refused, and read by hand it is taken', async () => {
+  test('that has shrunk by more than half is refused, but accepted manually', async () => {
     await planList(office.desk, await office.order('shrunk', listOf(60)))
     const less = await office.order('shrunk', listOf(29), night)
     await expect(planList(office.desk, less)).rejects.toThrow(

@@ -45,9 +45,9 @@ async function breakOne(which: 'list' | 'run', run: number): Promise<void> {
   expect(broken).toHaveLength(1)
 }
 
-describe('a plan that breaks in the middle', () => {
+describe('a plan that is interrupted', () => {
   test.each(['list', 'run'] as const)(
-    'because the connection of its %s is gone leaves nothing, and can be made again',
+    'by a broken connection of its %s leaves nothing, and can be repeated',
     async (which) => {
       const name = `broken-${which}`
       const order = await orderOf(name, {
@@ -63,7 +63,7 @@ describe('a plan that breaks in the middle', () => {
     },
   )
 
-  test('between its two commits leaves a list without a run, and can be made again', async () => {
+  test('between its two commits leaves a list without a run, and can be repeated', async () => {
     // Checked when the run is committed, which is after the list.
     await sql`
       create function refuse() returns trigger language plpgsql as $$
@@ -78,7 +78,7 @@ describe('a plan that breaks in the middle', () => {
     expect(await traces('between')).toEqual(everything)
   })
 
-  test('because the caller refuses to write it down leaves nothing', async () => {
+  test('by an error of the caller leaves nothing', async () => {
     const order = await orderOf('refused', { record: () => Promise.reject(new Error('taken')) })
     await expect(planList(office.desk, order)).rejects.toThrow('taken')
     expect(await traces('refused')).toEqual(nothing)

@@ -14,7 +14,7 @@ const prices = [
 ]
 
 describe('the cost of a purchase', () => {
-  test('is what the newest calls cost on average, and at the worst what the dearest cost', () => {
+  test('is the average cost of the newest calls, and at worst the highest cost', () => {
     const toBuy = [
       { num: 10, device: null, tasks: 3 },
       { num: 10, device: 'mobile', tasks: 2 },
@@ -22,7 +22,7 @@ describe('the cost of a purchase', () => {
     expect(estimateCost(toBuy, prices, classOf)).toEqual({ credits: 15, worst: 16, basis: 'seen' })
   })
 
-  test('is unknown as soon as one kind of call was never paid for, and nothing when nothing is bought', () => {
+  test('is unknown if one class of calls was never paid for, and zero if nothing is bought', () => {
     const unseen = { num: 100, device: null, tasks: 1 }
     expect(estimateCost([unseen], prices, classOf)).toEqual({
       credits: null,
@@ -33,7 +33,7 @@ describe('the cost of a purchase', () => {
     expect(nothing).toEqual({ credits: 0, worst: 0, basis: 'nothing to buy' })
   })
 
-  test('of several lists is the sum, and unknown when one is', () => {
+  test('of several lists is the sum, and unknown if one of them is', () => {
     const seen = { credits: 2, worst: 3, basis: 'seen' } as const
     const nothing = { credits: 0, worst: 0, basis: 'nothing to buy' } as const
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
@@ -46,7 +46,7 @@ describe('the cost of a purchase', () => {
 describe('the balance', () => {
   const estimate = { credits: 10, worst: 20, basis: 'seen' } as const
 
-  test('holds the worst case against floor and budget', () => {
+  test('is compared with floor and budget in the worst case', () => {
     expect(forecastBalance(estimate, { remaining: 120, floor: 100, budget: 19 })).toMatchObject({
       after: 110,
       after_worst: 100,
@@ -77,8 +77,8 @@ describe('the balance', () => {
   })
 })
 
-describe('a purchase that is large', () => {
-  test('needs a yes, a smaller one too while nobody knows its price', () => {
+describe('a large purchase', () => {
+  test('needs confirmation; a smaller one does, too, while its price is unknown', () => {
     expect(needsYes(1000, { credits: 1, worst: 1, basis: 'seen' })).toBe(false)
     expect(needsYes(1001, { credits: 1, worst: 1, basis: 'seen' })).toBe(true)
     expect(needsYes(501, { credits: null, worst: null, basis: 'unknown' })).toBe(true)

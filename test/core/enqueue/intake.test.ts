@@ -21,7 +21,7 @@ function open(flags: EnqueueFlags = {}, file = 'shoes.csv') {
 }
 
 describe('an intake', () => {
-  test('names its list after the file, or as it is asked to', async () => {
+  test('names its list after the file, or as requested', async () => {
     const named = async (flags: EnqueueFlags) => (await open(flags)).orders[0]?.list
     expect(await named({})).toBe('shoes')
     expect(await named({ as: '  cafe\u0301 ' })).toBe('caf\u00e9')
@@ -31,7 +31,7 @@ describe('an intake', () => {
     await expect(open({ as })).rejects.toThrow(/expected --as to be a name/)
   })
 
-  test('refuses a file without a column of queries before anything is started', async () => {
+  test('refuses a file without a query column before anything is started', async () => {
     await expect(open({}, 'figures.csv')).rejects.toThrow(/expected a column of queries/)
   })
 
@@ -39,11 +39,11 @@ describe('an intake', () => {
     [{ matchTypes: 'drop' }, /expected --match-types to be keep or strip/],
     [{ maxAge: 'often' }, /expected --max-age to be a duration/],
     [{ budget: '1.5' }, /expected --budget to be a whole number of credits/],
-  ])('refuses %j and says what would do', async (flags, message) => {
+  ])('refuses %j and says what is expected', async (flags, message) => {
     await expect(open(flags)).rejects.toThrow(message)
   })
 
-  test('takes the age of answers, the budget and the tags as they are typed', async () => {
+  test('accepts maximum age, budget and tags from the command line', async () => {
     const intake = await open({ maxAge: '90m', budget: '500', tags: 'a,b' })
     expect(intake).toMatchObject({ maxAge: '90m', budget: 500 })
     expect(intake.orders).toMatchObject([{ maxAgeMs: 5_400_000, budget: 500, kind: 'manual' }])

@@ -11,8 +11,8 @@ beforeAll(async () => {
 
 afterAll(async () => office.close())
 
-describe('a list that is read again by hand', () => {
-  test('adds what is missing to its open run that was begun by hand, and else makes a new one', async () => {
+describe('a list that is enqueued again manually', () => {
+  test('adds missing queries to its open manual run, and otherwise creates a new one', async () => {
     const first = await planList(office.desk, await office.order('hand', 'q\na\n'))
     const second = await planList(office.desk, await office.order('hand', 'q\na\nb\n'))
     expect(second).toMatchObject({ run: first.run, already: 1 })
@@ -21,7 +21,7 @@ describe('a list that is read again by hand', () => {
     expect(third.run).not.toBe(first.run)
   })
 
-  test('says what its open run has used and has still to buy: the budget is for that as well', async () => {
+  test('shows what its open run has used and has still to buy, which the budget includes', async () => {
     const first = await planList(
       office.desk,
       await office.order('paid', 'q\na\nb\nc\n', { budget: 5 }),

@@ -23,7 +23,7 @@ async function rehearsed(): Promise<Scene> {
 const runs = async ({ mill }: Scene) => mill.db.selectFrom('runs').select('id').execute()
 
 describe('a purchase', () => {
-  test('that does not fit beside what is open is told so by a dry run, with exit 3', async () => {
+  test('that does not fit beside open runs is reported by a dry run, with exit code 3', async () => {
     const scene = await rehearsed()
     const dry = () => run('enqueue', [file, '--dry-run', '--json'], scene.mill.env)
     const fits = await dry()
@@ -37,7 +37,7 @@ describe('a purchase', () => {
     expect(await runs(scene)).toHaveLength(2)
   })
 
-  test('that may cost more than --max-credits is refused with exit 3, and nothing is written', async () => {
+  test('that may cost more than --max-credits is refused with exit code 3, and nothing is written', async () => {
     const scene = await rehearsed()
     const within = (credits: string) =>
       run('enqueue', [file, '--yes', '--max-credits', credits], scene.mill.env)

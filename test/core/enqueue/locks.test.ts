@@ -10,7 +10,7 @@ import { openOffice } from '../../support/office.ts'
 
 const free = sql`select from runs for no key update nowait`
 
-test('the row of a run that a list is added to is free until the plan is written', async () => {
+test('the row of a run that a list is added to is unlocked until the plan is written', async () => {
   const office = await openOffice()
   const { run } = await planList(office.desk, await office.order('kept', 'q\none\n'))
   let looked = false
@@ -87,7 +87,7 @@ async function whileHeld<T>(database: FreshDatabase, change: () => Promise<T>): 
   return changing
 }
 
-test('cancelling a large run holds neither the accounts nor more than a portion of its tasks', async () => {
+test('cancelling a large run locks neither the accounts nor more than a batch of its tasks', async () => {
   const database = await freshDatabase()
   const run = await largeRun(database, 'open')
   expect(await whileHeld(database, () => cancelRun(database.db, run))).toEqual({ cancelled: tasks })
@@ -95,7 +95,7 @@ test('cancelling a large run holds neither the accounts nor more than a portion 
   await database.close()
 })
 
-test('opening a large run again holds neither the accounts nor more than a portion of its tasks', async () => {
+test('reopening a large run locks neither the accounts nor more than a batch of its tasks', async () => {
   const database = await freshDatabase()
   const run = await largeRun(database, 'failed')
   const selection = {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
-test('a budget that ends in mid-list has bought the most urgent and, of those, the heaviest queries', async () => {
+test('a budget that ends in the middle of a list has bought the most urgent and, of those, the highest-weighted queries', async () => {
   const { mill } = await openScene({ settings: { MILL_CONCURRENCY: '5' } })
   const lines = Array.from({ length: 120 }, (_, index) => {
     const line = (index * 37) % 120

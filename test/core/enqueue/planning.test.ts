@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(async () => office.close())
 
 describe('a list', () => {
-  test('gives one task for each distinct query, and counts that add up', async () => {
+  test('has one task for each distinct query, and counts that add up', async () => {
     const text =
       'q,gl,tags,priority,weight\nfoo,us,a,5,1\n foo ,us,b,2,3\nbar,us,,,\n,us,,,\nbaz,us,,99,\n'
     const plan = await planList(office.desk, await office.order('counted', text))
@@ -50,7 +50,7 @@ describe('a list', () => {
     expect(run).toEqual({ rows: 5, accepted: 2, duplicates: 1, rejected: 2, state: 'open' })
   })
 
-  test('with more queries than fit a slice fills slices of one priority, most urgent first, in the order of the file', async () => {
+  test('with more queries than a slice has slices of one priority, most urgent first, in the order of the file', async () => {
     const lines = Array.from({ length: 60 }, (_, index) => `w${index},${index % 2 === 0 ? 5 : 3}`)
     const plan = await planList(
       office.desk,
@@ -88,7 +88,7 @@ describe('a list', () => {
     expect(await office.rows(sql`select from lists where name = 'useless'`)).toEqual([])
   })
 
-  test('that was previewed only leaves nothing behind', async () => {
+  test('that was only previewed leaves nothing behind', async () => {
     const plans = await planLists(
       office.desk,
       { orders: [await office.order('looked', 'q\nonly looked at\n')], ...noLimits },
@@ -99,7 +99,7 @@ describe('a list', () => {
     expect(await office.rows(sql`select from queries where q = 'only looked at'`)).toEqual([])
   })
 
-  test('is written down only when its plan is agreed to', async () => {
+  test('is stored only after its plan was confirmed', async () => {
     const seen: number[] = []
     const ask = (yes: boolean) => async (preview: { lists: readonly { queued: number }[] }) => {
       seen.push(preview.lists[0]?.queued ?? 0)
@@ -119,7 +119,7 @@ describe('a list', () => {
 })
 
 describe('a list of many lines', () => {
-  test('keeps what each of them says, wherever in the list they begin to say it', async () => {
+  test('keeps the values of each line, wherever in the list they first occur', async () => {
     const plain = Array.from({ length: 6000 }, (_, index) => `long ${index},,,,`)
     const said = [
       'LONG  twice,x,2.5,https://example.com/a,mobile',
@@ -158,7 +158,7 @@ describe('a list of many lines', () => {
 })
 
 describe('a list that is read again', () => {
-  test('while its run is open joins it and adds only what is missing', async () => {
+  test('while its run is open joins it and adds only missing queries', async () => {
     const first = await planList(office.desk, await office.order('again', 'q\na\nb\n'))
     const second = await planList(
       office.desk,
@@ -183,7 +183,7 @@ describe('a list that is read again', () => {
     expect(second.run).not.toBe(first.run)
   })
 
-  test('takes no more room on disk when it is read a second time', async () => {
+  test('uses no more disk space when it is read a second time', async () => {
     const text = `q\n${Array.from({ length: 3000 }, (_, index) => `night ${index}`).join('\n')}\n`
     const sizes: number[] = []
     for (let night = 0; night < 2; night++) {
@@ -199,7 +199,7 @@ describe('a list that is read again', () => {
     expect(second).toBeLessThan(1.1 * first)
   })
 
-  test('by two at the same time has each task once', async () => {
+  test('by two processes at once has each task once', async () => {
     const text = `q\n${Array.from({ length: 500 }, (_, index) => `same ${index}`).join('\n')}\n`
     const plans = await Promise.all(
       [1, 2, 3].map(async () => planList(office.desk, await office.order('same', text))),
@@ -211,7 +211,7 @@ describe('a list that is read again', () => {
     ).toHaveLength(500)
   })
 
-  test('by several lists at the same time, with the same queries in other orders, ends for all of them', async () => {
+  test('together with other lists in other orders never deadlocks', async () => {
     const words = Array.from({ length: 400 }, (_, index) => `shared ${index}`)
     const lists = ['one', 'two', 'three'].map(async (name, turn) =>
       office.order(
@@ -224,7 +224,7 @@ describe('a list that is read again', () => {
     expect(await office.rows(sql`select from queries where q like 'shared %'`)).toHaveLength(400)
   })
 
-  test('keeps the rejected lines of its newest reading only', async () => {
+  test('keeps only the rejected lines of its last reading', async () => {
     const first = await planList(office.desk, await office.order('mended', 'q,num\na,0\nb,1\n'))
     const second = await planList(office.desk, await office.order('mended', 'q,num\na,1\nb,1\n'))
     expect(second).toMatchObject({ run: first.run, rejected: 0, rows: 2 })

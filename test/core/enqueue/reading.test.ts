@@ -17,7 +17,7 @@ async function read(bytes: Buffer, flags: readonly string[] = []) {
 }
 
 describe('the JSON of an enqueue', () => {
-  test('says how the file was read: encoding, delimiter, header, columns, what was ignored, and the sample', async () => {
+  test('describes how the file was read: encoding, delimiter, header, columns, ignored columns, and the sample', async () => {
     const text =
       'made by a tool\n\nKeyword;Volume;CPC;Trend;Country\nschuhe;1200;0,5;up;Germany\nstiefel;90;0,7;down;Austria\n'
     const list = await read(Buffer.from(text), ['--num', '20'])
@@ -42,7 +42,7 @@ describe('the JSON of an enqueue', () => {
     expect(list.parameters).toContain('num 20')
   })
 
-  test('tells an encoding that was given from one that a mark told, and counts rejected lines by reason', async () => {
+  test('distinguishes a given encoding from one that a mark shows, and counts rejected lines by reason', async () => {
     const given = await read(Buffer.from('query\ncaf\u00e9\n', 'latin1'), ['--encoding', 'latin1'])
     expect(given.reading).toMatchObject({ encoding: 'windows-1252', encoding_by: 'given' })
     const marked = await read(

@@ -68,7 +68,7 @@ describe('the rejected lines of a purchase', () => {
     expect(events).toContain('queueing')
   })
 
-  test('of a list with the longest name there is are beside it', async () => {
+  test('of a list with a name of maximum length are beside it', async () => {
     const stem = 'n'.repeat(251)
     await writeFile(join(folder, `${stem}.csv`), 'q\nfoo\n=1+1\n')
     const { files } = await bought(`${stem}.csv`)
@@ -76,7 +76,7 @@ describe('the rejected lines of a purchase', () => {
     expect(files[0]).toContain(join(folder, 'nnn'))
   })
 
-  test('of two lists from standard input are two files, and none once no line is rejected', async () => {
+  test('of two lists from standard input are in two files, which are removed once no line is rejected', async () => {
     const one = await bought('-', { as: 's1', text: 'q\nfoo\n=1\n' })
     const two = await bought('-', { as: 's2', text: 'q\nfoo\n=2\n' })
     expect(await readFile(one.files[0] ?? '', 'utf8')).toContain('=1')
@@ -86,7 +86,7 @@ describe('the rejected lines of a purchase', () => {
     await expect(readFile(one.files[0] ?? '')).rejects.toThrow('ENOENT')
   })
 
-  test('that no file can take are a notice that names the table, and the run is queued', async () => {
+  test('that cannot be written to a file give a notice that names the table, and the run is queued', async () => {
     await rm(join(mill.config.home, 'rejected'), { recursive: true, force: true })
     await writeFile(join(mill.config.home, 'rejected'), 'a file where a folder ought to be')
     const { files, events } = await bought('-', { as: 'nowhere', text: 'q\nfoo\n=1\n' })

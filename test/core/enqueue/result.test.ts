@@ -78,13 +78,13 @@ function readings(...lists: readonly ListPlan[]): readonly string[] {
 }
 
 describe('how a list was read', () => {
-  test('is told with its encoding, its delimiter, its columns, and headers further down', () => {
+  test('is described with its encoding, delimiter, columns, and repeated headers', () => {
     expect(readings({ ...list, heading, headersAgain: [9, 12] })).toEqual([
       'windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, repeated headers on line 9, 12',
     ])
   })
 
-  test('is told of plain lines, and of a list that was planned from the tables', () => {
+  test('is described for plain lines, and for a list planned from the tables', () => {
     const columns = { query: 0, others: [], needed: 1, width: 1, ignored: [] }
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
     const encoding = { label: 'utf-8', mark: 0, how: 'proven' } as const
@@ -94,7 +94,7 @@ describe('how a list was read', () => {
 })
 
 describe('the report of an enqueue', () => {
-  test('names a run only when it was written down or joined', () => {
+  test('names a run only if it was stored or joined', () => {
     const joined = { ...list, list: 'hats', run: 8, joined: true }
     const runsOf = (plans: Plans) =>
       reportOf(plans, { parameters: [] }, []).runs.map((found) =>
@@ -104,7 +104,7 @@ describe('the report of an enqueue', () => {
     expect(runsOf(plansOf(false, list, joined))).toEqual([null, 8])
   })
 
-  test('adds up its lists, and tells each with the file of its rejected lines', () => {
+  test('adds up its lists, and names the file of rejected lines for each', () => {
     const files = ['/lists/shoes.rejected.csv']
     const report = reportOf(
       plansOf(true, list, { ...list, list: 'hats', done: true }),

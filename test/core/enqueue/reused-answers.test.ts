@@ -34,7 +34,7 @@ describe('an answer', () => {
   const text = `q\n${Array.from({ length: 30 }, (_, index) => `kept ${index}`).join('\n')}\n`
   const hour = 3_600_000
 
-  test('that is young enough is used again, and its tasks take no place in slices that are queued', async () => {
+  test('that is recent enough is reused, and its tasks are in no queued slice', async () => {
     const first = await planList(office.desk, await office.order('reuse', text))
     await answer(first.run, '10 minutes')
     await office.finish(first.run)
@@ -67,7 +67,7 @@ describe('an answer', () => {
   test.each([
     ['too old', '2 hours', {}],
     ['of another origin', '1 minute', { origin: 'live' }],
-  ])('%s is bought anew', async (name, age, more) => {
+  ])('%s is bought again', async (name, age, more) => {
     const list = `stale ${name}`
     const first = await planList(office.desk, await office.order(list, `q\n${name} x\n`))
     await answer(first.run, age, more)
@@ -79,7 +79,7 @@ describe('an answer', () => {
     expect(second).toMatchObject({ queued: 1, reused: 0 })
   })
 
-  test('that cannot be read is used again and said to be unreadable, unless a readable one is there', async () => {
+  test('that cannot be read is reused and reported as unreadable, unless a readable one exists', async () => {
     const file = 'q\nbroken x\nbroken y\n'
     const first = await planList(office.desk, await office.order('broken', file))
     await answer(first.run, '1 minute', { broken: true })
@@ -94,7 +94,7 @@ describe('an answer', () => {
     expect(third).toMatchObject({ queued: 0, reused: 2, unreadable: 1 })
   })
 
-  test('of any age is bought anew when the greatest age is nothing', async () => {
+  test('of any age is bought again if the maximum age is 0', async () => {
     expect(await planList(office.desk, await office.order('buy-all', text))).toMatchObject({
       queued: 30,
       reused: 0,

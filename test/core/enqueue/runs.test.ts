@@ -21,7 +21,7 @@ class Sink {
 }
 
 describe('a run', () => {
-  test('has every slice queued that is not done, each time it is asked', async () => {
+  test('has every open slice queued, each time it is requested', async () => {
     const lines = Array.from({ length: 51 }, (_, index) => `queue ${index}`).join('\n')
     const { run } = await planList(office.desk, await office.order('queued', `q\n${lines}\n`))
     await sql`update slices set done_at = now() where run_id = ${run} and slice = 2`.execute(
@@ -40,7 +40,7 @@ describe('a run', () => {
     }
   })
 
-  test('that is cut off while its list is read never existed', async () => {
+  test('that is interrupted while its list is read never existed', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.from(`q\n${'some words\n'.repeat(50_000)}`)
       throw new Error('cut off')
@@ -51,7 +51,7 @@ describe('a run', () => {
     expect(await office.rows(sql`select from queries where q = 'some words'`)).toEqual([])
   })
 
-  test('of a night is written down together with what the caller records, or not at all', async () => {
+  test('of a night is stored together with the caller’s record, or not at all', async () => {
     const night = { kind: 'nightly', runDate: '2026-11-20', budget: 50 } as const
     const recorded: number[] = []
     const good = await office.order('night', 'q\na\n', {
@@ -73,7 +73,7 @@ describe('a run', () => {
     expect(await office.rows(sql`select from lists where name = 'night-lost'`)).toEqual([])
   })
 
-  test('without its file is planned from what the list held when it was last read', async () => {
+  test('without its file is planned from the last reading of the list', async () => {
     await planList(office.desk, await office.order('members', 'q,tags\na,x\ngone,\n'))
     const { run } = await planList(
       office.desk,
@@ -105,7 +105,7 @@ describe('a run', () => {
     ])
   })
 
-  test('costs what calls of its kinds have cost, which is unknown before the first', async () => {
+  test('costs what calls of its classes have cost, which is unknown before the first', async () => {
     const wanted = await office.order('priced', 'q,device\na,mobile\nb,mobile\nc,\n')
     const supplier = { origin: 'live', api: 'api.example', account: 'priced' } as const
     const before = await planLists(

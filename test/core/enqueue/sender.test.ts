@@ -54,7 +54,7 @@ async function isPending(promise: Promise<void>): Promise<boolean> {
 }
 
 describe('rows on their way to the database', () => {
-  test('go in lots, the last and smaller one at the end', async () => {
+  test('are sent in batches, the last and smaller one at the end', async () => {
     const slow = new Slow()
     const some = new Sender(slow.send)
     await some.add(queries(3000))
@@ -70,7 +70,7 @@ describe('rows on their way to the database', () => {
     await ending
   })
 
-  test('go sooner when their texts are long', async () => {
+  test('are sent sooner if their texts are long', async () => {
     const slow = new Slow()
     const some = new Sender(slow.send)
     await some.add(queries(1000, 'x'.repeat(2000)))
@@ -79,7 +79,7 @@ describe('rows on their way to the database', () => {
     expect(slow.sent).toBe(1)
   })
 
-  test('wait for a slow database: one lot travels, one is gathered, and no more', async () => {
+  test('wait for a slow database: one batch is in flight, one is filled, and no more', async () => {
     const slow = new Slow()
     const some = new Sender(slow.send)
     await some.add(queries(5000))
@@ -91,7 +91,7 @@ describe('rows on their way to the database', () => {
     expect(slow.sent).toBe(2)
   })
 
-  test('report a lot that did not arrive with the next one, or at the end', async () => {
+  test('report a failed batch with the next one, or at the end', async () => {
     for (const next of ['add', 'end'] as const) {
       const slow = new Slow()
       const some = new Sender(slow.send)
@@ -101,7 +101,7 @@ describe('rows on their way to the database', () => {
     }
   })
 
-  test('are not sent when there are none', async () => {
+  test('are not sent if there are none', async () => {
     const slow = new Slow()
     await new Sender(slow.send).end()
     expect(slow.sent).toBe(0)

@@ -44,14 +44,14 @@ const summary: PlanSummary = {
 }
 
 describe('the plan', () => {
-  test('names what reads an unreadable answer again, and what buys it again', () => {
+  test('names the commands that read an unreadable answer again, or buy it again', () => {
     const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
     expect(planLines(some)).toContain(
       "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again --yes buys them again",
     )
   })
 
-  test('says what is sent, merged, reused and rejected, with what parameters, and what it will cost', () => {
+  test('shows how many queries are sent, merged, reused and rejected, with their parameters and cost', () => {
     expect(planLines(summary)).toEqual([
       'list        shoes, run 7: utf-8, separated by commas',
       '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
@@ -67,7 +67,7 @@ describe('the plan', () => {
     ])
   })
 
-  test('stays on one screen, however many lists, reasons and columns there are', () => {
+  test('fits on one screen, however many lists, reasons and columns there are', () => {
     const reasons = Array.from({ length: 40 }, (_, index) => ({
       reason: `reason ${index}`,
       lines: 1,
@@ -79,12 +79,12 @@ describe('the plan', () => {
     expect(planLines({ ...summary, lists: many }).length).toBeLessThan(55)
   })
 
-  test('lets no name out of a file steer the terminal', () => {
+  test('lets no name in a file control the terminal', () => {
     const nasty = { ...list, list: 'a\u001b[2Jb', ignored: ['x\u009b31m'] }
     expect(planLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
   })
 
-  test('says that an unknown price is unknown, and when credits are no real ones', () => {
+  test('says if a price is unknown, and if credits are not real', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
     const text = planLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
     expect(text).toContain('cost        unknown')

@@ -33,7 +33,7 @@ const funds = { remaining: 500, observedAt: null, floor: null, costs }
 const none = { credits: 0, worst: 0, basis: 'nothing to buy' } as const
 
 describe('the totals of an enqueue', () => {
-  test('are the sums of its lists, and what their cost leaves', () => {
+  test('are the sums of its lists, and the balance after their cost', () => {
     expect(addUp([list, list], { open: none, funds, floor: 100, budget: null })).toEqual({
       rows: 20,
       accepted: 14,
@@ -62,7 +62,7 @@ describe('the totals of an enqueue', () => {
     { ours: 100, workers: null, floor: 100 },
     { ours: 100, workers: 490, floor: 490 },
     { ours: 300, workers: 200, floor: 300 },
-  ])('hold to the higher floor of $ours here and $workers of live workers', (given) => {
+  ])('use the higher floor of $ours here and $workers of live workers', (given) => {
     const means = {
       open: none,
       funds: { ...funds, floor: given.workers },
@@ -72,7 +72,7 @@ describe('the totals of an enqueue', () => {
     expect(addUp([list], means).balance.floor).toBe(given.floor)
   })
 
-  test('take what is open already off the balance, or say that nobody knows what is left', () => {
+  test('subtract open tasks from the balance, or say that the rest is unknown', () => {
     const open = { credits: 300, worst: 400, basis: 'seen' } as const
     const more = { funds, floor: 100, budget: null }
     expect(addUp([list], { ...more, open }).balance).toMatchObject({
@@ -84,7 +84,7 @@ describe('the totals of an enqueue', () => {
     })
   })
 
-  test('count against the budget what the runs have used and their open tasks at the dearest price', () => {
+  test('count against the budget what the runs have used and their open tasks at the highest price', () => {
     const joined = { ...list, before: { spent: 3, open: 2 } }
     const within = (budget: number) =>
       addUp([joined], { open: none, funds, floor: 0, budget }).balance

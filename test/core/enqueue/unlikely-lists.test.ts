@@ -87,7 +87,7 @@ describe('lines with more than their query', () => {
     },
   )
 
-  test('such as numbers of topics, which leave some out, are refused', async () => {
+  test('such as topic numbers, some of which are missing, are refused', async () => {
     const text = '301:red shoes\n305:wool hats\n309:2026 calendar\n312:boots\n'
     const [plain, read] = await tryFile(text, [], ['--numbering', 'strip'])
     expect(plain).toMatchObject({ code: 2, stderr: expect.stringContaining('--numbering strip') })
@@ -96,7 +96,7 @@ describe('lines with more than their query', () => {
     expect(sizes?.code).toBe(0)
   })
 
-  test('such as comments are refused, and left out when that is typed', async () => {
+  test('such as comments are refused, and skipped on request', async () => {
     const [joined] = await tryFile('red shoes\n//more\nhats\n', [])
     expect(joined?.stderr).toContain('got "//more", which may be a comment')
     const text = '# spring\nred shoes\n// more\nhats\n'
@@ -106,13 +106,13 @@ describe('lines with more than their query', () => {
   })
 })
 
-test('a hashtag is a query, also where comments are left out', async () => {
+test('a hashtag is a query, even if comments are skipped', async () => {
   const tags = '#spring\nred shoes\n#summer\n'
   for (const found of await tryFile(tags, [], ['--comments', 'keep'], ['--comments', 'skip']))
     expect(found.queries).toEqual(['#spring', 'red shoes', '#summer'])
 })
 
-test('a column of queries that holds something else is bought with a word about it', async () => {
+test('a query column with other content is bought with a notice', async () => {
   const [hosts] = await tryFile('keyword\nshoes.com\nhats.org\nwool.de\n', [])
   expect(hosts?.list.notices).toEqual(['the queries seem to be host names, such as "shoes.com"'])
   const [prices] = await tryFile('keyword,clicks\n€1,1\n€2,3\n€3,4\n', [])
@@ -122,7 +122,7 @@ test('a column of queries that holds something else is bought with a word about 
 })
 
 describe('a table', () => {
-  test('without names is refused with the column that holds its queries, divided as it is', async () => {
+  test('without names is refused with the column of its queries and its delimiter', async () => {
     const [german, read] = await tryFile(
       'schuhe kaufen;1200;1\nrote hüte;90;2\n',
       [],
@@ -135,7 +135,7 @@ describe('a table', () => {
     expect(topics?.stderr).toContain('--no-header --column 2')
   })
 
-  test('whose column "place" holds ranks and whose column "num" counts its rows asks for neither', async () => {
+  test('whose column "place" holds ranks and whose column "num" counts its rows uses neither', async () => {
     const rows = Array.from({ length: 5 }, (_, at) => `${at + 1},shoes ${at},${at + 3}\n`)
     const [found] = await tryFile(`num,keyword,place\n${rows.join('')}`, [])
     expect(found?.list.sample.first[0]).toMatchObject({ location: null, num: 10 })
@@ -145,7 +145,7 @@ describe('a table', () => {
     ])
   })
 
-  test('of places loses the lines whose place is a number, unless the column was mapped', async () => {
+  test('of places rejects lines whose place is a number, unless the column was mapped', async () => {
     const text = 'keyword,place\nshoes,Berlin\nhats,Paris\nwool,7\nboots,-\n'
     const [plain, mapped] = await tryFile(text, [], ['--map', 'place=location'])
     expect(plain?.list).toMatchObject({
@@ -160,7 +160,7 @@ describe('a table', () => {
     expect(found?.list.notices.join()).toContain('the column "Land" is not read')
   })
 
-  test('of two rows has no numbers of results where its column "num" counts them', async () => {
+  test('of two rows has no numbers of results if its column "num" counts them', async () => {
     const [two, one] = [
       await tryFile('num,keyword\n1,shoes\n2,hats\n', []),
       await tryFile('num,keyword\n1,shoes\n', []),
@@ -174,11 +174,14 @@ describe('a table', () => {
     ['people', 'name,email\nAnn,ann@mail.example\nBob,bob@mail.example\n', '--no-header'],
     ['numbers of rows', '301,red shoes\n302,wool hats\n303,boots\n', '--delimiter none'],
     ['ids and the word "q"', 'A-01\tred shoes\tq\nA-02\twool hats\tq\nA-03\tboots\tq\n', '"q" if'],
-  ])('of queries and %s names no column or flag that buys others', async (_, text, never) => {
-    const [found] = await tryFile(text, [])
-    expect(found?.code).toBe(2)
-    expect(found?.stderr.replace(/got the (?:row|first line) [^;]*/, '')).not.toContain(never)
-  })
+  ])(
+    'of queries and %s suggests no column or flag that would buy others',
+    async (_, text, never) => {
+      const [found] = await tryFile(text, [])
+      expect(found?.code).toBe(2)
+      expect(found?.stderr.replace(/got the (?:row|first line) [^;]*/, '')).not.toContain(never)
+    },
+  )
 
   test('whose rows all have the word "q" is read from its first row on', async () => {
     const text = 'WT-01\tred shoes\tq\nWT-02\twool hats\tq\nWT-03\tboots\tq\n'
@@ -192,7 +195,7 @@ describe('a table', () => {
     for (const found of typed) expect(found.queries).toEqual(['red shoes', 'wool hats', 'boots'])
   })
 
-  test('that repeats each query for each device is refused until a person says what is meant', async () => {
+  test('that repeats each query for each device is refused until the user decides', async () => {
     const text =
       'Keyword,Device,Clicks\nshoes,Computers,3\nshoes,Mobile phones,4\nshoes,Tablets,1\n'
     const [plain, once, each] = await tryFile(
@@ -205,7 +208,7 @@ describe('a table', () => {
     expect([once?.list.tasks, each?.list.tasks]).toEqual([1, 3])
   })
 
-  test('has its totals rejected, also the one that is called "Grand Total"', async () => {
+  test('has its totals rejected, including one called "Grand Total"', async () => {
     const [found] = await tryFile(
       'Keyword,Clicks,Impr.\nshoes,1,2\ntotal recall,1,2\nGrand Total,2,4\n',
       [],

@@ -37,8 +37,8 @@ const negative = rowsOf(['Keyword'], ['free'], ['cheap'])
 const filters = rowsOf(['Filter', 'Value'], ['Search type', 'Web'], ['Date', 'Last 3 months'])
 const lands = rowsOf(['Land', 'Klicks'], ['Deutschland', '3'], ['Schweiz', '1'])
 
-describe('several tables that may be meant', () => {
-  test('in a workbook are refused with their columns and what to type', async () => {
+describe('several possible tables', () => {
+  test('in a workbook are refused with their columns and the flags to use', async () => {
     const book = xlsxOf({ Keywords: asked, 'Negative keywords': negative, Filters: filters }, [])
     const { code, stderr } = await tried('book.xlsx', book)
     expect(code).toBe(2)
@@ -49,7 +49,7 @@ describe('several tables that may be meant', () => {
     expect(named.list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['free', 'cheap'])
   })
 
-  test('in an archive are refused when the first of them cannot be read', async () => {
+  test('in an archive are refused if the first of them cannot be read', async () => {
     const archive = zipOf({
       'november.csv': Buffer.from('keyword,volume\ncaf\u00e9 cr\u00e8me,10\nfoo,12\n', 'latin1'),
       'old/january.csv': 'keyword,volume\nboots,10\nhats,12\n',
@@ -67,7 +67,7 @@ describe('--sheet all', () => {
   const free = rowsOf(['Keyword'], ['free'], ['cheap'], ['=A2'])
   const book = xlsxOf({ 'Red/blue': shoes, Negative: free, Filters: filters }, [])
 
-  test('is offered where two tables may be meant, and makes a list of each', async () => {
+  test('is suggested if two tables are possible, and makes a list of each', async () => {
     const { mill } = await openScene()
     const folder = mkdtempSync(join(tmpdir(), 'querymill-workbooks-'))
     const file = join(folder, 'book.xlsx')
@@ -109,7 +109,7 @@ describe('--sheet all', () => {
     expect(list.notices).toEqual(['left out "Shoes"; name a table with --sheet'])
   })
 
-  test('reads files of the same name in folders of an archive, and a file that holds one list', async () => {
+  test('reads files of the same name in folders of an archive, and a file with one list', async () => {
     const archive = zipOf({ 'a/x.csv': 'keyword\nfree\nred\n', 'x.csv': 'keyword\nhats\nred\n' })
     const { mill } = await openScene()
     const folder = mkdtempSync(join(tmpdir(), 'querymill-workbooks-'))
@@ -143,7 +143,7 @@ interface ReportedRun {
   readonly rejected_file: string
 }
 
-describe('an archive with a list beside a file that is not read as one', () => {
+describe('an archive with a list beside an unreadable file', () => {
   const csv = 'keyword,volume\nboots,10\nhats,12\n'
 
   test.each([
@@ -188,7 +188,7 @@ describe('an archive with a list beside a file that is not read as one', () => {
     expect(stderr).toMatch(new RegExp(`"${name}" \\("(?:keyword|name)"`))
   })
 
-  test('is read beside documents and hidden files, which are named, and noise of systems, which is not', async () => {
+  test('is read beside documents and hidden files, which are named, and system files, which are not', async () => {
     const archive = zipOf({
       '__MACOSX/._boots.csv': 'x',
       'boots.csv': csv,
@@ -205,7 +205,7 @@ describe('an archive with a list beside a file that is not read as one', () => {
     expect(words.list.reading.sheet).toBe('.old/boots.csv')
   })
 
-  test('is not bought in place of the only file that may be a list and is not read', async () => {
+  test('is not bought in place of the only possible list, which is not read', async () => {
     const archive = zipOf({
       'Countries.csv': 'Country,Clicks\nFrance,1\n',
       'terms.xlsx': xlsxOf({ Terms: negative }, []),
@@ -216,8 +216,8 @@ describe('an archive with a list beside a file that is not read as one', () => {
   })
 })
 
-describe('one table that may be meant', () => {
-  test('is read beside others that are no lists, which are named', async () => {
+describe('one possible table', () => {
+  test('is read beside others that are not lists, which are named', async () => {
     const book = xlsxOf({ Filter: filters, Länder: lands, Terms: negative }, [])
     const { list } = await tried('book.xlsx', book)
     expect(list.sample.first[0].q).toBe('free')
@@ -234,7 +234,7 @@ describe('one table that may be meant', () => {
     expect(read.notices).toEqual(['left out "Summary", "Sheet2"; name a table with --sheet'])
   })
 
-  test('is refused by its own name and reason when no column of it is known', async () => {
+  test('is refused by name with its own reason if none of its columns is known', async () => {
     const { code, stderr } = await tried(
       'book.xlsx',
       xlsxOf({ Länder: lands, Keywords: asked }, []),
@@ -256,7 +256,7 @@ describe('one table that may be meant', () => {
 })
 
 describe('a cell of a workbook', () => {
-  test('that is no text is rejected with its reason, and each row is counted', async () => {
+  test('that is not text is rejected with its reason, and each row is counted', async () => {
     const styles =
       '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0.00&quot;d&quot;"/></numFmts>' +
       '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
@@ -316,7 +316,7 @@ describe('an OpenDocument spreadsheet', () => {
     `<table:table-cell office:value-type="string"><text:p>${value}</text:p></table:table-cell>`
   const row = (inside: string, more = '') => `<table:table-row${more}>${inside}</table:table-row>`
 
-  test('has each row counted, and what is no text rejected with its reason', async () => {
+  test('has each row counted, and cells that are not text rejected with a reason', async () => {
     const sheet = [
       row(text('Keyword')),
       row(text('red shoes')),
@@ -350,7 +350,7 @@ describe('an OpenDocument spreadsheet', () => {
   })
 
   // As written by LibreOffice.
-  test('has repeated rows, several paragraphs, comments, spans and formats of numbers read', async () => {
+  test('has repeated rows, several paragraphs, comments, spans and number formats read', async () => {
     const number = (value: string, shown: string, type = 'float') =>
       `<table:table-cell office:value-type="${type}" office:value="${value}"><text:p>${shown}</text:p></table:table-cell>`
     const sheet = [
@@ -377,7 +377,7 @@ describe('an OpenDocument spreadsheet', () => {
     expect(await last(8)).toEqual([8, '1200'])
   })
 
-  test('with two tables that may be meant is refused with what to type', async () => {
+  test('with two possible tables is refused with the flags to use', async () => {
     const list = row(text('Keyword')) + row(text('red shoes'))
     const { code, stderr } = await tried('book.ods', odsOf({ One: list, Two: list }))
     expect(code).toBe(2)
@@ -386,7 +386,7 @@ describe('an OpenDocument spreadsheet', () => {
 })
 
 describe('JSON lines', () => {
-  test('are read with the fields that say what is asked, and the others are named', async () => {
+  test('are read with the fields of a query, and the others are named', async () => {
     const lines = [
       '{"query":"red shoes","weight":3,"tags":["a","b"],"from":{"page":1}}',
       '{"query":"caf\\u00e9, 24\\"","country":"Germany"}',
@@ -402,14 +402,14 @@ describe('JSON lines', () => {
     expect(list.reading).toMatchObject({ header_line: null, ignored: ['from'] })
   })
 
-  test('of strings are read if the name of the file says so', async () => {
+  test('of strings are read if the file extension says so', async () => {
     const { list } = await tried('list.ndjson', Buffer.from('"caf\\u00e9"\n"24\\" monitor"\n'))
     expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['café', '24" monitor'])
   })
 })
 
-describe('a country that nobody knows', () => {
-  test('costs its own line, and the answered ones keep their country', async () => {
+describe('an unknown country', () => {
+  test('rejects its own line, and the other lines keep their country', async () => {
     const text = 'Keyword,Country\nboots,us\nsandals,Turkey\nhats,Atlantis\n'
     const { list } = await tried('list.csv', Buffer.from(text))
     expect(list.sample.first.map(({ q, gl }: { q: string; gl: string }) => [q, gl])).toEqual([
@@ -422,7 +422,7 @@ describe('a country that nobody knows', () => {
   })
 })
 
-test('a list of unclosed quotes takes no more than four times the work of a clean one of its size', async () => {
+test('a list of unclosed quotes takes at most four times the work of a clean one of its size', async () => {
   const listOf = (quote: string): Buffer =>
     Buffer.from(
       `q,weight\n${Array.from({ length: 20_000 }, (_, at) => `${quote}shoes ${at},1\n`).join('')}last,1\n`,
@@ -448,7 +448,7 @@ describe('a list of one column', () => {
     expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
   })
 
-  test('that holds whole rows inside quotes is refused', async () => {
+  test('with whole rows inside quotes is refused', async () => {
     const text = '"keyword;volume"\n"red shoes;10"\n"wool hats;5"\n'
     const { code, stderr } = await tried('list.csv', Buffer.from(text))
     expect(code).toBe(2)

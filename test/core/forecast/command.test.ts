@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-test('the forecast of open work says what the next drain then pays, and changes nothing', async () => {
+test('the forecast of open tasks equals what the next drain pays, and changes nothing', async () => {
   const { api, mill } = await openScene({ api: { credits: 500, cost: 2 } })
   await mill.plan(queries(10))
   await mill.drain()
@@ -21,7 +21,7 @@ test('the forecast of open work says what the next drain then pays, and changes 
   expect(api.books.balance).toBe(420)
 })
 
-test('an analyst reads the forecast that was computed last, with its age, and a reader computes none', async () => {
+test('an analyst reads the last computed forecast with its age, and computes none', async () => {
   const { mill } = await openScene({ api: { credits: 130, cost: 2 } })
   const read = async () => {
     const { rows } = await sql<Record<string, unknown>>`
@@ -57,7 +57,7 @@ test('an analyst reads the forecast that was computed last, with its age, and a 
   ])
 })
 
-test('a worker computes the forecast once for all, and leaves it to others what was just computed', async () => {
+test('a worker computes the forecast once for all, and not if it was just computed', async () => {
   const { mill } = await openScene({ api: { credits: 500 } })
   await mill.plan(queries(5))
   await mill.drain()

@@ -37,7 +37,7 @@ const open = (tasks: number, left: number | null = null) => [
 ]
 
 describe('a forecast', () => {
-  test('takes what is open first, then each night, and says where money ends', () => {
+  test('buys open tasks first, then each night, and shows where credits run out', () => {
     const nights = [night(), night({ at: 26 * hour })]
     expect(steps({ open: open(500), nights })).toMatchObject([
       { kind: 'run', name: '7', asked: 500, credits: 500, after: 500, cut: null, sure: false },
@@ -46,17 +46,17 @@ describe('a forecast', () => {
     ])
   })
 
-  test('says that a night fits only when it would at the dearest price as well', () => {
+  test('says that a night fits only if it also does at the highest price', () => {
     expect(steps({ nights: [night()] })[0]).toMatchObject({ credits: 300, worst: 600, sure: true })
     expect(steps({ nights: [night()], balance: 699 })[0]).toMatchObject({ cut: null, sure: false })
   })
 
-  test('names the minute at which the floor is met, by the pace of calls', () => {
+  test('names the minute at which the floor is reached, by the rate of calls', () => {
     const [step] = steps({ nights: [night()], balance: 220 })
     expect(step).toMatchObject({ bought: 120, cut: 'floor', floorAt: 2 * hour + 2 * 60_000 })
   })
 
-  test('buys no answer that is still fresh, also when another list has asked for it', () => {
+  test('does not buy an answer that is still recent, even if another list has bought it', () => {
     const groups = [
       { lists: [1], class: '10/-', queries: 10, answeredAt: -13 * hour },
       { lists: [1, 2], class: '10/-', queries: 20, answeredAt: -hour },
@@ -74,7 +74,7 @@ describe('a forecast', () => {
     ])
   })
 
-  test('lets queries rest as their lists and cadences say, and asks them when they are due', () => {
+  test('skips queries according to their lists and cadences, and buys them when they are due', () => {
     const wish = { everyDays: null, maxAgeMs: null, dueOn: null, intervalDays: null }
     const about = { lists: [1], class: '10/-', answeredAt: -22 * hour, answeredOn: '2026-10-31' }
     const groups = [
@@ -102,7 +102,7 @@ describe('a forecast', () => {
     ])
   })
 
-  test('holds to the budget of a run, of a night and of a day', () => {
+  test('respects the budget of a run, of a night and of a day', () => {
     expect(steps({ open: open(50, 20) })).toMatchObject([{ bought: 20, cut: 'budget' }])
     const nights = [night({ budget: 70 }), night({ at: 26 * hour })]
     expect(steps({ nights, dailyBudget: 250 })).toMatchObject([
@@ -114,7 +114,7 @@ describe('a forecast', () => {
     })
   })
 
-  test('holds to the budget of the month, and buys what it kept back in the next one', () => {
+  test('respects the budget of the month, and buys the rest in the next one', () => {
     const nights = [night(), night({ at: 31 * day, keepsOld: true })]
     const found = steps({ nights, monthlyBudget: 320, spentThisMonth: 120 })
     expect(found).toMatchObject([
@@ -124,7 +124,7 @@ describe('a forecast', () => {
     ])
   })
 
-  test('holds to what lists may use in a month, run by run and night by night', () => {
+  test('respects the monthly budgets of lists, run by run and night by night', () => {
     const lists = [
       { list: 'boots', month: '2026-11', budget: 60, gone: 45 },
       { list: 'shoes', month: '1970-01', budget: 350, gone: 0 },
@@ -140,7 +140,7 @@ describe('a forecast', () => {
     ])
   })
 
-  test('buys what was left over when the plan is renewed, unless a newer night took its place', () => {
+  test('buys leftover tasks when the plan is renewed, unless a newer night replaced them', () => {
     const renewals = [{ at: 20 * hour, balance: 900 }]
     const short = { balance: 150, renewals }
     expect(steps({ ...short, nights: [night()] })).toMatchObject([
@@ -152,13 +152,13 @@ describe('a forecast', () => {
     expect(replaced.at(-1)).toMatchObject({ asked: 300, after: 600 })
   })
 
-  test('ends at a renewal of which nobody knows what it brings', () => {
+  test('ends at a renewal of unknown size', () => {
     const renewals = [{ at: 20 * hour, balance: null }]
     const nights = [night(), night({ at: 26 * hour })]
     expect(steps({ renewals, nights })).toHaveLength(1)
   })
 
-  test('buys the more urgent of two nights first, and shares credits between equals by their parts', () => {
+  test('buys the more urgent of two nights first, and divides credits between equals by share', () => {
     const groups = [1, 2, 3].map((list) => ({ ...queries, lists: [list] }))
     const short = { balance: 400, groups }
     const dear = night({ schedule: 'a', list: 1, priority: 7 })
@@ -173,7 +173,7 @@ describe('a forecast', () => {
     expect(steps({ ...short, nights: parts }).map(({ bought }) => bought)).toEqual([150, 90, 60])
   })
 
-  test('asks queries of a cadence again an interval after they were bought, not on the day decided before', () => {
+  test('buys queries of a cadence one interval after their last purchase, not on the day decided before', () => {
     const wish = { list: 1, everyDays: null, maxAgeMs: null, dueOn: '2026-10-31', intervalDays: 3 }
     const groups = [
       { ...queries, answeredAt: -22 * hour, answeredOn: '2026-10-31', wishes: [wish] },
@@ -184,13 +184,13 @@ describe('a forecast', () => {
     expect(steps({ groups, nights }).map(({ asked }) => asked)).toEqual([0, 0, 300])
   })
 
-  test('without a balance still says what the next night costs', () => {
+  test('without a balance still shows the cost of the next night', () => {
     expect(forecastOf({ ...prospect, balance: null, nights: [night()] })).toEqual({
       ...{ kind: 'unknown', missing: 'balance', day: { credits: 300, worst: 600 } },
     })
   })
 
-  test('is none while a kind of query was never paid for', () => {
+  test('is unknown while a class of queries was never paid for', () => {
     const prices = new Map()
     expect(forecastOf({ ...prospect, prices })).toEqual({ kind: 'unknown', missing: 'prices' })
   })

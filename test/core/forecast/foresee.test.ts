@@ -125,7 +125,7 @@ function stepsOf({ outcome }: CreditForecast) {
 }
 
 describe('the forecast', () => {
-  test('of sixty nights is right to three in a hundred mostly, and never says of a night that it fits which did not', async () => {
+  test('of sixty nights is usually right to 3 %, and never says that a night fits if it does not', async () => {
     await lists()
     const world: World = { balance: 2400, price: 1, seq: 0 }
     await ask(world, 'first', { at: -20.5, queries: range(1, 150) })
@@ -166,7 +166,7 @@ describe('the forecast', () => {
     expect(errors.length).toBeGreaterThan(40)
   })
 
-  test('takes from the last renewal what the next one brings', async () => {
+  test('assumes that the next renewal equals the last one', async () => {
     const soon = new Date(Date.now() + hour)
     const read = readCron(`${soon.getUTCMinutes()} ${soon.getUTCHours()} * * *`)
     if (read.kind === 'problem') throw new Error(read.problem)

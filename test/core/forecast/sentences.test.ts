@@ -34,7 +34,7 @@ function forecast(
 const words = (found: CreditForecast) => forecastLines(found, 'UTC').slice(2)
 
 describe('the forecast in words', () => {
-  test('shows a line for each run and night, and what the coming day costs', () => {
+  test('shows a line for each run and night, and the cost of the coming day', () => {
     const [balance, table, ...rest] = forecastLines(forecast([run, night]), 'UTC')
     expect(balance).toBe(
       'Balance: 1,539 credits (reported 2026-11-22 19:58, after calls in flight); credit floor: 100',
@@ -65,7 +65,7 @@ describe('the forecast in words', () => {
     })
   })
 
-  test('tells what fits only at the prices paid lately, and what budgets leave out', () => {
+  test('says what fits only at recent prices, and what budgets leave out', () => {
     expect(words(forecast([{ ...night, sure: false }]))[1]).toBe(
       'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, shoes of 2026-11-23 02:00 does not fit',
     )
@@ -75,7 +75,7 @@ describe('the forecast in words', () => {
     )
   })
 
-  test('says how many credits to add by when, and which schedule has no figure', () => {
+  test('says how many credits to add by when, and which schedule has no forecast', () => {
     const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
     const unpriced = [{ schedule: 'news', reason: 'the list news was never read' }]
     expect(words(forecast([short], { unpriced })).slice(2)).toEqual([
@@ -89,7 +89,7 @@ describe('the forecast in words', () => {
     )
   })
 
-  test('says what nobody knows yet: balance, prices, what a renewal brings', () => {
+  test('says what is unknown: balance, prices, the size of a renewal', () => {
     const dark = (missing: 'balance' | 'prices') =>
       forecastLines(forecast([], { balance: null, outcome: { kind: 'unknown', missing } }), 'UTC')
     expect(dark('balance')).toEqual([

@@ -137,7 +137,7 @@ function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? NaN
 }
 
-test(`the forecasts of ${nights} nights name the list that is cut, by priority and not by name, and cost what they say, adaptive lists too`, async () => {
+test(`the forecasts of ${nights} nights name the list that is cut short, by priority and not by name, and have the right cost, for adaptive lists too`, async () => {
   await writeLists()
   const world: World = { balance: 1500, seq: 0, boughtOn: new Map() }
   const errors: number[] = []

@@ -61,25 +61,25 @@ function ask({ account = known, cost = trusted, asks = asksFor(30), purse, ...mo
   })
 }
 
-describe('the gate', () => {
-  test('lets as many calls through as fit above the floor at the dearest price', () => {
+describe('admission', () => {
+  test('admits as many calls as fit above the floor at the highest price', () => {
     const { grants, deferral: rest } = ask({})
     expect(grants).toHaveLength(20)
     expect(rest).toEqual({ kind: 'wait', ms: 100 })
   })
 
-  test('counts credits held for lost calls as spent', () => {
+  test('counts credits reserved for lost calls as spent', () => {
     expect(ask({ account: { ...known, uncertain: 60 } }).grants).toHaveLength(8)
   })
 
-  test('stops at the floor with what is left, and says what is held', () => {
+  test('stops at the floor, and shows the credits left and reserved', () => {
     const { grants, deferral: rest } = ask({ account: { ...known, uncertain: 100 } })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', reason: 'credit_floor', until: null })
     expect(rest).toHaveProperty('detail', expect.stringContaining('100 of them held'))
   })
 
-  test('lets one call through while no balance is known, and waits longer before each further one', () => {
+  test('admits one call while no balance is known, and waits longer before each further one', () => {
     const first = ask({ account: newAccount, cost: null })
     expect(first.grants).toMatchObject([{ bound: 10, probe: true }])
     const lost = { ...first.account, inFlight: 0, reserved: 0, uncertain: 10 }
@@ -94,7 +94,7 @@ describe('the gate', () => {
     })
   })
 
-  test('asks for a person after five calls of which none told a balance', () => {
+  test('requires a person after five calls without a reported balance', () => {
     const account = { ...newAccount, blindCalls: 5, lastProbeAt: 0 }
     const { grants, deferral: rest } = ask({ account, rules: { now: 3_600_000 } })
     expect(grants).toEqual([])
@@ -103,7 +103,7 @@ describe('the gate', () => {
     expect(ask({ account: resumed }).grants).toHaveLength(1)
   })
 
-  test('lets a probe that a person granted be repeated while none reports a balance, five in all, with growing pauses', () => {
+  test('repeats a probe that a person granted while none reports a balance, up to five, with growing pauses', () => {
     let account: Account = { ...known, uncertain: 100, probeGranted: true }
     let now = 1_000
     for (const pause of [2_000, 4_000, 8_000, 16_000]) {
@@ -120,13 +120,13 @@ describe('the gate', () => {
     expect(deferral).toMatchObject({ kind: 'stop', reason: 'credit_floor' })
   })
 
-  test('takes the permission for a probe back with the first call that needs none', () => {
+  test('withdraws the permission for a probe with the first call that needs none', () => {
     const { grants, account } = ask({ account: { ...known, probeGranted: true }, asks: asksFor(1) })
     expect(grants).toMatchObject([{ probe: false }])
     expect(account.probeGranted).toBe(false)
   })
 
-  test('tries again by itself once the plan has renewed', () => {
+  test('tries again automatically after the plan has renewed', () => {
     const account = { ...known, uncertain: 100 }
     const renewalAfter = (time: number) => (time < 500 ? 500 : 9_000)
     expect(ask({ account, rules: { renewalAfter } }).grants).toMatchObject([{ probe: true }])
@@ -136,11 +136,11 @@ describe('the gate', () => {
     expect(rest).toMatchObject({ kind: 'stop', until: 9_000 })
   })
 
-  test('looks at an old balance with one call before it trusts it again', () => {
+  test('checks an old balance with one call before it is trusted again', () => {
     expect(ask({ rules: { now: 600_001 } }).grants).toMatchObject([{ probe: true }])
   })
 
-  test('looks at a balance of another history with one call that goes alone, and not at all where even that is too much', () => {
+  test('checks a balance of another history with a single call, and not if even that is too much', () => {
     const doubted = (remaining: number, inFlight = 0) =>
       ask({ account: { ...known, inFlight, seen: { seq: 40, at: 0, remaining, doubted: true } } })
     expect(doubted(200).grants).toMatchObject([{ probe: true }])
@@ -151,7 +151,7 @@ describe('the gate', () => {
     })
   })
 
-  test('looks with one call whether the balance is that of another key, also beside calls of the old one', () => {
+  test('checks with one call whether another key has the same balance, even beside calls of the old key', () => {
     const account = { ...known, keys: ['another'] }
     expect(ask({ account }).grants).toMatchObject([{ probe: true }])
     expect(ask({ account: { ...account, inFlight: 1 } }).grants).toMatchObject([{ probe: true }])
@@ -162,36 +162,36 @@ describe('the gate', () => {
     { now: 5, last: 0 },
     { now: 0, last: 5 },
   ])(
-    'sets aside for each call what the balance fell beyond bills, in $now or $last',
+    'reserves for each call the fall of the balance in excess of bills, in $now or $last',
     (external) => {
       expect(ask({ account: { ...known, external } }).grants).toHaveLength(10)
     },
   )
 
-  test('sets more aside for each call of a class whose prices are few', () => {
+  test('reserves more for each call of a class with few known prices', () => {
     const { grants } = ask({ cost: { ...trusted, seen: 3 } })
     expect(grants.map(({ bound }) => bound)).toEqual([20, 20, 20, 20, 20])
   })
 
-  test('lets one call show the price of a class never seen', () => {
+  test('admits one call to learn the price of a new class', () => {
     const { grants, deferral: rest } = ask({ cost: null })
     expect(grants).toMatchObject([{ bound: 10 }])
     expect(rest.kind).toBe('wait')
   })
 
-  test('leaves scarce credit to more urgent tasks elsewhere', () => {
+  test('leaves scarce credits to more urgent tasks elsewhere', () => {
     const { grants, deferral: rest } = ask({ asks: asksFor(1, { urgentElsewhere: 20 }) })
     expect(grants).toEqual([])
     expect(rest).toEqual({ kind: 'yield' })
   })
 
-  test('stops for a refused key, and goes on with another one', () => {
+  test('stops for a refused key, and continues with another one', () => {
     const account = { ...known, blockedKeys: ['key'] }
     expect(ask({ account }).deferral).toMatchObject({ kind: 'stop', reason: 'auth' })
     expect(ask({ account, rules: { key: 'new key' } }).grants).toHaveLength(20)
   })
 
-  test('starts nothing before the time that the API asked for', () => {
+  test('starts nothing before the time that the API requested', () => {
     const account = { ...known, notBefore: 1_001 }
     expect(ask({ account }).deferral).toMatchObject({ kind: 'stop', reason: 'rate', until: 1_001 })
     expect(ask({ account, rules: { now: 1_001 } }).grants).toHaveLength(20)
@@ -203,7 +203,7 @@ describe('the gate', () => {
     expect(rest).toEqual({ kind: 'wait', ms: 500 })
   })
 
-  test('never stops a test account for credit', () => {
+  test('never stops a test account for lack of credits', () => {
     const account = { ...newAccount, seen: { seq: 1, at: 0, remaining: 0 } }
     const { grants } = ask({ account, rules: { counts: false } })
     expect(grants).toHaveLength(30)
@@ -212,7 +212,7 @@ describe('the gate', () => {
 })
 
 describe('a cap on calls in flight', () => {
-  test('counts those of all workers, and the rest waits for them to come home', () => {
+  test('counts the calls of all workers, and delays the others until these end', () => {
     const account = { ...known, inFlight: 5, reserved: 25 }
     const { grants, deferral: rest } = ask({ account, rules: { mostInFlight: 8 } })
     expect(grants).toHaveLength(3)
@@ -220,13 +220,13 @@ describe('a cap on calls in flight', () => {
     expect(ask({ account, rules: { mostInFlight: 5 } }).grants).toEqual([])
   })
 
-  test('holds for a test account as well', () => {
+  test('applies to a test account as well', () => {
     expect(ask({ rules: { mostInFlight: 2, counts: false } }).grants).toHaveLength(2)
   })
 })
 
 describe('a budget', () => {
-  test('of a run is met and not passed, and what it leaves is named', () => {
+  test('of a run is never exceeded, and the tasks beyond it are named', () => {
     const purse = { budget: 12, spent: 0, reserved: 0, list: null }
     expect(ask({ purse }).grants).toHaveLength(2)
     const spent = ask({ purse: { ...purse, spent: 10 } })
@@ -241,7 +241,7 @@ describe('a budget', () => {
     expect(rest).toMatchObject({ kind: 'stop', reason: 'budget', until: 86_400_000 })
   })
 
-  test('of the day begins anew with the next day, and never with the one before', () => {
+  test('of the day starts again on the next day, and never on the previous one', () => {
     const account = { ...known, day: '2026-01-01', daySpent: 50 }
     const next = ask({ account, rules: { dailyBudget: 50, day: '2026-01-02' } })
     expect(next.grants).toHaveLength(10)
@@ -250,7 +250,7 @@ describe('a budget', () => {
     expect(before.account.daySpent).toBe(50)
   })
 
-  test('of the month stops the account until the month ends, also where the day’s is used up as well', () => {
+  test('of the month stops the account until the month ends, even if the daily one is used up as well', () => {
     const account = {
       ...known,
       day: '2026-01-01',
@@ -267,7 +267,7 @@ describe('a budget', () => {
     expect(ask({ account, rules: { monthlyBudget: 58 } }).grants).toHaveLength(2)
   })
 
-  test('of the month begins anew with the next month, and never with the one before', () => {
+  test('of the month starts again in the next month, and never in the previous one', () => {
     const account = { ...known, month: '2026-01-01', monthSpent: 50 }
     const next = ask({ account, rules: { monthlyBudget: 50, month: '2026-02-01' } })
     expect(next.grants).toHaveLength(10)
@@ -276,7 +276,7 @@ describe('a budget', () => {
     expect(before.account.monthSpent).toBe(50)
   })
 
-  test('of a list is shared by its runs, and only what they leave is unaffordable', () => {
+  test('of a list is shared by its runs, and only tasks beyond it are unaffordable', () => {
     const list = { key: '1 2026-01', budget: 12, spent: 0, reserved: 0 }
     const runs = (more: Partial<typeof list>) => {
       const purse = { budget: null, spent: 0, reserved: 0, list: { ...list, ...more } }

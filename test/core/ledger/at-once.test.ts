@@ -33,7 +33,7 @@ test.each([
   { steady: 'that holds whatever others write', more: {} },
   { steady: 'that counts on the row as it was read', more: { dailyBudget: 1_000 } },
 ])(
-  'of two decisions $steady, one is written where there is room for one call',
+  'of two decisions $steady, one is written if there are credits for one call',
   async ({ more }) => {
     const desk = await openDesk()
     // For two runs, so that they share only the account.
@@ -49,7 +49,7 @@ test.each([
   },
 )
 
-test('of two accounts that spend the last of a budget at once, one does', async () => {
+test('of two accounts that spend the rest of a budget at once, one succeeds', async () => {
   const desk = await openDesk()
   await desk.meanwhile(`
     update runs set budget = 5;

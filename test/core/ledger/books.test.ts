@@ -167,19 +167,19 @@ async function settlementOf(pool: Pool, count: number): Promise<CompiledQuery> {
   })
 }
 
-test('settling reads the rows it writes, however large the tables are', async () => {
+test('settling reads only the rows that it writes, however large the tables are', async () => {
   const pool = await openBooks()
   expect(await planned(pool, mostBlocks, await settlementOf(pool, 1))).toBeLessThan(100)
 })
 
-test('settling four times as many calls looks at four times as many rows', async () => {
+test('settling four times as many calls reads four times as many rows', async () => {
   const pool = await openBooks()
   const few = await planned(pool, touchedRows, await settlementOf(pool, 16))
   const more = await planned(pool, touchedRows, await settlementOf(pool, 64))
   expect(more / few).toBeLessThan(5)
 })
 
-test('reserving reads the rows it writes, however large the tables are', async () => {
+test('reserving reads only the rows that it writes, however large the tables are', async () => {
   const pool = await openBooks()
   const reservation = reserving(await reservationOf(pool))
   expect(await planned(pool, mostBlocks, reservation)).toBeLessThan(100)

@@ -31,14 +31,14 @@ function visit({ account = rich, who = {}, books = {}, tasks = [waiting(1), wait
 }
 
 describe('a decision', () => {
-  test('keeps the highest floor among this worker and the others', () => {
+  test('uses the highest floor of this worker and the others', () => {
     const granted = (books: number) =>
       visit({ books: { floor: books } }).decision.admission.grants.length
     expect([granted(0), granted(994), granted(998)]).toEqual([2, 1, 0])
     expect(visit({ who: { floor: 999 } }).decision.admission.grants).toEqual([])
   })
 
-  test('names what it rests on: the books, the tasks and the purse of each run, and a mark for each call', () => {
+  test('names its assumptions: the account, the tasks and the budget of each run, and a mark for each call', () => {
     const purse = { budget: 50, spent: 3, reserved: 4 }
     const tasks = [waiting(1, purse), waiting(2, { ...purse, fresh: 9 })]
     const { reservation } = visit({ tasks, books: { version: '77' } })
@@ -55,7 +55,7 @@ describe('a decision', () => {
     expect(new Set(marks.map(({ mark }) => mark)).size).toBe(4)
   })
 
-  test('is right whatever others do only while nothing is scarce', () => {
+  test('holds whatever others do only while nothing is scarce', () => {
     const steady = (given: Case) => visit(given).reservation?.steady
     expect(steady({})).toBe(true)
     expect(steady({ account: { ...rich, seen: { seq: 40, at: 900, remaining: 106 } } })).toBe(false)
@@ -70,15 +70,15 @@ describe('a decision', () => {
     ).toBe(false)
   })
 
-  test('hands tasks back whose run has spent its budget', () => {
+  test('returns tasks whose run has used up its budget', () => {
     const tasks = [waiting(1, { budget: 8 }), waiting(2, { budget: 8 })]
     const { decision } = visit({ tasks: tasks.map((task) => ({ ...task, spent: 8 })) })
     expect(reservedBy(decision, new Map()).gone).toEqual([1, 2])
   })
 })
 
-describe('the books at the gate', () => {
-  test('never go back: a worker that saw more calls begin stops', () => {
+describe('the ledger at admission', () => {
+  test('never goes back: a worker that saw more calls begin stops', () => {
     const begun = { seq: 0 }
     const look = (seq: number) => expectForward({ begun }, booksOf({ ...rich, seq }))
     look(7)
@@ -88,8 +88,8 @@ describe('the books at the gate', () => {
   })
 })
 
-describe('calls that were asked for in vain', () => {
-  test('are remembered, the newest ten thousand of them', () => {
+describe('calls that were requested without a reply', () => {
+  test('are remembered, up to the newest ten thousand', () => {
     const givenUp = new Set<string>()
     const marks = Array.from({ length: 10_002 }, (_, index) => `mark ${index}`)
     giveUp(givenUp, marks.slice(0, 3))

@@ -83,7 +83,7 @@ const classes = [
   },
 ]
 
-describe('the entry of a call that came back', () => {
+describe('the entry of a finished call', () => {
   test.each(classes.map((row) => [row.what, row] as const))(
     '%s',
     (_what, { reply, effect, ending, signal }) => {
@@ -95,7 +95,7 @@ describe('the entry of a call that came back', () => {
     },
   )
 
-  test('believes the bill of a refusal, and learns no price from it', () => {
+  test('uses the bill of a refusal, and learns no price from it', () => {
     const refused = (used: number) => ({
       ...{ success: false, error: { code: 'ERROR' }, credits_used: used },
     })
@@ -107,7 +107,7 @@ describe('the entry of a call that came back', () => {
     expect(free.effect).toMatchObject({ kind: 'retry', ambiguous: false })
   })
 
-  test('takes a server error that says it was charged for an answer without results', () => {
+  test('treats a server error with a reported charge as an answer without results', () => {
     const body = { success: false, error: { code: 'SERVER_ERROR' }, credits_used: 1 }
     const made = entry(response(500, body))
     expect(made.ending).toEqual({ kind: 'settled', used: 1, remaining: null, priced: true })
@@ -116,7 +116,7 @@ describe('the entry of a call that came back', () => {
     expect(made.answer?.search?.answer.parseError).toContain(reason)
   })
 
-  test('holds the credits of an answer that says neither price nor balance, and leaves the price of one that tells a balance to be estimated', () => {
+  test('reserves the credits of an answer without price and balance, and estimates the price of one with a balance', () => {
     const silent = answer({ credits_used: null, credits_remaining: null })
     expect(entry(silent).ending).toEqual({ kind: 'unknown' })
     expect(entry(answer({ credits_used: null })).ending).toMatchObject({
@@ -125,7 +125,7 @@ describe('the entry of a call that came back', () => {
     })
   })
 
-  test('keeps every body that came, and rows only of an answer', () => {
+  test('keeps every received body, and rows only of an answer', () => {
     const rows = { taskId: 7, ...bundled }
     expect(entry(answer()).answer).toMatchObject({ callId: 7, status: 200, search: rows })
     expect(entry(refusal(429, 'SLOW_DOWN')).answer).toMatchObject({ status: 429, search: null })
@@ -135,21 +135,21 @@ describe('the entry of a call that came back', () => {
     expect(entry(unsent('ENDING')).answer).toBeNull()
   })
 
-  test('says status, credits and reason as they were given', () => {
+  test('contains status, credits and reason as they were given', () => {
     expect(entry(answer())).toMatchObject({ httpStatus: 200, creditsUsed: 2, creditsRemaining: 98 })
     expect(entry(refusal(401, 'FORBIDDEN'))).toMatchObject({ code: 'FORBIDDEN', message: 'no' })
     expect(entry(unsent('ENDING'))).toMatchObject({ httpStatus: null, code: 'ENDING' })
   })
 })
 
-test('a call whose worker died is perhaps charged, and counts as a death', () => {
+test('of a call whose worker died counts as possibly charged, and as a death', () => {
   const { ending, effect, answer: kept } = lostCall({ id: 9, mark: 'm' })
   expect(ending).toEqual({ kind: 'unknown' })
   expect(effect).toMatchObject({ kind: 'retry', ambiguous: true, death: true, code: 'WORKER_DIED' })
   expect(kept).toBeNull()
 })
 
-test('a reservation that was never sent gives its credits back and leaves its task alone', () => {
+test('of a reservation that was never sent releases its credits and leaves its task alone', () => {
   const { call, ending, effect } = unsentCall({ id: 9, mark: 'm' })
   expect({ call, ending, effect }).toEqual({
     call: { id: 9, mark: 'm' },
@@ -159,7 +159,7 @@ test('a reservation that was never sent gives its credits back and leaves its ta
 })
 
 describe('an entry that the tables refuse', () => {
-  test('goes on without its rows: cost and body are kept, its task fails and says why', () => {
+  test('is stored without its rows: cost and body are kept, and its task fails with the reason', () => {
     const heavy = entry(answer())
     const light = lighten(heavy, new Error('22023'))
     expect(light).toMatchObject({
@@ -172,7 +172,7 @@ describe('an entry that the tables refuse', () => {
     expect(light?.answer).toEqual({ ...heavy.answer, search: null })
   })
 
-  test('is first kept as an answer that cannot be read, with its cost, so that nobody buys it again', () => {
+  test('is first stored as an unreadable answer, with its cost, so that it is not bought again', () => {
     const heavy = entry(answer())
     const light = withoutRows(heavy, new Error('22023'))
     expect(light).toMatchObject({ ending: heavy.ending, effect: { kind: 'answered' } })
@@ -184,7 +184,7 @@ describe('an entry that the tables refuse', () => {
     })
   })
 
-  test('has no lighter form when there are no rows to leave out', () => {
+  test('has no lighter form if there are no rows to leave out', () => {
     expect(withoutRows(entry(refusal(429, 'SLOW_DOWN')), new Error('22023'))).toBeNull()
     expect(lighten(entry(refusal(429, 'SLOW_DOWN')), new Error('22023'))).toBeNull()
     expect(lighten(unsentCall({ id: 7, mark: null }), new Error('22023'))).toBeNull()

@@ -53,13 +53,13 @@ describe('the floor in force', () => {
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 
-  test('is unknown where no worker lives; the pages show that of the last one', async () => {
+  test('is unknown without a live worker; the pages show that of the last one', async () => {
     await enter(200, { leaseMs: -1 })
     await enter(100, { leaseMs: -1 })
     expect(await readings()).toEqual({ ledger: 0, status: null, forecast: null, page: 100 })
   })
 
-  test('is shown for each account by itself', async () => {
+  test('is shown separately for each account', async () => {
     expect(await onThePages()).toBe(null)
     const sandbox = await openAccount(database.db, { name: 'bundled', kind: 'sandbox' })
     await enter(100)
@@ -68,7 +68,7 @@ describe('the floor in force', () => {
     expect(await onThePages('bundled')).toBe(900)
   })
 
-  test('keeps a drain standing when another worker’s floor is higher than its own', async () => {
+  test('keeps a drain stopped if another worker’s floor is higher than its own', async () => {
     const stands = () => activeStop(database.db, { account, key: 'key', floor: 50 })
     await sql`update accounts set drained_floor = 100`.execute(database.db)
     await sql`insert into stops (account_id, reason) values (${account}, 'credit_floor')`.execute(

@@ -49,7 +49,7 @@ async function drawnBy(list: number): Promise<number> {
   return rows[0]?.gone ?? 0
 }
 
-test('workers of two accounts whose reads, decisions and writes cross each other keep floor, budgets, cap and books in the real statements', async () => {
+test('workers of two accounts with interleaved reads, decisions and writes keep floor, budgets, cap and ledger in the real statements', async () => {
   const life = fc.record({
     balance: fc.integer({ min: 0, max: 70 }),
     budget: fc.constantFrom(null, null, 30),

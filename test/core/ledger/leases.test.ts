@@ -10,7 +10,7 @@ import { openLedger, outlive } from '../worker/ledger.ts'
 import { bought, response } from '../worker/pieces.ts'
 
 describe('a lease', () => {
-  test('covers calls that end before it does, and with each beat later ones', async () => {
+  test('covers calls that end before it does, and later ones after each heartbeat', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { hire } = await openLedger()
@@ -28,7 +28,7 @@ describe('a lease', () => {
     ])
   })
 
-  test('covers nothing after the machine slept, although its steady clock stood still', async () => {
+  test('covers nothing after the machine slept, although its monotonic clock stood still', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const { hire } = await openLedger()
@@ -41,7 +41,7 @@ describe('a lease', () => {
     expect(lease.covers(61_000, lease.term)).toBe(false)
   })
 
-  test('of a worker whose number is another one’s by now is not extended: the database was set back', async () => {
+  test('of a worker whose number now belongs to another one is not extended, because the database was restored', async () => {
     const { hire, mill } = await openLedger()
     const lease = await hire()
     await sql`update workers set pid = pid + 1 where id = ${lease.worker}`.execute(mill.db)
@@ -55,7 +55,7 @@ describe('a lease', () => {
     expect(await until()).toEqual(before)
   })
 
-  test('is extended on the clock of the database by a beat, and ended by its close', async () => {
+  test('is extended by a heartbeat on the database clock, and ended when it is closed', async () => {
     const ledger = await openLedger()
     const lease = await ledger.hire()
     await outlive(ledger, lease)
@@ -74,7 +74,7 @@ describe('a lease', () => {
 })
 
 describe('calls in flight', () => {
-  test('of a worker whose lease ran out are given up by any other, and counted as its death', async () => {
+  test('of a worker with an expired lease are given up by any other, and counted as its death', async () => {
     const ledger = await openLedger()
     const { clerk, hire, reserveCall, callOf } = ledger
     const [dead, alive] = [await hire(), await hire()]
@@ -86,7 +86,7 @@ describe('calls in flight', () => {
     expect(await alive.reap(clerk)).toBe(0)
   })
 
-  test('of a worker that ended in good order and left one behind are given up before its lease is over', async () => {
+  test('of a worker that ended normally with one left are given up before its lease ends', async () => {
     const { clerk, hire, reserveCall, callOf } = await openLedger()
     const [gone, alive] = [await hire(), await hire()]
     const call = await reserveCall(gone)
@@ -95,7 +95,7 @@ describe('calls in flight', () => {
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open' })
   })
 
-  test('of a worker of another account are given up in the books of that account', async () => {
+  test('of a worker of another account are given up in the ledger of that account', async () => {
     const ledger = await openLedger()
     const { mill, clerk, hire, reserveCall, callOf } = ledger
     const dead = await hire()
@@ -109,7 +109,7 @@ describe('calls in flight', () => {
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open', deaths: 1 })
   })
 
-  test('that their own worker gave up asking for are released, at no cost, and no others', async () => {
+  test('whose reservation their own worker gave up are released at no cost, and no others', async () => {
     const { mill, clerk, hire, reserveCall, callOf } = await openLedger()
     const lease = await hire()
     const call = await reserveCall(lease)
@@ -125,7 +125,7 @@ describe('calls in flight', () => {
     expect(givenUp.size).toBe(1)
   })
 
-  test('that were given up stay given up when their worker says later that it never sent them', async () => {
+  test('that were given up stay given up if their worker says later that it never sent them', async () => {
     const ledger = await openLedger()
     const { mill, clerk, hire, reserveCall, callOf } = ledger
     const [dead, alive] = [await hire(), await hire()]
@@ -138,7 +138,7 @@ describe('calls in flight', () => {
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('that were given up and answered after all, without a price, break no promise', async () => {
+  test('that were given up and then answered without a price violate no check', async () => {
     const ledger = await openLedger()
     const { mill, clerk, hire, reserveCall, callOf } = ledger
     const [dead, alive] = [await hire(), await hire()]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { claimLost, saveReplay } from '../../../src/core/ledger/waiting.ts'
 import { lost, openDesk } from './desk.ts'
 
-test('a lost answer is asked for again after a pause that grows, and not beside it', async () => {
+test('a lost answer is requested again after increasing pauses, and never twice at once', async () => {
   const { db, meanwhile } = await openDesk()
   await meanwhile(`
     insert into queries (id, key, q, num)
@@ -25,7 +25,7 @@ test('a lost answer is asked for again after a pause that grows, and not beside 
   }
 })
 
-test('repeats of an API that answered another query are not trusted again, whatever it says of them', async () => {
+test('repeated answers of an API that answered another query are not trusted again, whatever it announces', async () => {
   const { db, meanwhile, rows } = await openDesk()
   await meanwhile('update accounts set wrong_answers = 1')
   await saveReplay(db, 1, 86_400_000)

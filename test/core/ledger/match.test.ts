@@ -20,7 +20,7 @@ const unsent: Partial<Entry> = {
   effect: { kind: 'keep', waitMs: null },
 }
 
-describe('what came back', () => {
+describe('a reply', () => {
   test('belongs to the call with its number and its mark, and to no other', () => {
     const calls = [openCall(1), openCall(2, { mark: 'mark 7' }), openCall(3, { mark: null })]
     expect(
@@ -44,7 +44,7 @@ describe('what came back', () => {
     })
   })
 
-  test('counts once where it comes twice, and not at all where it was written down', () => {
+  test('counts once if it arrives twice, and not at all if it was recorded before', () => {
     expect(numbers([entry(1), entry(1)], [openCall(1)]).matched).toEqual([1])
     for (const outcome of ['settled', 'unsent']) {
       const calls = [openCall(1, { outcome })]
@@ -52,7 +52,7 @@ describe('what came back', () => {
     }
   })
 
-  test('late changes a call that was given up: an answer or a price, and not the word that it was never sent', () => {
+  test('changes a given-up call by an answer or a price, and not by the news that it was never sent', () => {
     const calls = [openCall(1, { outcome: 'unknown' })]
     const held = { ending: { kind: 'unknown' } } as const
     expect(numbers([entry(1)], calls).matched).toEqual([1])

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { fewMessageRuns, messageRuns, modelSeed } from '../../support/schedules.ts'
 import { liveThrough, type MessageSchedule, messageSchedule } from './messages/schedule.ts'
 
-describe('messages that are late, lost, doubled or overtaken, frozen processes, wrong clocks and a restored database', () => {
-  test('leave every promise kept', () => {
+describe('late, lost, duplicated or reordered messages, frozen processes, wrong clocks and a restored database', () => {
+  test('violate no guarantee', () => {
     expect(live(fewMessageRuns)).toBe('kept')
   })
-  test('leave every promise kept in many more lives', { tags: ['slow'] }, () => {
+  test('violate no guarantee in many more schedules', { tags: ['slow'] }, () => {
     expect(live(messageRuns)).toBe('kept')
   })
 })
@@ -21,7 +21,7 @@ function live(runs: number): string {
   return fc.defaultReportMessage(found) ?? 'kept'
 }
 
-test('a database that is set back between a look at a call and its settlement gives no answer to another query', () => {
+test('a database that is restored between the read of a call and its settlement gives no answer to another query', () => {
   // Found at schedule 778,484: another query was given the call's id, and only the mark differed.
   const drawn: MessageSchedule = {
     plan: {

@@ -16,7 +16,7 @@ const seen = (pattern: string | null, zone: string, time: string) => {
 }
 
 describe('a month', () => {
-  test('is the calendar’s in the zone where no renewal is told', () => {
+  test('is the calendar month in the zone if no renewal is configured', () => {
     expect(seen(null, 'UTC', '2026-11-30T23:59Z')).toEqual([
       '2026-11-01',
       '2026-12-01T00:00:00.000Z',
@@ -26,7 +26,7 @@ describe('a month', () => {
     ])
   })
 
-  test('goes from renewal to renewal where one is told, however seldom that is', () => {
+  test('lasts from renewal to renewal if one is configured, however rare it is', () => {
     const fifteenth = (time: string) => seen('0 6 15 * *', 'UTC', time)
     expect(fifteenth('2026-11-15T05:59Z')).toEqual(['2026-10-15', '2026-11-15T06:00:00.000Z'])
     expect(fifteenth('2026-11-15T06:00Z')).toEqual(['2026-11-15', '2026-12-15T06:00:00.000Z'])
@@ -34,7 +34,7 @@ describe('a month', () => {
     expect(seen('0 0 29 2 *', 'UTC', '2026-11-15T06:00Z')[0]).toBe('2024-02-29')
   })
 
-  test('changes with the time that is asked for, also backwards', () => {
+  test('changes with the requested time, also backwards', () => {
     const monthOf = monthsOf(null, 'UTC')
     const asked = [
       '2026-11-30T23:59Z',

@@ -11,7 +11,7 @@ const enough = 12_000
 /** Seed for faults that name none. */
 const usualSeed = 7
 
-test.each(mutants)('schedules find out when $name', async (mutant) => {
+test.each(mutants)('schedules detect that $name', async (mutant) => {
   const core = await spoil(mutant)
   const kept = fc.property(schedule, (drawn) => void live(core, drawn))
   const { seed = usualSeed } = mutant

@@ -88,7 +88,7 @@ const overtakers: readonly Meanwhile[] = [
 
 describe('a reservation', () => {
   test.each(overtakers)(
-    'is not written when meanwhile $what',
+    'is not written if in the meantime $what',
     async ({ by, scarce, budget, list, cap, external }) => {
       const desk = await openDesk()
       if (budget === true) await desk.meanwhile('update runs set budget = 100')
@@ -109,7 +109,7 @@ describe('a reservation', () => {
     },
   )
 
-  test('for which there is room is written beside what others write, and changes nothing of it', async () => {
+  test('with sufficient credits is written beside other changes, and changes nothing of them', async () => {
     const desk = await openDesk()
     const reservation = await desk.decide()
     await desk.meanwhile(
@@ -136,7 +136,7 @@ describe('a reservation', () => {
     expect(await desk.rows('select reserved from runs')).toEqual([{ reserved: 15 }])
   })
 
-  test('leaves a run whose budget is spent its calls in flight, and gives its other tasks up', async () => {
+  test('keeps the calls in flight of a run without budget left, and ends its other tasks', async () => {
     const desk = await openDesk()
     await desk.meanwhile(`update runs set budget = 8, spent = 8; ${call(4, 2)}`)
     const reservation = await desk.decide({}, [1, 2])
@@ -151,7 +151,7 @@ describe('a reservation', () => {
     { what: 'that is there', by: answer(4) },
     { what: 'that another run is getting', by: call(5, 1, 4) },
     { what: 'that was lost a moment ago', by: lost(4, '1 minute') },
-  ])('leaves a task of a spent run open for an answer $what', async ({ by }) => {
+  ])('leaves a task of a run without budget left open for an answer $what', async ({ by }) => {
     const desk = await openDesk()
     await desk.meanwhile(`update runs set budget = 8, spent = 8; ${by}`)
     await saveReservation(desk.db, await desk.decide({}, [1, 2]))
@@ -170,14 +170,19 @@ describe('a reservation', () => {
     { what: 'of another API', by: `${answer(4)}; update searches set api = 'elsewhere'` },
     { what: 'never taken', by: `${answer(4)}; ${call(5, 1, 4)}; update runs set max_age_ms = 0` },
     { what: 'lost long ago', by: lost(4, '3 minutes') },
-  ])('gives a task of a spent run up although there is an answer $what', async ({ by }) => {
-    const desk = await openDesk()
-    await desk.meanwhile(`update runs set budget = 8, spent = 8; ${by}`)
-    await saveReservation(desk.db, await desk.decide({}, [1, 2]))
-    expect(await desk.rows('select distinct state from tasks')).toEqual([{ state: 'unaffordable' }])
-  })
+  ])(
+    'ends a task of a run without budget left although there is an answer $what',
+    async ({ by }) => {
+      const desk = await openDesk()
+      await desk.meanwhile(`update runs set budget = 8, spent = 8; ${by}`)
+      await saveReservation(desk.db, await desk.decide({}, [1, 2]))
+      expect(await desk.rows('select distinct state from tasks')).toEqual([
+        { state: 'unaffordable' },
+      ])
+    },
+  )
 
-  test('gives nothing up that was answered since it was looked at', async () => {
+  test('ends no task that was answered since it was read', async () => {
     const desk = await openDesk()
     await desk.meanwhile('update runs set budget = 8, spent = 8')
     const reservation = await desk.decide({}, [1, 2])
@@ -191,7 +196,7 @@ describe('a reservation', () => {
     )
   })
 
-  test('gives up no more tasks of a spent run at once than others can wait for, those that come next in it first', async () => {
+  test('ends a limited number of tasks of a run at once, those that come next first', async () => {
     const desk = await openDesk()
     await desk.meanwhile(`
       insert into tasks (run_id, query_id, slice) select 1, gen_random_uuid(), n from generate_series(1, 6000) n;
@@ -217,7 +222,7 @@ describe('a reservation', () => {
     expect(await left()).toEqual([{ n: 0 }])
   })
 
-  test('names the budget of the list where that is spent, and counts no run of another month', async () => {
+  test('names the budget of the list if that is used up, and counts no run of another month', async () => {
     const desk = await openDesk()
     await desk.meanwhile(`
       update lists set budget = 12;
@@ -232,7 +237,7 @@ describe('a reservation', () => {
     ])
   })
 
-  test('counts what other runs of the month have in flight on the budget of the list, and nothing of another month', async () => {
+  test('counts calls in flight of other runs of the month on the budget of the list, and nothing of another month', async () => {
     const desk = await openDesk()
     const month = (last: boolean) =>
       `date_trunc('year', current_date) + interval '1 month' * (extract(month from current_date) - 1 + ${last ? `case when extract(month from current_date) = 1 then 1 else -1 end` : 0})`
@@ -245,13 +250,13 @@ describe('a reservation', () => {
     expect((await desk.decide()).grants).toHaveLength(2)
   })
 
-  test('holds the floor of the bundled service’s account, too', async () => {
+  test('respects the floor of the bundled service’s account, too', async () => {
     const desk = await openDesk()
     await desk.meanwhile('update accounts set obs_remaining = 111 where id = 1')
     expect((await desk.decide({ origin: 'sandbox' })).grants).toHaveLength(2)
   })
 
-  test('begins a month, from then on counts what ends in it, and remembers since when', async () => {
+  test('starts a month, then counts what ends in it, and stores since when', async () => {
     const desk = await openDesk()
     await desk.meanwhile(`update accounts set month = '2026-12-01', month_spent = 70 where id = 1`)
     const reservation = await desk.decide()
@@ -264,7 +269,7 @@ describe('a reservation', () => {
     ).toEqual([{ begun: true }])
   })
 
-  test('that goes out to see the balance is written below the floor', async () => {
+  test('for reading the balance is written below the floor', async () => {
     const desk = await openDesk()
     await desk.meanwhile(
       `update accounts set obs_remaining = 90, drained_floor = 100, probe_granted = true where id = 1`,
@@ -286,8 +291,8 @@ const older = `
   insert into searches (id, query_id, task_id, call_id, origin, api, fetched_at)
   select 6, query_id, 98, 6, origin, api, fetched_at - interval '1 hour' from searches`
 
-describe('a task that waits', () => {
-  test('is busy while its query is asked for another task of the account, and for another account’s where its answer may be reused', async () => {
+describe('a waiting task', () => {
+  test('is busy while its query is in flight for another task of the account, or for another account whose answer may be reused', async () => {
     const desk = await openDesk()
     expect(await desk.waiting()).toMatchObject({ busy: false })
     await desk.meanwhile(call(3, 2, 1))
@@ -313,7 +318,7 @@ describe('a task that waits', () => {
   })
 })
 
-test('what was decided before a standby took over is not written, and the next call goes alone until one of its own tells a balance', async () => {
+test('a decision made before a failover is not written, and the next call goes alone until one of its own reports a balance', async () => {
   const desk = await openDesk()
   const before = await desk.decide()
   expect(before).toMatchObject({ steady: true, grants: [{}, {}, {}] })
@@ -331,7 +336,7 @@ test('what was decided before a standby took over is not written, and the next c
   expect((await desk.decide({}, [2, 3])).grants).toMatchObject([{ probe: false }, { probe: false }])
 })
 
-test('a test account, which has no floor, goes on after a standby took over', async () => {
+test('a test account, which has no floor, continues after a failover', async () => {
   const desk = await openDesk()
   await desk.meanwhile(`update accounts set history = 'of another server' where id = 1`)
   const decided = await desk.decide({ origin: 'test' })

@@ -7,7 +7,7 @@ import { day, openDesk } from './desk.ts'
 const wanted = [1, 2, 3].map((task) => ({ task, class: '10/-', priority: 5 }))
 const buyer = () => spender({ dayOf: () => ({ day, ends: 4_000_000_000_000 }), dailyBudget: 1_000 })
 
-test('a worker whose lease ran out is told so, and reserves nothing', async () => {
+test('a worker with an expired lease is told so, and reserves nothing', async () => {
   const { db, meanwhile, account } = await openDesk()
   await meanwhile(`update workers set lease_until = now() - interval '1 second'`)
   const { granted, deferral: rest } = await reserve(db, buyer(), wanted)
@@ -15,7 +15,7 @@ test('a worker whose lease ran out is told so, and reserves nothing', async () =
   expect(await account()).toMatchObject({ reserved: 0, in_flight: 0 })
 })
 
-test('of two workers that decide on the same tasks at once one gets them, and the other decides anew', async () => {
+test('of two workers that decide on the same tasks at once, one gets them, and the other decides again', async () => {
   const { db, account } = await openDesk()
   const stalled = await db.startTransaction().execute()
   await sql`select from accounts where id = 1 for update`.execute(stalled)

@@ -54,7 +54,7 @@ const states = (world: Fleet) => [...world.tables.shelf.tasks.values()].map(({ s
 const four = 3 << 5
 
 describe('a reservation', () => {
-  test('whose reply comes late is sent, and nothing of it was released meanwhile', () => {
+  test('with a late reply is sent, and was not released in the meantime', () => {
     const { world, first } = open()
     first.visit(four)
     carryOut(world)
@@ -75,7 +75,7 @@ describe('a reservation', () => {
     expect(outcomes(world)).toEqual(['settled', 'settled', 'settled', 'settled'])
   })
 
-  test('that its worker gave up asking for is released, and never sent when the reply comes after all', () => {
+  test('that its worker gave up is released, and never sent if the reply arrives after all', () => {
     const { world, first } = open()
     first.visit(four)
     carryOut(world)
@@ -90,7 +90,7 @@ describe('a reservation', () => {
     expect(outcomes(world)).toEqual(['unsent', 'unsent', 'unsent', 'unsent'])
   })
 
-  test('that waits while the lease runs out, and is given up, is not sent under a renewed lease', () => {
+  test('that waits until the lease expires and is given up is not sent under a renewed lease', () => {
     const { world, first, second } = open()
     first.visit(four)
     settle(world)
@@ -104,7 +104,7 @@ describe('a reservation', () => {
     expect(first.flying.size).toBe(0)
   })
 
-  test('is not sent by a machine that slept, although its steady clock stood still', () => {
+  test('is not sent by a machine that slept, although its monotonic clock stood still', () => {
     const { world, first } = open()
     first.visit(four)
     settle(world)
@@ -115,7 +115,7 @@ describe('a reservation', () => {
     expect(first.flying.size).toBe(0)
   })
 
-  test('of two accounts that draw on the budget of one run at once is written once', () => {
+  test('of two accounts that use the budget of one run at once is written once', () => {
     const { world, first, second } = open({ accounts: 2, runs: [{ budget: 25, maxAgeMs: 0 }] })
     first.visit(four)
     second.visit(four + 4)
@@ -133,7 +133,7 @@ function settleReads(world: Fleet): void {
   carryOut(world)
 }
 
-describe('a database that was set back', () => {
+describe('a restored database', () => {
   test('gives no answer to the call that has its number now, and the worker that brought it stops', () => {
     const { world, first, second } = open()
     world.snapshot = world.tables.shelf.copy()
@@ -151,7 +151,7 @@ describe('a database that was set back', () => {
     expect([...world.tables.shelf.answers]).toEqual([])
   })
 
-  test('shows a settled call in flight again, and it is held and not released', () => {
+  test('shows a settled call in flight again, whose credits stay reserved', () => {
     const { world, first, second } = open()
     first.visit(four)
     settle(world)
@@ -173,7 +173,7 @@ describe('a database that was set back', () => {
 })
 
 describe('an answer', () => {
-  test('that its worker kept in a file is settled before its call is given up', () => {
+  test('in a file of its worker is settled before its call is given up', () => {
     const { world, first, second } = open()
     first.visit(four)
     settle(world)
@@ -191,7 +191,7 @@ describe('an answer', () => {
     expect(states(world).filter((state) => state === 'answered')).toHaveLength(1)
   })
 
-  test('of a call that ended unread while others looked for forgotten ones stays held', () => {
+  test('to a call that ended unread while others were released stays reserved', () => {
     const { world, first } = open()
     first.visit(four)
     settle(world)

@@ -210,7 +210,7 @@ async function enter({
   return { id, calls, run: run[0]?.id ?? 0 }
 }
 
-test('the statement that settles calls writes what the rules say, whatever the books hold', async () => {
+test('the statement that settles calls follows the rules, whatever the ledger contains', async () => {
   const { db } = database
   await fc.assert(
     fc.asyncProperty(life, async (drawn) => {
@@ -291,7 +291,7 @@ test('the statement that settles calls writes what the rules say, whatever the b
   )
 })
 
-test('a settlement that rests on a call which changed meanwhile writes nothing', async () => {
+test('a settlement based on a call that has changed since writes nothing', async () => {
   const { db } = database
   const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
   const { id, calls, run } = await enter({
@@ -318,7 +318,7 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
   expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
 })
 
-test('a settlement of a call whose number the database has given to another query meanwhile writes nothing', async () => {
+test('a settlement of a call whose number the database has given to another query writes nothing', async () => {
   const { db } = database
   const { id, settlement } = await answerLate()
   const calls = settlement.calls.map((call) => ({ ...call, mark: randomUUID() }))
@@ -344,7 +344,7 @@ async function answerLate() {
   return { id, settlement: settlementOf(clerk, { matched, changes, jitter: 0 }) }
 }
 
-test('a late answer gives back what was held for its call once, also when it would be washed out in that moment', async () => {
+test('a late answer releases the reservation of its call once, even if it would be written off at that moment', async () => {
   const { db } = database
   const { id, settlement } = await answerLate()
   const newest = {
@@ -364,7 +364,7 @@ test.each([
   ['less is held for its call', sql`update calls set credits_reserved = 6`],
   ['its call was answered', sql`update calls set outcome = 'settled'`],
   ['its task changed', sql`update tasks set attempts = attempts + 1`],
-])('a late answer changes nothing when meanwhile %s, and is worked out again', async (_, by) => {
+])('a late answer changes nothing if in the meantime %s, and is computed again', async (_, by) => {
   const { db } = database
   const { id, settlement } = await answerLate()
   await by.execute(db)

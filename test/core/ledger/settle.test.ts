@@ -41,25 +41,25 @@ function write(
   return settle(account, new Map(), { outcomes, ...rest })
 }
 
-describe('the books', () => {
-  test('take the balance of the call begun last, whatever came last', () => {
+describe('the ledger', () => {
+  test('uses the balance of the call that began last, not of the one that arrived last', () => {
     const { account } = write([outcome(8, told(3, 280)), outcome(7, told(4, 290))])
     expect(account.seen).toEqual({ seq: 8, at: 8_000, remaining: 280 })
     expect(account).toMatchObject({ spentSince: 4, usedTotal: 57, reserved: 10, inFlight: 1 })
   })
 
-  test('subtract an answer that began before the balance was asked for', () => {
+  test('subtracts an answer that began before the balance was requested', () => {
     const { account } = write([outcome(4, told(3, 999))])
     expect(account.seen).toEqual(base.seen)
     expect(account.spentSince).toBe(9)
   })
 
-  test('hold the credits of a call that nobody could read', () => {
+  test('reserves the credits of an unreadable call', () => {
     const { account } = write([outcome(8, { kind: 'unknown' })])
     expect(account).toMatchObject({ reserved: 20, uncertain: 10, daySpent: 10 })
   })
 
-  test('give held credits free when a balance was asked for two minutes later, and not before', () => {
+  test('releases reserved credits if a balance was requested two minutes later, and not before', () => {
     const account = { ...base, uncertain: 20 }
     const held = [
       { call: 1, unknownAt: 0, bound: 10 },
@@ -71,19 +71,19 @@ describe('the books', () => {
     expect(settled.account.uncertain).toBe(10)
   })
 
-  test('take a late answer for what it says, and its held credits back', () => {
+  test('uses a late answer, and releases its reserved credits', () => {
     const account = { ...base, uncertain: 10, daySpent: 10 }
     const settled = write([outcome(3, told(4, 400), { was: 'unknown' })], { account })
     expect(settled.account).toMatchObject({ uncertain: 0, spentSince: 10, reserved: 30 })
   })
 
-  test('leave the spending of a day alone when a call of another day is answered late', () => {
+  test('does not change the spending of a day if a call of another day is answered late', () => {
     const account = { ...base, uncertain: 10, day: '2026-01-02', daySpent: 5 }
     const settled = write([outcome(3, told(4, null), { was: 'unknown' })], { account })
     expect(settled.account.daySpent).toBe(5)
   })
 
-  test('learn prices from answers only', () => {
+  test('learns prices from answers only', () => {
     const free: CallEnding = { kind: 'settled', used: 0, remaining: null, priced: false }
     const { costs } = write([outcome(7, told(4, 290)), outcome(8, told(2, 288)), outcome(9, free)])
     expect(costs.get('10/-')).toMatchObject({ dearest: 4, cheapest: 2, seen: 2, trying: false })
@@ -91,7 +91,7 @@ describe('the books', () => {
 })
 
 describe('a refusal', () => {
-  test('for want of credit leaves nothing proved, unless a call begun later saw some', () => {
+  test('for lack of credits leaves nothing proved, unless a call that began later reported some', () => {
     const told402 = (seq: number): Signal => ({ kind: 'no_credit', seq, startedAt: 7_000 })
     const drained = write([], { signals: [told402(7)] }).account
     expect(drained).toMatchObject({ seen: { seq: 7, remaining: 0 }, drainedFloor: 100 })
@@ -107,7 +107,7 @@ describe('a refusal', () => {
     expect(write([], { account, signals }).account.blockedKeys).toEqual(['old', ...many])
   })
 
-  test('for being too fast counts once in a burst, and doubles the wait of the next one', () => {
+  test('for a high rate counts once in a burst, and doubles the wait of the next one', () => {
     const fast = (startedAt: number): Signal => ({ kind: 'slow_down', startedAt, waitMs: null })
     const burst = write([], { signals: [fast(1), fast(2), fast(3)] }).account
     expect(burst).toMatchObject({ slowdowns: 1, notBefore: 21_000 })
@@ -117,7 +117,7 @@ describe('a refusal', () => {
     expect(welcome.slowdowns).toBe(0)
   })
 
-  test('that names a time is heeded, for at least a second', () => {
+  test('with a time is respected, for at least a second', () => {
     const wait = (waitMs: number): Signal => ({ kind: 'slow_down', startedAt: 1, waitMs })
     expect(write([], { signals: [wait(7_000)] }).account.notBefore).toBe(27_000)
     expect(write([], { signals: [wait(0)] }).account.notBefore).toBe(21_000)

@@ -32,25 +32,25 @@ function settled(...matched: readonly Matched[]) {
   return settlementOf(clerk, { matched, changes, jitter: 0 })
 }
 
-describe('the purse of a run', () => {
+describe('the totals of a run', () => {
   const purse = (given: Partial<Entry>, outcome: string | null) =>
     settled(match(1, given, { outcome })).runs
 
-  test('gives back what was reserved, and pays what a call says', () => {
+  test('release the reservation, and add the reported cost', () => {
     expect(purse({}, null)).toEqual([{ run: 1, spent: 3, uncertain: 0, reserved: -5 }])
   })
 
-  test('holds the bound of a call that nobody could read apart, and nothing for one that was not sent', () => {
+  test('keep the bound of an unreadable call separately, and nothing for one that was not sent', () => {
     expect(purse(lost, null)).toEqual([{ run: 1, spent: 0, uncertain: 5, reserved: -5 }])
     expect(purse(unsent, null)).toEqual([{ run: 1, spent: 0, uncertain: 0, reserved: -5 }])
   })
 
-  test('pays the price instead of the bound once a late answer tells it', () => {
+  test('contain the price instead of the bound once a late answer reports it', () => {
     expect(purse({}, 'unknown')).toEqual([{ run: 1, spent: 3, uncertain: -5, reserved: 0 }])
     expect(purse(unsent, 'unknown')).toEqual([{ run: 1, spent: 0, uncertain: -5, reserved: 0 }])
   })
 
-  test('adds up calls that end together', () => {
+  test('add up calls that end together', () => {
     expect(settled(match(1), match(2), match(3, lost, { run_id: 2 })).runs).toEqual([
       { run: 1, spent: 6, uncertain: 0, reserved: -10 },
       { run: 2, spent: 0, uncertain: 5, reserved: -5 },
@@ -58,8 +58,8 @@ describe('the purse of a run', () => {
   })
 })
 
-describe('the books', () => {
-  test('give back for a late answer what was held, and nothing where it was washed out', () => {
+describe('the ledger', () => {
+  test('releases the reservation of a late answer, and nothing if it was written off', () => {
     expect(settled(match(1, {}, { outcome: 'unknown' })).change).toMatchObject({
       uncertain: -5,
       used: 3,
@@ -69,7 +69,7 @@ describe('the books', () => {
     expect(washed.change).toMatchObject({ uncertain: 0, used: 3 })
   })
 
-  test('hear what the API said of the account', () => {
+  test('records what the API reports about the account', () => {
     const broke = settled(match(7, { ...unsent, signal: 'no_credit' }))
     expect(broke.change.no_credit).toEqual({ seq: 7, started_at_ms: 1_000 })
     expect(broke.stops).toMatchObject([{ reason: 'credit_floor' }])
@@ -84,7 +84,7 @@ describe('a task', () => {
     expect(settled(...calls).tasks).toMatchObject([{ id: 9, ambiguous: 3, state: 'unknown' }])
   })
 
-  test('takes the answer of the first of its calls that brought one', () => {
+  test('uses the first of its calls with an answer', () => {
     const calls = [match(1, lost), match(2), match(3)]
     const ofOne = calls.map(({ entry: one, call }) => ({
       entry: one,

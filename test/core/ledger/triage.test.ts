@@ -12,8 +12,8 @@ function sorted(...found: readonly WaitingTask[]) {
   return sortTasks(wanted, new Map(found.map((task) => [task.id, task])))
 }
 
-describe('a task that comes to the gate', () => {
-  test('is ready when nothing speaks against it, the most urgent first', () => {
+describe('a task that is checked before its purchase', () => {
+  test('is ready unless something prevents it, the most urgent first', () => {
     const tasks = new Map([1, 2].map((id) => [id, waiting(id)]))
     const { ready } = sortTasks([want(1, 7), want(2, 3)], tasks)
     expect(ready.map(({ task, run }) => [task, run])).toEqual([
@@ -22,7 +22,7 @@ describe('a task that comes to the gate', () => {
     ])
   })
 
-  test('is gone when it ended, when its run ended, and when nobody knows it', () => {
+  test('is dropped if it ended, if its run ended, and if it is unknown', () => {
     const { ready, gone } = sorted(
       waiting(1, { state: 'answered' }),
       waiting(2, { run_open: false }),
@@ -31,18 +31,18 @@ describe('a task that comes to the gate', () => {
     expect(sortTasks([want(3)], new Map()).gone).toEqual([3])
   })
 
-  test('comes later while its query is being asked, and before its time', () => {
+  test('is delayed while its query is in flight, and before its time', () => {
     const { ready, later } = sorted(waiting(1, { busy: true }), waiting(2, { due: false }))
     expect([ready, later]).toEqual([[], [1, 2]])
   })
 
-  test('comes later when another of the group asks the same query', () => {
+  test('is delayed if another task of the group has the same query', () => {
     const { ready, later } = sorted(waiting(1), waiting(2, { query_id: 'query 1' }))
     expect(ready.map(({ task }) => task)).toEqual([1])
     expect(later).toEqual([2])
   })
 
-  test('takes an answer that is there, and is not bought', () => {
+  test('uses an existing answer, and is not bought', () => {
     const { ready, gone, reused } = sorted(waiting(1, { fresh: 17 }))
     expect([ready, gone, reused]).toEqual([[], [1], [{ task: 1, search: 17 }]])
   })
@@ -59,12 +59,12 @@ describe('urgent tasks elsewhere', () => {
     return scarcePriorities(ready, { ...look, costs: costsOf(books) })
   }
 
-  test('are counted for each priority below the first while credit is scarce, and never otherwise', () => {
+  test('are counted for each priority below the first while credits are scarce, and never otherwise', () => {
     expect(priorities(9_990)).toEqual([5, 9])
     expect(priorities(100)).toEqual([])
   })
 
-  test('are told to each ask of their priority', () => {
+  test('are passed to each request of their priority', () => {
     const ready = [5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
     const asks = requestsOf(ready, new Map([[9, 3]]))
     expect(asks.map(({ urgentElsewhere }) => urgentElsewhere)).toEqual([0, 3])

@@ -8,7 +8,7 @@ const lost: Effect = { kind: 'retry', ambiguous: true, death: false, waitMs: nul
 const faulty: Effect = { ...lost, ambiguous: false }
 
 describe('a task', () => {
-  test('waits longer before each of five tries, and as long as the API asked', () => {
+  test('waits longer before each of five tries, and as long as the API requested', () => {
     const waits = [0, 1, 2, 3].map((attempts) => {
       return nextTry({ ...fresh, attempts }, faulty, patient)?.waitMs
     })
@@ -18,20 +18,20 @@ describe('a task', () => {
     expect(nextTry({ ...fresh, attempts: 4 }, faulty, patient)?.state).toBe('failed')
   })
 
-  test('is bought again twice after calls that nobody could read, then it is unknown', () => {
+  test('is bought again twice after unreadable calls, and is then unknown', () => {
     const states = [0, 1, 2].map((ambiguous) => {
       return nextTry({ ...fresh, attempts: ambiguous, ambiguous }, lost, patient)?.state
     })
     expect(states).toEqual(['open', 'open', 'unknown'])
   })
 
-  test('with hold, is never bought again after a call that nobody could read', () => {
+  test('with hold, is never bought again after an unreadable call', () => {
     const hold = { rebuy: false, jitter: 0 }
     expect(nextTry(fresh, lost, hold)?.state).toBe('unknown')
     expect(nextTry(fresh, faulty, hold)?.state).toBe('open')
   })
 
-  test('that three workers died with is held as what kills them', () => {
+  test('with three dead workers is suspected as their cause', () => {
     const death: Effect = { ...lost, death: true }
     expect(nextTry({ ...fresh, deaths: 1 }, death, patient)).toMatchObject({ state: 'open' })
     expect(nextTry({ ...fresh, deaths: 2 }, death, patient)).toMatchObject({
@@ -40,7 +40,7 @@ describe('a task', () => {
     })
   })
 
-  test('that ended stays as it is, whatever comes late', () => {
+  test('that ended does not change, whatever arrives late', () => {
     const effects = [lost, faulty, { kind: 'fail', ...words } as const]
     for (const state of ['answered', 'cancelled', 'reused', 'failed', 'unknown']) {
       for (const effect of effects) {
@@ -49,7 +49,7 @@ describe('a task', () => {
     }
   })
 
-  test('that was given up takes its late answer, one that a person ended does not', () => {
+  test('that was given up uses its late answer; one that a person ended does not', () => {
     const answered = (state: string) => nextTry({ ...fresh, state }, { kind: 'answered' }, patient)
     expect(answered('unknown')).toMatchObject({ state: 'answered', code: null })
     expect(answered('failed')).toMatchObject({ state: 'answered' })

@@ -253,9 +253,9 @@ const events: readonly ((day: string) => Promise<unknown>)[] = [
   () => run('delete from tasks where id = (select max(id) from tasks)'),
 ]
 
-describe('days that are kept', () => {
+describe('stored days', () => {
   test.each(histories)(
-    'say what their answers say, whatever changes behind them, history %i',
+    'equal what their answers show, whatever changes behind them, history %i',
     async (seed) => {
       const roll = dice(seed)
       const days = await tellByChance(scene.story, { seed, days: 5 })
@@ -282,7 +282,7 @@ describe('days that are kept', () => {
     },
   )
 
-  test('are asked for in place of their answers, by the shares of one domain and of all', async () => {
+  test('are read in place of their answers, for the shares of one domain and of all', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/', 'a.com/'] })
     await run("update runs set state = 'done'")
     expect(await finishDays(scene.db)).toBe(1)
@@ -297,7 +297,7 @@ describe('days that are kept', () => {
     ])
   })
 
-  test('answer a slice as well, and stand aside for suspect nights, other kinds of answers and another curve', async () => {
+  test('serve slices as well, and are not used for suspect nights, other origins or another curve', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
     await run("update runs set state = 'done'")
     await run("insert into ctr_curve values ('mine', 1, 0.5)")
@@ -322,7 +322,7 @@ describe('days that are kept', () => {
     expect(await ask('querymill.ctr_curve', 'mine')).toBe(1)
   })
 
-  test('end before the first day that is still worked on, and begin again when a run is opened', async () => {
+  test('end before the first unfinished day, and are stored again when a run is reopened', async () => {
     for (const night of ['2026-01-01', '2026-01-02', '2026-01-03']) {
       await scene.story.night(night, { shoes: ['a.com/'] })
     }
@@ -340,7 +340,7 @@ describe('days that are kept', () => {
     await expectTruth()
   })
 
-  test('are not those that an answer reaches while they are added up', async () => {
+  test('do not include an answer that arrives while they are added up', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: 'failed' })
     await run("update runs set state = 'done'")
     const late = await scene.pool.connect()
@@ -359,7 +359,7 @@ describe('days that are kept', () => {
     expect(rows).toEqual([{ queries: 2 }])
   })
 
-  test('that somebody changed by hand are found by verify, in their counts, sums and missing rows', async () => {
+  test('that were changed by hand are found by verify, in their counts, sums and missing rows', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['b.com/'] })
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
@@ -383,7 +383,7 @@ describe('days that are kept', () => {
     expect(await broken()).toEqual([1, 2, 2, 2, 3, 2])
   })
 
-  test('are added up again by verify, as many as it is told, drawn anew', async () => {
+  test('are computed again by verify, as many as requested, chosen at random', async () => {
     const nights = ['2026-01-01', '2026-01-02', '2026-01-03']
     for (const night of nights) await scene.story.night(night, { shoes: ['a.com/'] })
     await run("update runs set state = 'done'")

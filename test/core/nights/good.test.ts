@@ -22,7 +22,7 @@ async function due(...dates: readonly string[]): Promise<void> {
     where run_date = any(${dates}::date[])`.execute(scene.db)
 }
 
-test('a night that let every query rest is a good one, one that failed at what it asked is none', async () => {
+test('a night that skipped every query is a good one, and one whose requests failed is not', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: 'not_asked' })
   await scene.story.night('2026-01-03', { shoes: 'not_asked', boots: 'failed' })
@@ -33,7 +33,7 @@ test('a night that let every query rest is a good one, one that failed at what i
   ])
 })
 
-test('what rested is neither asked nor answered in the health of a night, and no failure of it', async () => {
+test('skipped queries count as neither asked nor answered in the health of a night, and not as failures', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: ['a.com/'] })
   expect(await readNight(scene.db, 2)).toMatchObject({ asked: 1, answered: 1 })
@@ -41,7 +41,7 @@ test('what rested is neither asked nor answered in the health of a night, and no
   expect(await countFailures(scene.db, [2])).toEqual({})
 })
 
-test('a label of which everything rested has no share that an alert could rest on', async () => {
+test('a label whose queries were all skipped has no share that could raise an alert', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: ['b.com/'] })
   await scene.story.night('2026-01-03', { shoes: 'not_asked', boots: 'not_asked' })

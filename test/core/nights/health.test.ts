@@ -80,7 +80,7 @@ async function pausedMinutes({ calls, stops = [], opened }: Night): Promise<numb
 
 const calls = { a: ['02:00', '09:59'] }
 
-describe('the time that a run stood still', () => {
+describe('the paused time of a run', () => {
   test.each<[string, number, Night]>([
     ['is none without a stop', 0, { calls }],
     ['is that of a stop within it', 390, { calls, stops: [{ from: '02:30', cleared: '09:00' }] }],

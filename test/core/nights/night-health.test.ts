@@ -42,17 +42,17 @@ describe('a night', () => {
     expect(judge(night)).toEqual({ reasons: [], remarks: [remark], usualFrom: null })
   })
 
-  test('is not slow by the time that it stood still', () => {
+  test('is not slow because of paused time', () => {
     expect(judge({ minutes: 420, paused_minutes: 390 })).toMatchObject({ remarks: [] })
   })
 
-  test('like those before it is not odd, nor one of which nothing was to be bought', () => {
+  test('like earlier ones is not odd, nor is one that had nothing to buy', () => {
     const fine = { reasons: [], remarks: [], usualFrom: null }
     expect(judge({})).toEqual(fine)
     expect(judge({ asked: 0, answered: 0, empty: 0 })).toEqual(fine)
   })
 
-  test('without a past is suspect only where nearly all of it is wrong', () => {
+  test('without earlier nights is suspect only if nearly all of it is wrong', () => {
     expect(odd({ answered: 60, depth: 3, price: 9 }, [])).toEqual([])
     expect(odd({ answered: 40 }, [])).toEqual(['40 % of the queries were answered'])
     expect(odd({ empty: 98 }, [good, good])).toEqual(['100 % of the answers have no result'])
@@ -100,14 +100,14 @@ function nights(seed: string, count: number): NightFigures[] {
 
 describe('a series of nights', () => {
   test.each(['a', 'b', 'c', 'd', 'e'])(
-    'of honest noise has at most one suspect in three hundred (%s)',
+    'with random noise has at most one suspect in three hundred (%s)',
     (seed) => {
       const { suspect, only } = judgeAll(nights(seed, 300))
       expect(suspect.length + only.length).toBeLessThanOrEqual(1)
     },
   )
 
-  test('shows each of six faults, and no other night', () => {
+  test('shows each of six faults, and reports no other night', () => {
     const faults: readonly [number, Partial<NightFigures>][] = [
       [6, { empty: 40, answered: 40, depth: null }],
       [10, { depth: 10 }],
@@ -128,18 +128,18 @@ describe('a series of nights', () => {
     ['shallower answers', { depth: 10 }],
     ['more empty answers', { answered: 40, empty: 25 }],
     ['a budget that pays for a third', { answered: 13, empty: 0 }],
-  ])('of which all from one on have %s has two suspect', (_, change) => {
+  ])('with %s from one night on has two suspect nights', (_, change) => {
     expect(judgeAll(from(10, change))).toEqual({ suspect: [10, 11], only: [12] })
   })
 
   test.each([
     ['a new price', { price: 4 }],
     ['a slower API', { minutes: 300 }],
-  ])('of which all from one on have %s has none suspect, and three that are told', (_, change) => {
+  ])('with %s from one night on has no suspect night, and three are reported', (_, change) => {
     expect(judgeAll(from(10, change))).toEqual({ suspect: [], only: [10, 11, 12] })
   })
 
-  test('that are odd, but not alike, are suspect each', () => {
+  test('with different odd nights has each of them suspect', () => {
     const depths = new Map([10, 20, 40, 10, 20].map((depth, index) => [10 + index, depth]))
     const all = nights('unlike', 20).map((night) => ({
       ...night,
@@ -148,19 +148,19 @@ describe('a series of nights', () => {
     expect(judgeAll(all)).toEqual({ suspect: [10, 11, 12, 13, 14], only: [] })
   })
 
-  test('that are odd alike in one figure, and bad in another, are suspect until all of it is alike', () => {
+  test('with nights odd in one figure and bad in another stays suspect until all of it is similar', () => {
     const all = from(10, { price: 4 }).map((night) =>
       night.run_id === 11 ? { ...night, depth: 10 } : night,
     )
     expect(judgeAll(all)).toEqual({ suspect: [11], only: [10, 12, 13, 14] })
   })
 
-  test('of which two thirds and more are empty stay suspect only while that is nearly all of them', () => {
+  test('with two thirds or more empty answers stays suspect only if nearly all are', () => {
     expect(judgeAll(from(10, { answered: 40, empty: 38, depth: 90 })).suspect).toHaveLength(21)
     expect(judgeAll(from(10, { answered: 40, empty: 34, depth: 90 })).suspect).toEqual([10, 11])
   })
 
-  test('that has a budget for a third from its first night on has two suspect', () => {
+  test('with a budget for a third of it from its first night on has two suspect nights', () => {
     expect(judgeAll(from(1, { answered: 13, empty: 0 })).suspect).toEqual([1, 2])
   })
 })

@@ -13,20 +13,20 @@ describe('an overdue night', () => {
     waiting: null,
   }
 
-  test('is one that nobody decided for ten minutes', () => {
+  test('has been undecided for ten minutes', () => {
     expect(findOverdue([watch], new Date('2026-10-03T02:09:00Z'))).toEqual([])
     expect(findOverdue([watch], new Date('2026-10-03T02:11:00Z'))).toMatchObject([
       { schedule: 'nightly', dueAt: due },
     ])
   })
 
-  test('is one that still waits when the next is due', () => {
+  test('still waits when the next one is due', () => {
     const waits = { ...watch, known: new Date('2026-10-04T02:00:00Z'), waiting: due }
     expect(findOverdue([waits], new Date('2026-10-04T01:00:00Z'))).toEqual([])
     expect(findOverdue([waits], new Date('2026-10-04T02:11:00Z'))).toMatchObject([{ dueAt: due }])
   })
 
-  test('is none while a scheduler looks', () => {
+  test('does not exist while a scheduler is running', () => {
     const looked = { ...watch, known: new Date('2026-10-03T12:00:00Z') }
     expect(findOverdue([looked], new Date('2026-10-03T12:01:00Z'))).toEqual([])
   })

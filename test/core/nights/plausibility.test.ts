@@ -87,7 +87,7 @@ function live(seed: string, [queries, restless]: readonly [number, number], sums
   }
 }
 
-describe('thirty nights with bad ones among them', () => {
+describe('thirty nights, some of them bad', () => {
   const lists = { shop: [120, 0.4], small: [12, 0.5], news: [30, 0.95], calm: [60, 0.1] } as const
   test(`have at least 95 % of the bad ones quarantined, and at most 1 % of the good ones (${seeds} seeds)`, () => {
     const sums: Sums = {

@@ -37,8 +37,8 @@ const junk = pagesOf(99)
 const some = (many: number, change: (query: number) => Partial<RunAnswer>) =>
   Array.from({ length: many }, (_, query) => [query, change(query)] as const)
 
-describe('a run of which some answers are bad', () => {
-  test('loses none of its answers where all are as ever', () => {
+describe('a run with some bad answers', () => {
+  test('loses none of its answers if all are as usual', () => {
     expect(judge([])).toEqual({ suspect: false, doubted: [] })
   })
 
@@ -52,17 +52,17 @@ describe('a run of which some answers are bad', () => {
     expect(judge(some(many, change))).toEqual({ suspect: false, doubted })
   })
 
-  test('is not trusted as a whole where most of them are bad', () => {
+  test('is not trusted at all if most of them are bad', () => {
     expect(judge(some(25, () => ({ pages: junk })))).toEqual({ suspect: true, doubted: [] })
     const foreign = some(25, (query) => ({ pages: pagesOf(query + 500) }))
     expect(judge(foreign)).toEqual({ suspect: true, doubted: [] })
   })
 
-  test('keeps a single query whose results are all new: nothing says that they are not its own', () => {
+  test('keeps a single query with entirely new results, which may be correct', () => {
     expect(judge([[7, { pages: pagesOf(500) }]])).toEqual({ suspect: false, doubted: [] })
   })
 
-  test('trusts an answer again that was doubted twice and shows the same for the third time', () => {
+  test('trusts an answer that was rejected twice and shows the same for the third time', () => {
     const lasting = (query: number) => ({
       pages: pagesOf(query + 20),
       earlier: [3, 2, 1].map((day) => ({

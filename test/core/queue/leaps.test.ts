@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { patienceMs } from '../../support/patience.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-test('what a dead worker held whose clock ran a day ahead is handed out again, and so is what it put off', async () => {
+test('jobs held or delayed by a dead worker whose clock ran a day ahead are delivered again', async () => {
   const { mill } = await openScene()
   await mill.plan(queries(50))
   const { rows } = await sql<{ id: string }>`select id from bullmq.job order by id`.execute(mill.db)
@@ -30,7 +30,7 @@ test('what a dead worker held whose clock ran a day ahead is handed out again, a
   })
 })
 
-test('a lock a few seconds further ahead than a right clock writes comes down to what a living worker needs, others stay', async () => {
+test('a lock a few seconds further ahead than a correct clock writes is reduced to what a live worker needs, and others stay', async () => {
   const { mill } = await openScene()
   await mill.plan(queries(50))
   const lock = (job: number, aheadMs: number) =>

@@ -56,8 +56,8 @@ async function stateOf(db: Database, run: number): Promise<string> {
   return row?.state ?? 'none'
 }
 
-describe('the round of a slice', () => {
-  test('ends its run with the last one, however many there are', async () => {
+describe('a round of a slice', () => {
+  test('ends its run after the last slice, however many there are', async () => {
     const { db, run } = await openRun(130)
     await sql`update tasks set state = 'open'`.execute(db)
     for (let slice = 1; slice <= 130; slice += 1) {
@@ -68,7 +68,7 @@ describe('the round of a slice', () => {
     expect(await stateOf(db, run)).toBe('done')
   })
 
-  test('comes again while a task is open, and leaves its run open', async () => {
+  test('is repeated while a task is open, and leaves its run open', async () => {
     const { db, run } = await openRun(2)
     await sql`update tasks set state = 'open' where slice = 2`.execute(db)
     await endRound(db, { run, slice: 1, round: 0 })
@@ -106,7 +106,7 @@ describe('a run', () => {
   })
 })
 
-test('open slices are listed by page, those of one run or of all, without what has no open task', async () => {
+test('open slices are listed by page, for one run or for all, without slices that have no open task', async () => {
   const { db, addRun } = await openRuns(4)
   const first = await addRun('manual')
   const second = await addRun('nightly')
@@ -126,7 +126,7 @@ test('open slices are listed by page, those of one run or of all, without what h
   expect(delayed?.delay_ms).toBeGreaterThan(3_500_000)
 })
 
-test('a page of open slices reads their own tasks, however many others there are and whatever was counted before', async () => {
+test('a page of open slices reads only their own tasks, whatever the others and the statistics', async () => {
   const { pool, addRun } = await openRuns(2000)
   await addRun('manual')
   await pool.query('analyze')

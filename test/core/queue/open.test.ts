@@ -6,8 +6,8 @@ import { openWay } from '../../support/way.ts'
 
 const connections = { name: 'open-test', max: 1 }
 
-describe('a part of the queue', () => {
-  test('opens although its first connections come to nothing', async () => {
+describe('a component of the queue', () => {
+  test('opens although its first connections fail', async () => {
     const { mill } = await openScene()
     const { url: databaseUrl } = await openWay(mill.databaseUrl, { down: 2 })
     const part = await openPart({ ...mill, databaseUrl }, connections, async (store) => {
@@ -19,7 +19,7 @@ describe('a part of the queue', () => {
     await part.close()
   })
 
-  test('does not try for ever where every connection comes to nothing', async () => {
+  test('does not try forever if every connection fails', async () => {
     const { mill } = await openScene()
     const { url: databaseUrl } = await openWay(mill.databaseUrl, { down: Infinity })
     const opened: string[] = []
@@ -68,7 +68,7 @@ describe('a part of the queue', () => {
   })
 })
 
-test('nights without end on one pool of the queue warn of no leak', async () => {
+test('many nights on one pool of the queue cause no leak warning', async () => {
   const { mill } = await openScene()
   const warnings: string[] = []
   const heed = ({ name }: Error) => void warnings.push(name)

@@ -28,8 +28,8 @@ async function expectEachBoughtOnce({ api, mill }: Scene, count: number): Promis
   expect([code, stdout]).toEqual([0, expect.any(String)])
 }
 
-describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of few rights', () => {
-  test('carries a night, for whoever trusts its certificate and knows the password', async () => {
+describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a restricted user', () => {
+  test('runs a night for a client that trusts its certificate and knows the password', async () => {
     const redis = await startGuarded()
     onTestFinished(redis.close)
     const scene = await openScene()
@@ -40,7 +40,7 @@ describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of f
     await expectEachBoughtOnce(scene, 30)
   })
 
-  test('is refused with its own word by whoever does not', async () => {
+  test('rejects other clients with its own error', async () => {
     const redis = await startGuarded()
     onTestFinished(redis.close)
     await expect(openRedis(redis.url)).rejects.toThrow(/REDIS_URL, got self-signed certificate/)
@@ -48,8 +48,8 @@ describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of f
   })
 })
 
-describe.skipIf(!hasRedis || !hasSentinel)('a Redis that a sentinel watches over', () => {
-  test('may lose its master in mid-run: the copy takes over, nothing is lost and nothing bought twice', async () => {
+describe.skipIf(!hasRedis || !hasSentinel)('a Redis with a sentinel', () => {
+  test('may lose its master during a run: the replica takes over, nothing is lost and nothing bought twice', async () => {
     const redis = await startWatched()
     onTestFinished(redis.close)
     const scene = await openSceneOn(redis.url, { api: { delayMs: 80 } })
@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis || !hasSentinel)('a Redis that a sentinel watches over
 describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
   'sentinels and servers with TLS and passwords',
   () => {
-    test('carry a worker over to the copy when the master dies: nothing is lost and nothing bought twice', async () => {
+    test('move a worker to the replica when the master dies: nothing is lost and nothing bought twice', async () => {
       const redis = await startGuardedWatched()
       onTestFinished(redis.close)
       const scene = await openScene({ api: { delayMs: 80 } })
@@ -86,7 +86,7 @@ describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
       await expectEachBoughtOnce(scene, 250)
     })
 
-    test('refuse with their own word whoever has no password for the sentinels', async () => {
+    test('reject clients without a sentinel password with their own error', async () => {
       const redis = await startGuardedWatched()
       onTestFinished(redis.close)
       const { mill } = await openScene()
@@ -97,8 +97,8 @@ describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
   },
 )
 
-describe.skipIf(!hasRedis)('a cluster of Redis', () => {
-  test('carries a night, with every key of the queue in one slot', async () => {
+describe.skipIf(!hasRedis)('a Redis cluster', () => {
+  test('runs a night, with every key of the queue in one slot', async () => {
     const cluster = await startCluster()
     onTestFinished(cluster.close)
     const scene = await openSceneOn(cluster.url)
@@ -109,7 +109,7 @@ describe.skipIf(!hasRedis)('a cluster of Redis', () => {
     await expectEachBoughtOnce(scene, 60)
   })
 
-  test('is refused when one of its servers may drop keys', async () => {
+  test('is refused if one of its servers may drop keys', async () => {
     const cluster = await startCluster()
     onTestFinished(cluster.close)
     const client = new Redis(cluster.servers[2]?.port ?? 0)

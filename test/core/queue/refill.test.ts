@@ -27,7 +27,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
     return fresh.close
   })
 
-  test('hands over each slice once, and says how many have arrived so far', async () => {
+  test('delivers each slice once, and reports the number of delivered ones', async () => {
     const arrived: number[] = []
     const handedOver: number[] = []
     const queue: SliceSink = {
@@ -39,7 +39,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
     expect(handedOver.at(-1)).toBe(slices)
   })
 
-  test('adds two pages abreast, and never a third', async () => {
+  test('adds two pages concurrently, and never a third', async () => {
     let flying = 0
     let most = 0
     const queue: SliceSink = {

@@ -9,7 +9,7 @@ const turn = fc.option(fc.double({ min: 0, noNaN: true }))
 const priority = fc.integer({ min: 1, max: 9 })
 
 describe('the priority of a job', () => {
-  test('is one that the queue takes', () => {
+  test('is valid for the queue', () => {
     const property = fc.property(priority, turn, (ours, place) => {
       const given = jobPriority(ours, place)
       expect(Number.isInteger(given)).toBe(true)
@@ -19,7 +19,7 @@ describe('the priority of a job', () => {
     fc.assert(property)
   })
 
-  test('goes by ours first, and by the turn then', () => {
+  test('depends on our priority first, and then on the turn', () => {
     const job = fc.record({ ours: priority, place: turn })
     const inOrder = fc
       .tuple(job, job)
@@ -32,7 +32,7 @@ describe('the priority of a job', () => {
     fc.assert(property)
   })
 
-  test('tells turns of many credits from each other by one in a thousand', () => {
+  test('distinguishes turns of many credits that differ by one in a thousand', () => {
     for (const credits of [25, 1_000, 1_000_000]) {
       expect(jobPriority(5, credits * 1.001)).toBeGreaterThan(jobPriority(5, credits))
     }

@@ -58,7 +58,7 @@ async function features() {
 }
 
 describe('reading bodies again', () => {
-  test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
+  test('adds rows to an answer that could not be read before, and does not change its cost and time', async () => {
     await store(unreadable(paid(1, shoes)), paid(2, shoes))
     const before = await searchOf(1)
     expect(await reparse(books(), unread)).toEqual({
@@ -86,7 +86,7 @@ describe('reading bodies again', () => {
     })
   })
 
-  test('leaves an answer as it is that still cannot be read', async () => {
+  test('does not change an answer that still cannot be read', async () => {
     await store(paid(1, '<html>'), unreadable(paid(2, 'null')))
     const before = await searchOf(2)
     expect(await reparse(books(), unread)).toEqual({
@@ -99,7 +99,7 @@ describe('reading bodies again', () => {
     expect(await searchOf(2)).toEqual(before)
   })
 
-  test('gives an answer the rows of its blocks that was stored before they were kept, once', async () => {
+  test('adds the rows of blocks to an answer that was stored before these were supported, once', async () => {
     const blocks = { ads: [{ link: 'https://www.a.com/x?utm_source=b', title: 'Buy', rank: 1 }] }
     await store(paid(1, { ...shoes, ...blocks, questions: ['Why?'] }))
     const before = await features()
@@ -127,7 +127,7 @@ describe('reading bodies again', () => {
     }
   })
 
-  test('makes the rows of every answer anew when all are asked for, each once', async () => {
+  test('replaces the rows of every answer on request, each once', async () => {
     await store(paid(1, shoes), paid(2, shoes))
     const before = await readAnswers(database.db, [1, 2])
     await sql`update organic_results set title = 'broken'`.execute(database.db)
@@ -142,7 +142,7 @@ describe('reading bodies again', () => {
     expect(await readAnswers(database.db, [1, 2])).toEqual(before)
   })
 
-  test('never takes rows away because a body cannot be read any more', async () => {
+  test('never removes rows because a body can no longer be read', async () => {
     await store(paid(1, shoes))
     await sql`update raw_answers set body = '<html>'`.execute(database.db)
     expect(await reparse(books(), all)).toEqual({
@@ -155,7 +155,7 @@ describe('reading bodies again', () => {
     expect(await searchOf(1)).toMatchObject({ parse_error: null, result_count: 2 })
   })
 
-  test('counts answers whose bodies are gone', async () => {
+  test('counts answers whose bodies were deleted', async () => {
     await store(unreadable(paid(1, shoes)))
     await sql`delete from raw_answers`.execute(database.db)
     expect(await reparse(books(), unread)).toEqual({
@@ -167,7 +167,7 @@ describe('reading bodies again', () => {
     })
   })
 
-  test('keeps to the run that is asked for', async () => {
+  test('is limited to the requested run', async () => {
     await store(unreadable(paid(1, shoes)), unreadable(paid(2, shoes)))
     await sql`
       insert into tasks (id, run_id, query_id, slice)
@@ -179,7 +179,7 @@ describe('reading bodies again', () => {
     expect(await searchOf(2)).toMatchObject({ parse_error: null })
   })
 
-  test('reads any number of bodies', async () => {
+  test('processes any number of bodies', async () => {
     await store(...Array.from({ length: 150 }, (_, index) => unreadable(paid(index + 1, shoes))))
     expect(await reparse(books(), unread)).toEqual({
       read: 150,

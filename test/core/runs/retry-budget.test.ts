@@ -12,8 +12,8 @@ async function budgets({ db }: TestMill) {
   return rows
 }
 
-describe('the budget that is typed after retry', () => {
-  test('holds for a run that was planned without one', async () => {
+describe('the budget given to retry', () => {
+  test('applies to a run that was planned without one', async () => {
     const { api, mill } = await openScene()
     const number = await mill.plan(queries(20))
     await mill.drain()
@@ -28,7 +28,7 @@ describe('the budget that is typed after retry', () => {
     expect(await mill.states()).toEqual({ answered: 6, unaffordable: 14 })
   })
 
-  test('holds when it is smaller than the budget that the run has', async () => {
+  test('applies if it is smaller than the budget of the run', async () => {
     const { api, mill } = await openScene()
     const number = await mill.plan(queries(20), { budget: 100 })
     await mill.drain()
@@ -38,7 +38,7 @@ describe('the budget that is typed after retry', () => {
     expect(api.charges()).toHaveLength(25)
   })
 
-  test('holds for an open run that is named, also when none of its tasks has to be opened', async () => {
+  test('applies to a named open run, even if none of its tasks has to be reopened', async () => {
     const { api, mill } = await openScene()
     const number = await mill.plan(queries(20))
     const flags = ['--run', String(number), '--budget', '5']
@@ -55,7 +55,7 @@ describe('the budget that is typed after retry', () => {
     expect(api.charges()).toHaveLength(5)
   })
 
-  test('is refused with exit code 2 where more is used already, and nothing is changed', async () => {
+  test('is refused with exit code 2 if more is used already, and nothing is changed', async () => {
     const { mill } = await openScene()
     const number = await mill.plan(queries(10))
     await mill.drain()
@@ -84,7 +84,7 @@ describe('the budget that is typed after retry', () => {
   })
 
   test.each([[['--list', 'test']], [['--state', 'failed']], [['--error', 'TIMEOUT']]])(
-    'holds for each of several runs that %j selects, or none of them is opened',
+    'applies to each of several runs that %j selects, or none of them is reopened',
     async (selection) => {
       const { api, mill } = await openScene()
       await mill.plan(queries(8))

@@ -31,8 +31,8 @@ async function reopen({ mill }: Scene, selected: Selection): Promise<number> {
   return reopened
 }
 
-describe('tasks that are to be bought again', () => {
-  test('are, however young the answer is that they had', { tags: ['slow'] }, async () => {
+describe('tasks to be bought again', () => {
+  test('are bought, however recent their previous answer is', { tags: ['slow'] }, async () => {
     const scene = await openScene()
     const { api, mill } = scene
     const run = await mill.plan(queries(3), { maxAgeMs: hour })
@@ -49,7 +49,7 @@ describe('tasks that are to be bought again', () => {
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('are bought once for two runs that held the same answer', { tags: ['slow'] }, async () => {
+  test('are bought once for two runs that shared an answer', { tags: ['slow'] }, async () => {
     const scene = await openScene()
     const { api, mill } = scene
     const first = await mill.plan(['shoes'], { maxAgeMs: hour, list: 'first' })
@@ -63,7 +63,7 @@ describe('tasks that are to be bought again', () => {
     expect(await mill.states()).toEqual({ answered: 1, reused: 1 })
   })
 
-  test('are those that a night let rest, when they are named', async () => {
+  test('include those that a night skipped, if named', async () => {
     const scene = await openScene()
     const { api, mill } = scene
     await mill.plan(['shoes'], { list: 'rests' })
@@ -88,7 +88,7 @@ describe('tasks that are to be bought again', () => {
     expect(await kept()).toEqual([])
   })
 
-  test('are none that have an answer, unless somebody says so', async () => {
+  test('exclude those with an answer, unless the user includes them', async () => {
     const scene = await openScene()
     const run = await scene.mill.plan(queries(2))
     await scene.mill.drain()
@@ -99,8 +99,8 @@ describe('tasks that are to be bought again', () => {
   })
 })
 
-describe('a task whose answer the tables refused', () => {
-  test('is opened again only by whoever says that it is to be bought again', async () => {
+describe('a task whose answer the database rejected', () => {
+  test('is reopened only if the user wants to buy it again', async () => {
     const scene = await openScene()
     const { mill } = scene
     const run = await mill.plan(queries(2))
@@ -131,7 +131,7 @@ describe('failed tasks of several runs of one list', () => {
     return { ...scene, older, newer }
   }
 
-  test('are opened in the newest of them, and it is said which ones stay closed', async () => {
+  test('are reopened in the newest of them, and the command names those that stay closed', async () => {
     const { mill, older, newer } = await failedTwice()
     const { code, stdout, stderr } = await runCommand('retry', ['--yes', '--json'], mill.env)
     expect(code).toBe(0)
@@ -143,7 +143,7 @@ describe('failed tasks of several runs of one list', () => {
     expect(await reopen({ mill } as Scene, selection(older))).toBe(2)
   })
 
-  test('stay as they are while another run of the list is open', async () => {
+  test('stay unchanged while another run of the list is open', async () => {
     const { mill, older, newer } = await failedTwice()
     await sql`update runs set state = 'open', finished_at = null where id = ${newer}`.execute(
       mill.db,
@@ -155,7 +155,7 @@ describe('failed tasks of several runs of one list', () => {
   })
 })
 
-describe('a slip of the hand', () => {
+describe('a mistyped argument', () => {
   test.each([
     ['retry', ['--run', '999'], 'which no run has'],
     ['retry', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
@@ -185,7 +185,7 @@ describe('a slip of the hand', () => {
       'a day like 2026-10-03 or a span like 12h, got 2026-02-30',
     ],
     ['retry', ['--budget', 'much'], 'expected --budget to be a whole number from 1 up, got much'],
-  ])('%s %s ends with 2 and says what there is', async (job, flags, said) => {
+  ])('%s %s exits with 2 and lists the valid values', async (job, flags, said) => {
     const { mill } = await openScene()
     await mill.plan(['shoes'])
     const ended = await runCommand(job, flags, mill.env)
@@ -194,10 +194,10 @@ describe('a slip of the hand', () => {
   })
 })
 
-describe('tasks that the budget of their run did not cover', () => {
+describe('tasks beyond the budget of their run', () => {
   const flags = ['--state', 'unaffordable']
 
-  test('are not opened to become unaffordable at once: it is said what the budget has to be', async () => {
+  test('are not reopened to become unaffordable at once: the command names the required budget', async () => {
     const { mill } = await openScene({ api: { cost: 2 } })
     const run = await mill.plan(queries(10), { budget: 6 })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
@@ -228,7 +228,7 @@ describe('tasks that the budget of their run did not cover', () => {
 })
 
 describe('a retry of some tasks', () => {
-  test('by label or time opens these alone', { tags: ['slow'] }, async () => {
+  test('by label or time reopens only these', { tags: ['slow'] }, async () => {
     const { mill } = await openScene()
     await mill.plan(queries(4))
     await sql`
@@ -259,7 +259,7 @@ describe('a retry of some tasks', () => {
 })
 
 describe('a list that is cancelled', () => {
-  test('loses its open runs, and the runs of other lists go on', async () => {
+  test('has its open runs cancelled, and the runs of other lists continue', async () => {
     const { mill } = await openScene()
     const [first, second] = [await mill.plan(queries(2)), await mill.plan(queries(3))]
     await mill.plan(queries(4), { list: 'other' })
@@ -289,7 +289,7 @@ describe('a list that is cancelled', () => {
 })
 
 test(
-  'what is held for calls that nobody could read is told apart from what was spent',
+  'credits reserved for unreadable calls are shown separately from spent ones',
   { tags: ['slow'] },
   async () => {
     const { mill } = await openScene({

@@ -90,7 +90,7 @@ function view(more: Partial<StatusView> = {}): StatusView {
 }
 
 describe('the status', () => {
-  test('says how long open tasks will take, with one of a thing in the singular', () => {
+  test('says how long open tasks will take, with singular forms', () => {
     const lines = formatStatus(view()).split('\n')
     expect(lines).toContain('queue on postgres: 1 job')
     expect(lines).toContain('1 open task, 1 call ended in the last minute: about 1 s to go')
@@ -98,7 +98,7 @@ describe('the status', () => {
     expect(many).toContain('about 5 min to go')
   })
 
-  test('says how far the credits reach and when the credit floor is reached, before it is', () => {
+  test('says how far the credits suffice and when the credit floor will be reached', () => {
     const stop = { asked: 300, bought: 200, cut: 'floor', sure: false, floorAt: 200_000 } as const
     const shown = formatStatus(
       view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
@@ -109,7 +109,7 @@ describe('the status', () => {
     )
   })
 
-  test('promises no time while the account is stopped', () => {
+  test('shows no estimate while the account is stopped', () => {
     const stop = { reason: 'credit_floor', since: '10:00', until: null, detail: 'low' }
     const shown = formatStatus(view({ account: { ...account, stops: [stop] } }))
     expect(shown).not.toContain('min to go')
@@ -128,7 +128,7 @@ describe('the status', () => {
       { unaffordable: 2 },
       'the budget of run 9 or of list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
     ],
-  ])('names the next step for the newest run that fell short: %s', (_, tasks, next) => {
+  ])('names the next step for the newest incomplete run: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]
     expect(formatStatus(view({ runs })).split('\n')).toContain(`next: ${next}`)
   })

@@ -16,11 +16,11 @@ const rise: StatementEvent = {
   run_id: null,
 }
 
-describe('a rise of the balance', () => {
+describe('an increase of the balance', () => {
   const read = readCron('0 0 1 * *')
   const renewal = read.kind === 'cron' ? read.cron : null
 
-  test('is the renewal when one was due between the balances that show it, else a top-up', () => {
+  test('is a renewal if one was due between the two balances, and otherwise a top-up', () => {
     const whatOf = (event: StatementEvent, zone: string, cron = renewal) =>
       nameRises([event], { renewal: cron, zone }).map(({ what }) => what)
     expect(whatOf(rise, 'UTC')).toEqual(['renewal'])
@@ -30,8 +30,8 @@ describe('a rise of the balance', () => {
   })
 })
 
-describe('the statement on paper', () => {
-  test('adds the changes of all days up to the last balance, and dates what is not ours', () => {
+describe('the printed statement', () => {
+  test('adds the changes of all days up to the last balance, and dates those that are not ours', () => {
     const sum = { account: 'bank', origin: 'live', perhaps_ours: 0, others: 0, top_up: 0 }
     const sums = [
       { ...sum, group: '2026-01-31', opening: 110, ours: -10, closing: 100 },
@@ -56,7 +56,7 @@ describe('the statement on paper', () => {
 })
 
 describe('npm run statement', () => {
-  test('explains a night with a top-up, a stranger and a lost reply to the credit', async () => {
+  test('explains a night with a top-up, external spend and a lost reply to the credit', async () => {
     const lostReply = { kind: 'drop' as const, only: [3] }
     const { api, mill } = await openScene({
       api: { credits: 500, faults: [lostReply] },
@@ -87,7 +87,7 @@ describe('npm run statement', () => {
     expect(days.sums.at(-1).closing).toBe(api.books.balance)
   })
 
-  test('refuses what is no date and no grouping in one sentence', async () => {
+  test('refuses an invalid date or grouping in one sentence', async () => {
     const none = { DATABASE_URL: 'postgres://127.0.0.1:1/none' }
     const date = await run('statement', ['--since', '2026-02-30'], none)
     expect([date.code, date.stderr]).toEqual([

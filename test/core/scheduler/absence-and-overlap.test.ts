@@ -19,7 +19,7 @@ function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {}): Sch
   return anySchedule({ name: 'words', list: table.file, zone: 'Europe/Berlin', ...changes })
 }
 
-describe('after an absence', () => {
+describe('after a period without a scheduler', () => {
   const away = '2026-10-05T10:00:00Z'
 
   async function comeBack(missed: Schedule['missed']): Promise<void> {
@@ -27,7 +27,7 @@ describe('after an absence', () => {
     await table.tickAt(away, scheduleOf({ missed }))
   }
 
-  test('the latest night runs late and the ones before it are missed', async () => {
+  test('the latest night runs late, and earlier ones are missed', async () => {
     await comeBack('latest')
     const found = await table.nights()
     expect(found.map(({ date, outcome }) => [date, outcome])).toEqual([
@@ -53,7 +53,7 @@ describe('after an absence', () => {
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['late', 'late', 'late'])
   })
 
-  test('no night runs when missed ones are left out', async () => {
+  test('no night runs if missed ones are skipped', async () => {
     await comeBack('skip')
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual([
       'missed',
@@ -63,7 +63,7 @@ describe('after an absence', () => {
     expect(await table.runs()).toEqual([])
   })
 
-  test('times of a pattern that was changed meanwhile are missed, and the new one begins now', async () => {
+  test('due times of a pattern that was changed in the meantime are missed, and the new pattern starts now', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     await table.tickAt(away, scheduleOf({ pattern: '0 3 * * *' }))
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual([
@@ -75,7 +75,7 @@ describe('after an absence', () => {
     expect((await table.nights()).at(-1)).toMatchObject({ date: '2026-10-06', outcome: 'ran' })
   })
 
-  test('a schedule that was off begins anew when it is on again', async () => {
+  test('a schedule that was off starts again when it is turned on', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     await table.tickAt('2026-10-02T13:00:00Z', scheduleOf({ on: false }))
     await table.tickAt(away, scheduleOf())
@@ -86,7 +86,7 @@ describe('after an absence', () => {
     ['turned off', () => [scheduleOf({ on: false })]],
     ['removed from the file', () => []],
   ])(
-    'times due before a schedule was %s are missed, are told, and stay so when it is on again',
+    'nights due before a schedule was %s are missed, are reported, and stay so when it is on again',
     async (what, fileNow) => {
       await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
       await table.tickAt('2026-10-04T01:00:00Z', ...fileNow())
@@ -104,7 +104,7 @@ describe('after an absence', () => {
     },
   )
 
-  test('a night that ran stays one that ran when its schedule is turned off', async () => {
+  test('a night that ran keeps its outcome when its schedule is turned off', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
     // As if the scheduler had ended between the two statements.
@@ -115,10 +115,10 @@ describe('after an absence', () => {
   })
 })
 
-describe('a clock that was wrong', () => {
+describe('a wrong clock', () => {
   const before = '2026-10-02T12:00:00Z'
 
-  test('and a year ahead does not keep the nights of that year from running, and it is said once', async () => {
+  test('a year ahead does not prevent the nights of that year, and is reported once', async () => {
     await table.tickAt(before, scheduleOf())
     await table.tickAt('2027-10-02T12:00:00Z', scheduleOf())
     await table.answerAll()
@@ -134,7 +134,7 @@ describe('a clock that was wrong', () => {
     ])
   })
 
-  test('does not keep a schedule dead that was off meanwhile', async () => {
+  test('does not disable a schedule that was off in the meantime', async () => {
     await table.tickAt(before, scheduleOf())
     await table.tickAt('2027-10-02T12:00:00Z', scheduleOf({ on: false }))
     await table.tickAt('2026-10-02T12:01:00Z', scheduleOf())
@@ -142,7 +142,7 @@ describe('a clock that was wrong', () => {
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
   })
 
-  test('leaves no look in the future that would pass for a scheduler that is there', async () => {
+  test('leaves no check in the future that would look like a running scheduler', async () => {
     await table.tickAt(before, scheduleOf())
     expect(await lastLook(table.db)).toBeGreaterThanOrEqual(0)
     await sql`update schedules set seen_at = now() + interval '1 day'`.execute(table.db)
@@ -169,7 +169,7 @@ describe('an overlap', () => {
     return schedule
   }
 
-  test('skips the night and names the run that was still in progress', async () => {
+  test('skips the night and names the run in progress', async () => {
     await twoNights('skip')
     const [first, second] = await table.nights()
     expect(second?.outcome).toBe('skipped')
@@ -177,7 +177,7 @@ describe('an overlap', () => {
     expect(await table.runs()).toHaveLength(1)
   })
 
-  test('puts the night off until the run is done, then runs it under its own date', async () => {
+  test('delays the night until the run is done, then runs it under its own date', async () => {
     const schedule = await twoNights('queue')
     expect((await table.nights()).at(-1)).toMatchObject({ outcome: null, run: null })
     await table.answerAll()
@@ -186,7 +186,7 @@ describe('an overlap', () => {
     expect((await table.runs()).at(-1)).toMatchObject({ date: '2026-10-04', state: 'open' })
   })
 
-  test('joins the run that is going and adds what it lacks', async () => {
+  test('joins the open run and adds what it lacks', async () => {
     await twoNights('merge')
     const [first, second] = await table.nights()
     expect(second).toMatchObject({ outcome: 'ran', run: first?.run })
@@ -195,7 +195,7 @@ describe('an overlap', () => {
   })
 })
 
-describe('a night cut short by credit', () => {
+describe('a night cut short by lack of credits', () => {
   async function nextNight(missed: Schedule['missed']): Promise<Schedule> {
     const schedule = scheduleOf({ missed })
     await table.tickAt('2026-10-02T12:00:00Z', schedule)
@@ -205,7 +205,7 @@ describe('a night cut short by credit', () => {
     return schedule
   }
 
-  test('is closed as partial by the next one when only the latest counts', async () => {
+  test('is closed as partial by the next one if only the latest counts', async () => {
     await nextNight('latest')
     expect((await table.runs()).map(({ date, state }) => [date, state])).toEqual([
       ['2026-10-03', 'cancelled'],
@@ -217,7 +217,7 @@ describe('a night cut short by credit', () => {
     expect(second).toMatchObject({ outcome: 'ran', note: null })
   })
 
-  test('is finished under its own date before the next one when all count', async () => {
+  test('is finished under its own date before the next one if all count', async () => {
     const schedule = await nextNight('all')
     expect((await table.nights()).at(-1)).toMatchObject({ outcome: null })
     expect(await table.runs()).toMatchObject([{ date: '2026-10-03', state: 'open' }])

@@ -11,7 +11,7 @@ test.each([
   { planned: 'a greater budget', flags: ['--budget', '50'], left: 6 },
   { planned: 'a smaller budget', flags: ['--budget', '4'], left: 4 },
 ])(
-  'a night that joins a run of $planned leaves it its own budget at most',
+  'a night that joins a run of $planned leaves it at most its own budget',
   async ({ flags, left }) => {
     const { api, mill } = await openScene()
     const { home } = mill.config

@@ -57,7 +57,7 @@ async function tickOfTheQueue(): Promise<void> {
 }
 
 describe('the clock of the nights', () => {
-  test('ticks at once, then with the queue, and is put away when the signal comes', async () => {
+  test('ticks at once, then with the queue, and stops at the signal', async () => {
     const kept = keep()
     await ticked(0)
     await tickOfTheQueue()
@@ -69,7 +69,7 @@ describe('the clock of the nights', () => {
     expect(said).toEqual([])
   })
 
-  test('when the queue falls silent, is started again and makes up for a tick', async () => {
+  test('is restarted when the queue becomes silent, and makes up for a tick', async () => {
     const kept = keep()
     await ticked(0)
     scheduler.silentFor = 80_000
@@ -81,7 +81,7 @@ describe('the clock of the nights', () => {
     expect(said).toEqual(['the clock of the queue does not tick: restarting it'])
   })
 
-  test('is left as it is while the queue wakes another scheduler', async () => {
+  test('is not restarted while the queue wakes another scheduler', async () => {
     await sql`
       insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
       values ('words', 'words', '0 2 * * *', 'UTC', 'latest', 'skip', true, now(), now())`.execute(

@@ -46,7 +46,7 @@ async function lookedBefore(name: string, cron: string): Promise<void> {
 }
 
 describe('the command for nights', () => {
-  test('shows each schedule as a sentence with its zone, its next three times and its last night', async () => {
+  test('shows each schedule in a sentence with its zone, its next three times and its last night', async () => {
     const file = schedules(line('often', '*/10 * * * *'), line('bad', '0 3 * *'))
     await lookedBefore('often', '*/10 * * * *')
     const before = await run('nightly', ['--show', '--file', file], env)
@@ -77,7 +77,7 @@ describe('the command for nights', () => {
     expect(status.stdout).toMatch(/nightly often: last .*0 of 2 tasks done; next /)
   })
 
-  test('done once, names bad lines on stderr, does the good ones, and prints nothing on stdout', async () => {
+  test('with --once, names invalid lines on stderr, runs the valid ones, and prints nothing on stdout', async () => {
     const file = schedules(line('bad', '0 0 3 * * *'), line('good', '*/10 * * * *'))
     await lookedBefore('good', '*/10 * * * *')
     const { code, stdout, stderr } = await run('nightly', ['--once', '--file', file], env)
@@ -86,7 +86,7 @@ describe('the command for nights', () => {
     expect(stderr).toMatch(/good of .* is run \d+/)
   })
 
-  test('refuses a desk beside what ends at once, before anything is opened', async () => {
+  test('refuses a desk with a command that ends at once, before anything is opened', async () => {
     for (const flag of ['--show', '--once']) {
       const { code, stderr } = await run('nightly', [flag, '--desk'], {
         DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
@@ -95,20 +95,20 @@ describe('the command for nights', () => {
     }
   })
 
-  test('without any line that can be used, ends with exit code 2', async () => {
+  test('without any valid line, exits with code 2', async () => {
     const file = schedules(line('bad', '0 3 * *'))
     expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(2)
     expect((await run('nightly', ['--show', '--file', file], env)).code).toBe(2)
   })
 
-  test('without its file, ends with exit code 2 and names the file', async () => {
+  test('without its file, exits with code 2 and names the file', async () => {
     const file = join(folder, 'nothing.csv')
     const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
     expect(code).toBe(2)
     expect(stderr).toContain(file)
   })
 
-  test('done once, tells what it has to tell before it ends', async () => {
+  test('with --once, sends its notices before it ends', async () => {
     const receiver = await openReceiver()
     const file = schedules(line('good', '*/10 * * * *'))
     await lookedBefore('good', '*/10 * * * *')
@@ -123,7 +123,7 @@ describe('the command for nights', () => {
     })
   })
 
-  test('done once, does not wait for ever for a receiver that is silent, and keeps the notice', async () => {
+  test('with --once, does not wait forever for a silent receiver, and keeps the notice', async () => {
     const receiver = await openReceiver()
     receiver.statuses = ['never', 'never', 'never']
     const file = schedules(line('good', '*/10 * * * *'))
@@ -140,7 +140,7 @@ describe('the command for nights', () => {
     expect(notices).toMatchObject([{ event: 'night_missed', state: 'waiting', tries: 1 }])
   })
 
-  test('with a night that still waits although the next is due as well, says so and ends with 1', async () => {
+  test('with a night that still waits when the next is due, says so and exits with 1', async () => {
     const file = schedules(line('often', '*/10 * * * *').replace('latest,skip', 'all,queue'))
     await sql`
       with list as (
@@ -160,7 +160,7 @@ describe('the command for nights', () => {
     expect(code).toBe(1)
   })
 
-  test('as a service, answers probes and metrics on its port, and leaves in good order when told', async () => {
+  test('as a service, serves probes and metrics on its port, and shuts down gracefully', async () => {
     const file = schedules(line('often', '*/10 * * * *'))
     const service = start('nightly', ['--file', file], { ...env, MILL_METRICS_PORT: '0' })
     const said = JSON.parse(await service.line('health and metrics on'))

@@ -24,41 +24,41 @@ const busy: Busy = {
   open: 60,
 }
 
-describe('a time that has come', () => {
-  test('runs on time within the grace, late after it', () => {
+describe('a due time', () => {
+  test('runs on time within the grace period, and late after it', () => {
     const late = new Date(due.getTime() + graceMs + 1)
     expect(decide(scheduleOf(), factsOf())).toMatchObject({ kind: 'run', outcome: 'ran' })
     expect(decide(scheduleOf(), factsOf({ now: late }))).toMatchObject({ outcome: 'late' })
   })
 
-  test('that another scheduler decided is left alone', () => {
+  test('that another scheduler has decided is left alone', () => {
     const step = decide(scheduleOf(), factsOf({ decided: new Set([due.getTime()]) }))
     expect(step).toEqual({ kind: 'rest', known: factsOf().now })
   })
 
-  test('is not yet there a millisecond before', () => {
+  test('is not due a millisecond earlier', () => {
     const step = decide(scheduleOf(), factsOf({ now: new Date(due.getTime() - 1) }))
     expect(step.kind).toBe('rest')
   })
 
-  test('behind a run made by hand that has no credit waits its turn by the overlap rule, and never ends that run', () => {
+  test('behind a manual run without credits follows the overlap rule, and never ends that run', () => {
     const hand = { ...busy, schedule: null, starved: true }
     expect(decide(scheduleOf(), factsOf({ busy: hand }))).toMatchObject({ outcome: 'skipped' })
     expect(decide(scheduleOf({ overlap: 'queue' }), factsOf({ busy: hand })).kind).toBe('wait')
   })
 
-  test('behind the night of another schedule that has no credit never ends that night', () => {
+  test('behind a night of another schedule without credits never ends that night', () => {
     const other = { ...busy, schedule: 'other', starved: true }
     expect(decide(scheduleOf(), factsOf({ busy: other }))).toMatchObject({ outcome: 'skipped' })
   })
 
-  test('behind a night without credit waits for it when all count, whatever the rule for overlaps', () => {
+  test('behind a night without credits waits for it if all count, whatever the overlap rule', () => {
     const starved = { ...busy, starved: true }
     expect(decide(scheduleOf({ missed: 'all' }), factsOf({ busy: starved })).kind).toBe('wait')
     expect(decide(scheduleOf({ missed: 'latest' }), factsOf({ busy: starved })).kind).toBe('close')
   })
 
-  test('says how far the run in its way was', () => {
+  test('reports the progress of the run that blocks it', () => {
     expect(decide(scheduleOf(), factsOf({ busy }))).toMatchObject({
       note: 'run 7 of 2026-10-02 was still in progress, 40 of 100 tasks done',
     })
@@ -66,7 +66,7 @@ describe('a time that has come', () => {
 })
 
 describe('years without a scheduler', () => {
-  test('are decided in portions, and the newest time still is the one that counts', () => {
+  test('are decided in batches, and the newest time is the one that counts', () => {
     const schedule = scheduleOf({ pattern: '0 * * * *' })
     const decided = new Set<number>()
     let known = new Date('2025-01-01T00:30:00Z')
@@ -85,12 +85,12 @@ describe('years without a scheduler', () => {
   })
 })
 
-describe('a night that waited', () => {
+describe('a postponed night', () => {
   const first = { at: new Date('2026-10-01T02:00:00Z'), date: '2026-10-01' }
   const second = { at: new Date('2026-10-02T02:00:00Z'), date: '2026-10-02' }
   const known = factsOf().now
 
-  test('gives its place to a newer one, unless all count', () => {
+  test('is replaced by a newer one, unless all count', () => {
     const facts = factsOf({ known, waiting: [first, second], busy })
     expect(decide(scheduleOf({ overlap: 'queue' }), facts)).toMatchObject({
       kind: 'record',

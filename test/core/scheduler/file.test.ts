@@ -33,7 +33,7 @@ const line = (name: string, list: string, cron = '0 2 * * *') =>
   `${name},${join(folder, list)},${cron},UTC,,,,,,yes`
 
 describe('the file of schedules', () => {
-  test('with a comma that tears a line apart: that line is refused by its number, the others go on', async () => {
+  test('with a comma that splits a line: that line is rejected with its number, the others continue', async () => {
     const plan = await load(
       line('one', 'a.csv'),
       line('two', 'b.csv', '0 1,13 * * *'),
@@ -44,18 +44,18 @@ describe('the file of schedules', () => {
     expect(plan.names).toEqual(['one', 'two', 'three'])
   })
 
-  test('with a quote that is never closed: that line is refused, the others go on', async () => {
+  test('with a quote that is never closed: that line is rejected, the others continue', async () => {
     const plan = await load(line('one', 'a.csv'), '"two,x', line('three', 'b.csv'))
     expect(plan.schedules.map(({ name }) => name)).toEqual(['one', 'three'])
     expect(plan.refusals).toMatchObject([{ line: 3 }])
   })
 
-  test('with quotes around a cell that holds a comma: the cell is read whole', async () => {
+  test('with quotes around a cell with a comma: the whole cell is read', async () => {
     const plan = await load(line('one', 'a.csv', '"0 1,13 * * *"'))
     expect(plan.schedules[0]?.cron.pattern).toBe('0 1,13 * * *')
   })
 
-  test('with two files that would be one list: the second is refused', async () => {
+  test('with two files that would be one list: the second is rejected', async () => {
     const plan = await load(
       line('one', 'a.csv'),
       line('two', 'other/a.csv'),
@@ -65,14 +65,14 @@ describe('the file of schedules', () => {
     expect(plan.refusals[0]?.problem).toContain('both named "a"')
   })
 
-  test('with a list that is nowhere: its line is refused and says where it was looked for', async () => {
+  test('with a missing list: its line is rejected and names the path that was searched', async () => {
     const plan = await load(line('one', 'a.csv'), line('two', 'nowhere.csv'))
     expect(plan.schedules.map(({ name }) => name)).toEqual(['one'])
     expect(plan.refusals).toMatchObject([{ line: 3 }])
     expect(plan.refusals[0]?.problem).toContain('nowhere.csv')
   })
 
-  test('reads a list as a person last agreed to', async () => {
+  test('reads a list as a user last accepted it', async () => {
     await database.pool.query(
       `insert into lists (name, source, reading)
        values ('b', $1, '{"column": "Phrase", "width": 3}')`,
@@ -85,7 +85,7 @@ describe('the file of schedules', () => {
     ])
   })
 
-  test('of a list whose name is that of another file which is still there is refused', async () => {
+  test('with a list whose name belongs to another existing file is refused', async () => {
     await database.pool.query(`insert into lists (name, source) values ('a', $1)`, [
       join(folder, 'other', 'a.csv'),
     ])

@@ -16,7 +16,7 @@ const quiet: NightSummary = {
   overdue: [],
 }
 
-test('a schedule is one line, in the hours of its own zone', () => {
+test('a schedule is one line, in its own time zone', () => {
   expect(nightSummaryLines([quiet])).toEqual([
     'nightly brands: last none yet; next 2026-10-05 03:00 Europe/Berlin',
   ])
@@ -25,7 +25,7 @@ test('a schedule is one line, in the hours of its own zone', () => {
   ])
 })
 
-test('the last night says what became of it and how far its run is', () => {
+test('the last night shows its outcome and the progress of its run', () => {
   const last = {
     schedule: 'brands',
     due_at: new Date('2026-10-04T01:00:00Z'),
@@ -44,7 +44,7 @@ test('the last night says what became of it and how far its run is', () => {
   expect(nightSummaryLines([{ ...quiet, last: waiting }])[0]).toContain('03:00 waiting; next')
 })
 
-test('an overdue night has a line of its own below its schedule', () => {
+test('an overdue night has a separate line below its schedule', () => {
   const overdue = [
     {
       schedule: 'brands',
@@ -61,7 +61,7 @@ test('an overdue night has a line of its own below its schedule', () => {
 
 let database: FreshDatabase
 
-describe('schedules as the tables know them', () => {
+describe('schedules in the tables', () => {
   beforeEach(async () => {
     database = await freshDatabase()
     await sql`
@@ -79,13 +79,13 @@ describe('schedules as the tables know them', () => {
 
   afterEach(() => database.close())
 
-  test('are overdue while they are on and no outcome was recorded for hours', async () => {
+  test('are overdue if they are on and no outcome was recorded for hours', async () => {
     const overdue = await overdueNights(database.db)
     expect(overdue.map(({ schedule }) => schedule)).toEqual(['hourly'])
     expect(overdue[0]?.problem).toContain('is the scheduler running?')
   })
 
-  test('are summed up with their next time, which one with an unreadable pattern has not', async () => {
+  test('are summarized with their next time, except those with an invalid pattern', async () => {
     const [hourly, unreadable, ...rest] = await summariseNights(database.db)
     expect(rest).toEqual([])
     expect(hourly).toMatchObject({ schedule: 'hourly', zone: 'UTC', last: null })

@@ -12,32 +12,32 @@ const line = (...[number, listName, part, off]: Given) => ({
 const partsOf = (...lines: ReturnType<typeof line>[]) =>
   divideAmongLists(lines).schedules.map(({ part }) => part)
 
-describe('the parts of lists', () => {
-  test("are nobody's while no list is given a share", () => {
+describe('the shares of lists', () => {
+  test('do not exist while no list has one', () => {
     expect(partsOf(line(2, 'a', null), line(3, 'b', null))).toEqual([null, null])
   })
 
-  test('are what a list is given, and what is left in equal parts for the others', () => {
+  test('are those of the lists, and equal parts of the rest for the others', () => {
     const lines = [line(2, 'a', 0.4), line(3, 'b', null), line(4, 'c', null), line(5, 'b', null)]
     expect(partsOf(...lines)).toEqual([0.4, 0.3, 0.3, 0.3])
   })
 
-  test('hold for every schedule of a list, whichever says it', () => {
+  test('apply to every schedule of a list, whichever sets it', () => {
     expect(partsOf(line(2, 'a', null), line(3, 'a', 0.4), line(4, 'b', null))).toEqual([
       0.4, 0.4, 0.6,
     ])
   })
 
-  test('leave nothing for others where all is given', () => {
+  test('leave nothing for others if all is assigned', () => {
     expect(partsOf(line(2, 'a', 1), line(3, 'b', null))).toEqual([1, 0])
   })
 
-  test('do not ask schedules that are off', () => {
+  test('ignore schedules that are off', () => {
     expect(partsOf(line(2, 'a', 0.4, 'off'), line(3, 'b', null))).toEqual([0.4, null])
     expect(partsOf(line(2, 'a', 0.4), line(3, 'b', null, 'off'), line(4, 'c', null))[2]).toBe(0.6)
   })
 
-  test('refuse what is more than all, and two shares of one list', () => {
+  test('refuse more than 100 %, and two shares of one list', () => {
     const found = divideAmongLists([
       line(2, 'a', 0.4),
       line(3, 'b', 0.7),
@@ -63,7 +63,7 @@ describe('the parts of lists', () => {
     ])
   })
 
-  test('are all of the credits, or none where nobody has one', () => {
+  test('are all of the credits, or none if no list has one', () => {
     const given = fc.array(
       fc.record({
         listName: fc.constantFrom('a', 'b', 'c', 'd'),

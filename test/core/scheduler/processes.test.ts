@@ -64,7 +64,7 @@ function begin(mill: TestMill, command: string, ...args: string[]): Running {
 }
 
 describe.each(backends)('two schedulers and four workers, the queue on $name', (backend) => {
-  test('make each night happen once, through the death of one of the schedulers', async () => {
+  test('run each night once, even if one of the schedulers dies', async () => {
     const { api, mill } = await openScene({ backend, api: { credits: 1_000_000 } })
     const file = await prepare(mill)
     const schedulers = [0, 1].map(() => begin(mill, 'nightly', '--file', file))

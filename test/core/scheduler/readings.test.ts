@@ -54,7 +54,7 @@ function order(text: string, reading: Partial<ListOrder['reading']>): ListOrder 
 }
 
 describe('a night', () => {
-  test('reads its list as a person last said, and asks what was read last once the file has another shape', async () => {
+  test('reads its list as the user last did, and uses the last reading if the format of the file has changed', async () => {
     const reading = { column: 'Phrase', map: [{ column: 'Market', role: 'gl' as const }] }
     const typed = order('Phrase,Market\nshoes,us\n', reading)
     await planList({ db: table.db, supplier }, typed)

@@ -86,8 +86,8 @@ async function orderOf(run: number): Promise<readonly string[]> {
 
 const write = (text: string) => writeFileSync(table.file, text)
 
-describe('a query of a line that says every', () => {
-  test('is asked once in so many days, by dates, and its last answer stands in meanwhile', async () => {
+describe('a query with an interval', () => {
+  test('is bought once per interval, by dates, and its last answer is used in between', async () => {
     write('query,every\nred shoes,3d\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     const seen = []
@@ -108,7 +108,7 @@ describe('a query of a line that says every', () => {
     expect(table.told.at(-1)).toContain('1 to buy, 0 reused, 1 not asked')
   })
 
-  test('rests as well when its file is broken and the night goes by what was last read', async () => {
+  test('is skipped as well if its file is broken and the night uses the last reading', async () => {
     write('query,every\nred shoes,weekly\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)
@@ -117,7 +117,7 @@ describe('a query of a line that says every', () => {
     expect(states).toEqual({ 'red shoes': 'not_asked', 'blue shoes': 'open' })
   })
 
-  test('given by several lines is asked as often as the most eager of them says', async () => {
+  test('in several lines has the shortest of their intervals', async () => {
     write('query,every\nred shoes,monthly\nred shoes,2d\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     const seen = []
@@ -125,7 +125,7 @@ describe('a query of a line that says every', () => {
     expect(seen).toEqual(['open', 'not_asked', 'open'])
   })
 
-  test('is asked again the next night while no answer of it can be read', async () => {
+  test('is bought again the next night while it has no readable answer', async () => {
     write('query,every\nred shoes,weekly\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1, { broken: true })
@@ -133,7 +133,7 @@ describe('a query of a line that says every', () => {
     expect((await night(3)).states).toEqual({ 'red shoes': 'not_asked' })
   })
 
-  test('is asked again after a suspect night, whose answers stand for nothing', async () => {
+  test('is bought again after a suspect night, whose answers do not count', async () => {
     write('query,every\nred shoes,weekly\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     const { run } = await night(1)
@@ -141,7 +141,7 @@ describe('a query of a line that says every', () => {
     expect((await night(2)).states).toEqual({ 'red shoes': 'open' })
   })
 
-  test('is asked by a night that joins an older run, which had let it rest, and by none twice', async () => {
+  test('is bought by a night that joins an older run that skipped it, and by none twice', async () => {
     const merged = schedule({ overlap: 'merge' })
     write('query,every\nred shoes,2d\ngreen shoes,weekly\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), merged)
@@ -170,7 +170,7 @@ describe('a query of a line that says every', () => {
     expect(table.told.at(-1)).toMatch(/joined run 2 .*: 0 to buy/)
   })
 
-  test('is not held back by an answer of a day that has not come, from a clock that was ahead', async () => {
+  test('is not skipped because of an answer with a future date from a wrong clock', async () => {
     write('query,every\nred shoes,2d\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     const { run } = await night(1)
@@ -179,7 +179,7 @@ describe('a query of a line that says every', () => {
     expect((await night(3)).states).toEqual({ 'red shoes': 'not_asked' })
   })
 
-  test('is asked when it is enqueued by hand', async () => {
+  test('is bought by a manual enqueue', async () => {
     write('query,every\nred shoes,weekly\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)
@@ -187,7 +187,7 @@ describe('a query of a line that says every', () => {
     expect(plan).toMatchObject({ queued: 2, reused: 0, notAsked: 0 })
   })
 
-  test('rests for every line of the list: the night is over at once, and nothing was to be bought', async () => {
+  test('in every line of a list: the night is over at once, and nothing was to be bought', async () => {
     write('query,every\nred shoes,weekly\nblue shoes,weekly\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)
@@ -196,8 +196,8 @@ describe('a query of a line that says every', () => {
   })
 })
 
-describe('what a coming night will buy', () => {
-  test('leaves out what its list lets rest until then', async () => {
+describe('the forecast of a night', () => {
+  test('leaves out queries that their list skips until then', async () => {
     write('query,every\nred shoes,10d\nblue shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1, { age: '30 hours' })
@@ -220,8 +220,8 @@ describe('what a coming night will buy', () => {
   })
 })
 
-describe('a query of a line that says max_age', () => {
-  test('is answered by an answer as old as the line takes, whatever its night takes', async () => {
+describe('a query with a maximum age', () => {
+  test('reuses an answer as old as its line allows, whatever the night allows', async () => {
     write('query,max_age\nred shoes,3h\nblue shoes,30m\ngreen shoes,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1, { age: '2 hours' })
@@ -235,7 +235,7 @@ describe('a query of a line that says max_age', () => {
     })
   })
 
-  test('is not answered by an older one either when a worker looks once more before it buys', async () => {
+  test('does not reuse an older one either when a worker checks again before it buys', async () => {
     write('query,max_age\nred shoes,30m\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1, { age: '2 hours' })
@@ -247,7 +247,7 @@ describe('a query of a line that says max_age', () => {
     expect(rows).toEqual([{ late_enough: true }])
   })
 
-  test('and every, which contradict each other, is told of, and is asked by the longer of the two', async () => {
+  test('and a contradictory interval is reported, and bought by the longer of the two', async () => {
     write('query,every,max_age\nred shoes,1d,7d\nblue shoes,3d,12h\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)
@@ -257,7 +257,7 @@ describe('a query of a line that says max_age', () => {
   })
 })
 
-describe('a list of an adaptive schedule', () => {
+describe('a list with an adaptive schedule', () => {
   const adaptive = {
     cadence: { kind: 'adaptive', longestDays: 14 },
   } as const
@@ -276,7 +276,7 @@ describe('a list of an adaptive schedule', () => {
     return statesOf(run)
   }
 
-  test('lets a query rest that is not due, unless chance asks it or it was never answered', async () => {
+  test('skips a query that is not due, unless it is sampled or was never answered', async () => {
     write('query\nred shoes\nblue shoes\ngreen shoes\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule(adaptive))
     await night(1, adaptive)
@@ -293,7 +293,7 @@ describe('a list of an adaptive schedule', () => {
     expect(await adaptiveNight('2026-10-05')).toMatchObject({ 'red shoes': 'open' })
   })
 
-  test('goes by what a line says before it goes by its history', async () => {
+  test('uses the interval of a line before its history', async () => {
     write('query,every,max_age\nred shoes,1d,\nblue shoes,,30m\ngreen shoes,3d,\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule(adaptive))
     await night(1, adaptive)
@@ -306,7 +306,7 @@ describe('a list of an adaptive schedule', () => {
     })
   })
 
-  test('asks every query once its schedule is no longer adaptive', async () => {
+  test('buys every query once its schedule is no longer adaptive', async () => {
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule(adaptive))
     await night(1, adaptive)
     await decided('red shoes', '2026-10-09')
@@ -314,8 +314,8 @@ describe('a list of an adaptive schedule', () => {
   })
 })
 
-describe('what a night buys first', () => {
-  test('is what weighs most, and of equal weight what was never asked or asked longest ago', async () => {
+describe('the first purchase of a night', () => {
+  test('has the highest weight and, among equal weights, was never or least recently bought', async () => {
     write('query,weight\nold,1\nyoung,1\nheavy,5\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)
@@ -328,7 +328,7 @@ describe('what a night buys first', () => {
     expect(await orderOf(2)).toEqual(['heavy', 'never', 'old', 'young'])
   })
 
-  test('is before all weights what has waited more than twice as long as its line allows', async () => {
+  test('is, before all weights, one that has waited more than twice its interval', async () => {
     write('query,weight,every\nheavy,5,\nlight,1,2d\nlighter,1,4d\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())
     await night(1)

@@ -30,8 +30,8 @@ function read(...changes: Readonly<Record<string, string>>[]) {
   })
 }
 
-describe('a line of the file of schedules', () => {
-  test('becomes a schedule with everything it says', () => {
+describe('a line of the schedule file', () => {
+  test('becomes a schedule with all of its values', () => {
     const { schedules, refusals } = read({})
     expect(refusals).toEqual([])
     expect(schedules).toMatchObject([
@@ -54,7 +54,7 @@ describe('a line of the file of schedules', () => {
     ])
   })
 
-  test('that leaves fields empty takes what is usual', () => {
+  test('with empty fields gets the defaults', () => {
     const empty = { zone: '', max_age: '', budget: '', priority: '', missed: '', overlap: '' }
     expect(read(empty).schedules).toMatchObject([
       { zone: 'Asia/Tokyo', maxAgeMs: null, budget: null, missed: 'latest', overlap: 'skip' },
@@ -83,7 +83,7 @@ describe('a line of the file of schedules', () => {
     ['schedule', 'two\nlines', 'a short name'],
     ['list', '', 'the path of a list'],
   ])(
-    'with %s %j is refused by its number, says what would do, and the others go on',
+    'with %s %j is rejected with its number and the expected value, and the others continue',
     (...given) => {
       const [column, value, expected] = given
       const { schedules, refusals } = read({}, { [column]: value }, {})
@@ -98,23 +98,23 @@ describe('a line of the file of schedules', () => {
     ['daily', { kind: 'daily' }],
     ['adaptive', { kind: 'adaptive', longestDays: 14 }],
     ['Adaptive 30d', { kind: 'adaptive', longestDays: 30 }],
-  ])('with the cadence %j lets queries rest as that says', (cadence, expected) => {
+  ])('with the cadence %j skips queries accordingly', (cadence, expected) => {
     expect(read({ cadence }).schedules).toMatchObject([{ cadence: expected }])
   })
 
-  test('with several faults is refused with all of them', () => {
+  test('with several errors is rejected with all of them', () => {
     const { refusals } = read({ zone: 'x', on: 'x' })
     expect(refusals.map(({ problem }) => problem.split(':')[0])).toEqual(['zone', 'on'])
   })
 
-  test('with the name of an earlier line is refused, and the earlier one keeps it', () => {
+  test('with the name of an earlier line is rejected, and the earlier one keeps it', () => {
     const { schedules, refusals } = read({ schedule: 'twin' }, { schedule: 'twin' })
     expect(schedules.map(({ line }) => line)).toEqual([2])
     expect(refusals).toMatchObject([{ line: 3 }])
     expect(refusals[0]?.problem).toContain('line 2')
   })
 
-  test('of a list that is not found is refused with the reason', () => {
+  test('with a missing list is rejected with the reason', () => {
     const { schedules, refusals } = readSchedules(linesOf({}), {
       zone: 'UTC',
       lookUpList: (list) => ({ ...placeOf(list), problem: `nothing at ${list}` }),

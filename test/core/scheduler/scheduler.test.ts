@@ -54,7 +54,7 @@ async function outcomes(): Promise<readonly (string | null)[]> {
 }
 
 describe('a scheduler', () => {
-  test('plans and queues what is due', async () => {
+  test('plans and queues due nights', async () => {
     await lookedBefore()
     const scheduler = schedulerOf()
     await scheduler.tryTick()
@@ -80,14 +80,14 @@ describe('a scheduler', () => {
     await scheduler.close()
   })
 
-  test('says each complaint about its file once', async () => {
+  test('reports each problem of its file once', async () => {
     const scheduler = schedulerOf()
     for (let ticks = 0; ticks < 3; ticks++) await scheduler.tick()
     expect(said.filter((line) => line.includes(`${file}:3: cron`))).toHaveLength(1)
     await scheduler.close()
   })
 
-  test('goes on with the schedules it read last when their file vanishes, and says so once', async () => {
+  test('continues with the last schedules when their file is missing, and says so once', async () => {
     const scheduler = schedulerOf()
     await scheduler.tick()
     rmSync(file)
@@ -101,7 +101,7 @@ describe('a scheduler', () => {
   })
 
   test.each(['', '\ufeff\n'])(
-    'whose file is %j, as in the middle of a rewriting, loses no night over it',
+    'whose file is %j, as in the middle of a rewrite, loses no night',
     async (text) => {
       await lookedBefore()
       const whole = readFileSync(file)
@@ -123,7 +123,7 @@ describe('a scheduler', () => {
     },
   )
 
-  test('that could never read its file fails the tick and says why', async () => {
+  test('that could never read its file fails the tick with the reason', async () => {
     rmSync(file)
     const scheduler = schedulerOf()
     await scheduler.tryTick()
@@ -131,7 +131,7 @@ describe('a scheduler', () => {
     await scheduler.close()
   })
 
-  test('whose queue is out of reach plans the night all the same, and no second run later', async () => {
+  test('with an unreachable queue plans the night anyway, and no second run later', async () => {
     await lookedBefore()
     const scheduler = schedulerOf({ config: { ...mill.config, redisUrl: 'redis://127.0.0.1:1' } })
     await scheduler.tryTick()

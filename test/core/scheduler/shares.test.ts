@@ -84,8 +84,8 @@ async function knowPrices(): Promise<void> {
     from account, (values ('10/-', 1), ('50/-', 3)) as known (class, price)`.execute(table.db)
 }
 
-describe('a night whose money may end anywhere', () => {
-  test('has spent on each label its share of the credits until then, but for one call, while that has queries left', async () => {
+describe('a night whose credits may run out at any point', () => {
+  test('has by then spent on each label its share of the credits, to within one call, while that label has queries left', async () => {
     await knowPrices()
     const line = fc.record({
       tag: fc.nat({ max: 2 }),
@@ -121,7 +121,7 @@ describe('a night whose money may end anywhere', () => {
     await fc.assert(property, { numRuns: 12 })
   })
 
-  test('buys first what has waited more than twice its time, and counts it to its label', async () => {
+  test('buys first what has waited more than twice its interval, and counts it toward its label', async () => {
     const lines = [
       ...Array.from({ length: 4 }, (_, index) => `late ${index},other,1,1d`),
       ...Array.from({ length: 12 }, (_, index) => `q ${index},${index % 2 ? 'brand' : 'other'},9,`),
@@ -140,7 +140,7 @@ describe('a night whose money may end anywhere', () => {
     expect(table.told.at(-1)).toContain('16 to buy, 0 reused, brand 50 % for 6 of them')
   })
 
-  test('goes by the labels that were read last where the file is broken', async () => {
+  test('uses the labels of the last reading if the file is broken', async () => {
     writeFileSync(table.file, 'query,tags,weight\na,other,9\nb,other,9\nc,brand,1\nd,brand,1\n')
     const schedule = scheduleOf({ list: table.file, shares: [{ tag: 'brand', share: 0.5 }] })
     await table.tickAt('2026-01-01T01:00:00Z', schedule)

@@ -42,8 +42,8 @@ const forecast: Forecast = {
   refusals: [{ line: 3, problem: 'cron: expected five cron fields' }],
 }
 
-describe('schedules as a page', () => {
-  test('say each rule, time and outcome in words, in the zone of the schedule', () => {
+describe('schedules as text', () => {
+  test('show each rule, time and outcome in words, in the zone of the schedule', () => {
     const page = formatNights(forecast)
     expect(page).toContain('nightly: At 02:00, Europe/Berlin')
     expect(page).toMatch(/rules +missed: all, overlap: queue, at most 500 credits a night$/m)
@@ -55,7 +55,7 @@ describe('schedules as a page', () => {
     expect(page).toMatch(/OVERDUE +2026-10-02 02:00: no outcome was recorded$/m)
   })
 
-  test('say what a list and its labels are given when money is short', () => {
+  test('show the shares of a list and its labels when credits are short', () => {
     const [view] = forecast.schedules
     if (view === undefined) throw new Error('expected a schedule')
     const schedule = { ...view.schedule, part: 0.4, shares: [{ tag: 'brand', share: 0.3 }] }
@@ -69,7 +69,7 @@ describe('schedules as a page', () => {
     })
   })
 
-  test('say that one is off, and which lines of the file are refused', () => {
+  test('show that one is off, and which lines of the file are rejected', () => {
     const page = formatNights(forecast)
     expect(page).toContain('off (off): At 02:00, UTC')
     expect(page).toMatch(/next +never: the schedule is off$/m)
@@ -79,8 +79,8 @@ describe('schedules as a page', () => {
   })
 })
 
-describe('schedules for programs', () => {
-  test('are the same, with times as they are', () => {
+describe('schedules as JSON', () => {
+  test('are the same, with exact times', () => {
     const { schedules, refused } = nightsJson(forecast)
     expect(schedules[0]).toMatchObject({
       schedule: 'nightly',

@@ -137,7 +137,7 @@ function live400({ zone, pattern, place }: (typeof all)[number]): void {
     expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
   })
 
-  test('with every missed night made up, each local date has one run of its own, through absences and droughts', () => {
+  test('if every missed night is made up, each local date has one run, through periods without scheduler or credits', () => {
     const schedule = scheduleOf({ zone, pattern, missed: 'all', overlap: 'queue' })
     const world = live(schedule, rough, 2)
     const dates = expectedDates(schedule)
@@ -150,7 +150,7 @@ function live400({ zone, pattern, place }: (typeof all)[number]): void {
   // Each overlap rule in a third of the zones.
   const overlap = (['skip', 'queue', 'merge'] as const)[place % 3] ?? 'skip'
 
-  test(`when only the latest counts and overlaps ${overlap}, each due time has one outcome and no date has two runs`, () => {
+  test(`if only the latest counts and overlaps ${overlap}, each due time has one outcome and no date has two runs`, () => {
     const schedule = scheduleOf({ zone, pattern, missed: 'latest', overlap })
     const world = live(schedule, rough, 3)
     expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
@@ -160,7 +160,7 @@ function live400({ zone, pattern, place }: (typeof all)[number]): void {
     expect(world.rows().filter((row) => row.run !== null).length).toBeGreaterThan(200)
   })
 
-  test('a night recorded as missed made no run, when missed nights are left out', () => {
+  test('a night recorded as missed created no run, if missed nights are skipped', () => {
     const schedule = scheduleOf({ zone, pattern, missed: 'skip', overlap: 'skip' })
     const world = live(schedule, rough, 4)
     const rows = world.rows()
@@ -171,7 +171,7 @@ function live400({ zone, pattern, place }: (typeof all)[number]): void {
   })
 }
 
-test('the simulated span holds every clock change of a year in each zone that has any', () => {
+test('the simulated period contains every clock change of a year in each zone that has any', () => {
   const changes = places.map(([zone]) => {
     let count = 0
     for (let at = start.getTime(); at < end.getTime(); at += 24 * hour) {

@@ -17,7 +17,7 @@ function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {}): Sch
 }
 
 describe('a night', () => {
-  test('a schedule seen for the first time begins now: times before that are not made up', async () => {
+  test('a new schedule starts now: earlier times are not made up', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     expect(await table.nights()).toEqual([])
   })
@@ -36,7 +36,7 @@ describe('a night', () => {
     expect(table.queued).toEqual([run?.id])
   })
 
-  test('ten schedulers at the same moment make one run', async () => {
+  test('ten schedulers at the same moment create one run', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     const all = Array.from({ length: 10 }, () => table.tickAt('2026-10-03T00:00:20Z', scheduleOf()))
     await Promise.all(all)
@@ -55,7 +55,7 @@ describe('a night', () => {
     expect((await table.nights()).map(({ outcome }) => outcome)).toSatisfy(oneOfEach)
   })
 
-  test('the file is read again each night: what was added is bought, what was removed is not', async () => {
+  test('the file is read again each night: added queries are bought, removed ones are not', async () => {
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
     await table.answerAll()
@@ -86,7 +86,7 @@ describe('a night', () => {
     },
   )
 
-  test('a list that nobody ever read and nobody can read fails the night, and the next night tries again', async () => {
+  test('a list that was never read and cannot be read fails the night, and the next night tries again', async () => {
     rmSync(table.file)
     await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
     await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())

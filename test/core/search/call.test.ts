@@ -25,7 +25,7 @@ describe('a request', () => {
     expect(request?.headers['accept-encoding']).toBe('identity')
   })
 
-  test('says to the server exactly the q that was asked, whatever it holds', async () => {
+  test('sends exactly the given q, whatever it contains', async () => {
     let heard: string | null = null
     const { api } = await stageApi((request, response) => {
       heard = new URL(request.url ?? '', 'http://a').searchParams.get('q')
@@ -55,7 +55,7 @@ describe('a request', () => {
   })
 })
 
-describe('a call that provably was not sent', () => {
+describe('a call that was provably not sent', () => {
   test('is unsent when the connection is refused', async () => {
     const { url, api, sockets } = await stageSockets(() => undefined)
     await api.close()
@@ -65,19 +65,19 @@ describe('a call that provably was not sent', () => {
     expect(await open(closed).call(query())).toMatchObject({ kind: 'unsent', code: 'ECONNREFUSED' })
   })
 
-  test('is unsent when the server speaks no TLS', async () => {
+  test('is unsent if the server does not support TLS', async () => {
     const { api } = await stageSockets((socket) => socket.end('no'), { protocol: 'https:' })
     expect(await api.call(query())).toMatchObject({ kind: 'unsent' })
   })
 
-  test('is unsent when the deadline passes before there is a connection', async () => {
+  test('is unsent if the deadline passes before there is a connection', async () => {
     const { api } = await stageSockets(() => undefined, { protocol: 'https:', timeoutMs: 300 })
     expect(await api.call(query())).toMatchObject({ kind: 'unsent' })
   })
 })
 
 describe('a call whose answer was lost', () => {
-  test('ends at the deadline when the server never answers', async () => {
+  test('ends at the deadline if the server never answers', async () => {
     const { api } = await stageSockets(() => undefined, { timeoutMs: 300 })
     expect(await api.call(query())).toMatchObject({
       kind: 'lost',
@@ -87,7 +87,7 @@ describe('a call whose answer was lost', () => {
     })
   })
 
-  test('ends at the deadline when the body only drips', async () => {
+  test('ends at the deadline if the body arrives too slowly', async () => {
     const { api } = await stageApi(
       (_, response) => {
         response.writeHead(200)
@@ -101,7 +101,7 @@ describe('a call whose answer was lost', () => {
     expect(reply.kind === 'lost' && reply.partial?.toString().trim()).toBe('')
   })
 
-  test('is sent once when the connection is reset, and then perhaps charged', async () => {
+  test('is sent once if the connection is reset, and then possibly charged', async () => {
     let heard = 0
     const { api } = await stageSockets((socket) => {
       socket.on('data', () => {
@@ -116,14 +116,14 @@ describe('a call whose answer was lost', () => {
   test.each([
     ['shorter than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a":1'],
     ['cut between chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n{"a":1\r\n'],
-  ])('keeps what came of a body that is %s', async (_, text) => {
+  ])('keeps the received part of a body that is %s', async (_, text) => {
     const { api } = await stageSockets((socket) => socket.once('data', () => socket.end(text)))
     const reply = await api.call(query())
     expect(reply).toMatchObject({ kind: 'lost', status: 200 })
     expect(reply.kind === 'lost' && reply.partial?.toString()).toBe('{"a":1')
   })
 
-  test('is lost when the way to the API is closed under it', async () => {
+  test('is lost if its connection is closed', async () => {
     const { api, sockets } = await stageSockets(() => undefined)
     const reply = api.call(query())
     await expect.poll(() => [...sockets].some((socket) => socket.bytesRead > 0)).toBe(true)
@@ -137,7 +137,7 @@ describe('a response', () => {
     ['', ['HTTP/1.1 100 Continue\r\n\r\n', whole]],
     [' in one piece with it', [`HTTP/1.1 100 Continue\r\nVia: a\r\n\r\n${whole}`]],
     [' twice and in pieces', ['HTTP/1.1 100 Con', 'tinue\r\n\r\nHTTP/1.1 100 OK\r\n\r\n', whole]],
-  ])('is read after a 100 Continue that nobody asked for%s', async (_, pieces) => {
+  ])('is read after an unrequested 100 Continue%s', async (_, pieces) => {
     const { api } = await stageSockets((socket) => {
       socket.setNoDelay(true)
       socket.on('data', () => {
@@ -154,7 +154,7 @@ describe('a response', () => {
     }
   })
 
-  test('is read behind 60 kB of headers', async () => {
+  test('is read after 60 kB of headers', async () => {
     const { api } = await stageApi((_, response) => {
       response.writeHead(200, { 'x-trace': 'a'.repeat(60_000) })
       response.end('{"a":1}')
@@ -162,7 +162,7 @@ describe('a response', () => {
     expect(await api.call(query())).toMatchObject({ kind: 'response', status: 200 })
   })
 
-  test('is what comes after hints that announce it', async () => {
+  test('follows early hints that announce it', async () => {
     const { api } = await stageSockets((socket) =>
       socket.on('data', () => {
         socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')
@@ -174,7 +174,7 @@ describe('a response', () => {
     expect(reply.kind === 'response' && reply.body.toString()).toBe('{"a":1}')
   })
 
-  test('with a redirect is not followed, and the key goes nowhere else', async () => {
+  test('with a redirect is not followed, and the key is sent nowhere else', async () => {
     const other = await stageApi((_, response) => response.end('{}'))
     const { api } = await stageApi((_, response) =>
       response.writeHead(302, { location: other.url.href }).end(),
@@ -183,14 +183,14 @@ describe('a response', () => {
     expect(other.requests).toHaveLength(0)
   })
 
-  test('longer than is kept is cut there and says so', async () => {
+  test('longer than the limit is truncated and marked', async () => {
     const { api } = await stageApi((_, response) => response.end(Buffer.alloc(bodyCap + 100, 32)))
     const reply = await api.call(query())
     expect(reply).toMatchObject({ kind: 'response', truncated: true })
     expect(reply.kind === 'response' && reply.body.length).toBe(bodyCap)
   })
 
-  test('that was compressed unasked is read; one that inflates without end is cut', async () => {
+  test('that was compressed unasked is read; one that expands without end is truncated', async () => {
     const bodies = [gzipSync('{"a":1}'), gzipSync(Buffer.alloc(bodyCap * 4))]
     const { api } = await stageApi((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bodies.shift()),
@@ -202,7 +202,7 @@ describe('a response', () => {
     expect(bomb.kind === 'response' && bomb.body.length).toBe(bodyCap)
   })
 
-  test('whose compression ends too early is never taken for a whole one', async () => {
+  test('whose compressed data ends too early never counts as complete', async () => {
     const full = gzipSync(randomBytes(50_000).toString('hex'))
     const { api } = await stageApi((_, response) =>
       response
@@ -213,7 +213,7 @@ describe('a response', () => {
     expect(reply).toMatchObject({ kind: 'response', truncated: true })
   })
 
-  test('that is not compressed as it says is kept as it came', async () => {
+  test('that is not compressed as declared is kept as received', async () => {
     const { api } = await stageApi((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}'),
     )
@@ -223,7 +223,7 @@ describe('a response', () => {
   })
 
   test.each(['identity', 'gzip'])(
-    'that quotes the key is kept without it (%s)',
+    'that quotes the key is stored without it (%s)',
     async (encoding) => {
       const said = `{"message":"bad key ${key.reveal()}"}`
       const { api } = await stageApi((_, response) =>
@@ -237,7 +237,7 @@ describe('a response', () => {
     },
   )
 
-  test('hands on Retry-After as it came', async () => {
+  test('passes on Retry-After as received', async () => {
     const { api } = await stageApi((_, response) =>
       response.writeHead(429, { 'retry-after': '7' }).end(),
     )
@@ -246,7 +246,7 @@ describe('a response', () => {
 })
 
 describe('sockets', () => {
-  test('that the server closes without a word lose a few calls at most, and never send one twice', async () => {
+  test('that the server closes silently lose a few calls at most, and never send one twice', async () => {
     let heard = 0
     const { api } = await stageSockets((socket) => {
       socket.on('data', () => {
@@ -266,7 +266,7 @@ describe('sockets', () => {
     expect(heard).toBeLessThanOrEqual(calls)
   })
 
-  test('are no more than there are lanes, and one call at a time rides on each', async () => {
+  test('are at most as many as lanes, with one call at a time on each', async () => {
     const { api, sockets } = await stageSockets(
       (socket) => {
         let riding = 0
@@ -288,7 +288,7 @@ describe('sockets', () => {
     expect(sockets.size).toBeLessThanOrEqual(3)
   })
 
-  test('that idle for longer than a second are not used again', async () => {
+  test('that were idle for more than a second are not used again', async () => {
     const { api, sockets } = await stageSockets((socket) =>
       socket.on('data', () => socket.write(whole)),
     )
@@ -304,7 +304,7 @@ test.each([
   ['past its deadline', 0],
   ['past its deadline, and once more before it could read', 700],
 ])(
-  'an answer that came while the process stood still %s is read, not thrown away',
+  'an answer that arrived while the process was frozen %s is read, not discarded',
   async (_, again) => {
     const server = new Worker(
       `const { createServer } = require('node:http')

@@ -10,7 +10,7 @@ function hold() {
 }
 
 describe('lanes', () => {
-  test('hold back what comes when all are taken, until one is free', async () => {
+  test('delay calls when all are taken, until one is free', async () => {
     const lanes = openLanes(2)
     const holds = [hold(), hold(), hold()]
     const begun: number[] = []
@@ -30,13 +30,13 @@ describe('lanes', () => {
     await expect.poll(() => lanes.free()).toBe(2)
   })
 
-  test('are given back by a call that throws', async () => {
+  test('are released by a call that throws', async () => {
     const lanes = openLanes(1)
     await expect(lanes.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await lanes.run(() => Promise.resolve('next'))).toBe('next')
   })
 
-  test('can become fewer and more while calls wait, never fewer than one and never more than there are', async () => {
+  test('can be reduced and increased while calls wait, never below one and never above the maximum', async () => {
     const lanes = openLanes(2)
     lanes.resize(1)
     const { held, release } = hold()
@@ -56,7 +56,7 @@ describe('lanes', () => {
     await expect.poll(() => lanes.free()).toBe(1)
   })
 
-  test('are asked to be filled ahead of time, in groups of half of what may stand ready', async () => {
+  test('request calls in advance, in groups of half of the ready ones', async () => {
     const lanes = openLanes(2, 4)
     expect(lanes.free()).toBe(6)
     const holds = Array.from({ length: 6 }, hold)
@@ -80,7 +80,7 @@ describe('lanes', () => {
     await expect.poll(() => lanes.free()).toBe(6)
   })
 
-  test('are not filled ahead when no more calls can be afforded than there are lanes', () => {
+  test('request none in advance if no more calls can be afforded than there are lanes', () => {
     const lanes = openLanes(4, 2)
     lanes.resize(5)
     expect(lanes.free()).toBe(5)

@@ -9,7 +9,7 @@ function controller() {
   return { one, reasons }
 }
 
-test('a client that would send a request again is stopped before it does, and the call is perhaps charged', () => {
+test('a client that would resend a request is stopped before it does, and the call is possibly charged', () => {
   const endings: ExchangeEnding[] = []
   const exchange = new Exchange((ending) => endings.push(ending))
   const [first, second] = [controller(), controller()]
@@ -31,7 +31,7 @@ test('a call given up before it was sent is stopped before its first byte, and i
   expect(endings).toMatchObject([{ sent: false, failure: { code: 'TIMEOUT' } }])
 })
 
-test('an error without words is told by its code', () => {
+test('an error without a message is reported by its code', () => {
   const endings: ExchangeEnding[] = []
   const exchange = new Exchange((ending) => endings.push(ending))
   const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })

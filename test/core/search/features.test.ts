@@ -8,8 +8,8 @@ const rows = (extra: JsonObject) =>
     return [ordinal, kind, page?.key ?? null, domain?.host ?? null, text, rest]
   })
 
-describe('blocks that the interface does not name', () => {
-  test('give a row for each thing in them, in the order of the answer', () => {
+describe('blocks that the specification does not name', () => {
+  test('give a row for each item in them, in the order of the answer', () => {
     expect(
       rows({
         ads: [{ url: 'https://a.com/x', title: 'A', rank: 1 }, { link: 'https://b.com/' }],
@@ -25,7 +25,7 @@ describe('blocks that the interface does not name', () => {
     ])
   })
 
-  test('are no plain values, and whatever a thing says is kept', () => {
+  test('exclude plain values, and keep everything in an item', () => {
     expect(featuresOf(null)).toEqual([])
     expect(rows({ took_ms: 12, request_id: 'x', cached: true, none: null, empty: [] })).toEqual([])
     expect(rows({ odd: [1, [2], { url: 'javascript:x', source: 'The Times', title: 3 }] })).toEqual(

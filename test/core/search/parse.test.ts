@@ -12,7 +12,7 @@ function read(body: unknown, truncated = false): Answer {
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
-describe('a body that is no answer', () => {
+describe('a body that is not an answer', () => {
   test.each([
     ['', 'an empty body'],
     ['<html></html>', 'expected JSON, got 13 bytes of something else'],
@@ -24,13 +24,13 @@ describe('a body that is no answer', () => {
     [nested(100_000), 'at most 64 levels'],
     ['{"a":1e400}', 'got a greater one'],
     [Buffer.from([0xff, 0xfe, 0x7b, 0x00]), 'expected JSON'],
-  ])('%.20s is kept with the reason and without rows', (body, reason) => {
+  ])('%.20s is stored with the reason and without rows', (body, reason) => {
     const answer = read(body)
     expect(answer.parseError).toContain(reason)
     expect(answer).toMatchObject({ results: [], entities: [], extra: null, asGiven: null })
   })
 
-  test('because it was cut says so, without quoting it', () => {
+  test('because it was truncated says so, without quoting it', () => {
     expect(read('{"secret": "abc', true).parseError).toBe(
       'expected a whole body, got the first 15 bytes of one',
     )
@@ -38,7 +38,7 @@ describe('a body that is no answer', () => {
 })
 
 describe('an answer', () => {
-  test('with nothing in it has no rows and says what was missing', () => {
+  test('that is empty has no rows and says what was missing', () => {
     expect(read('{}')).toEqual({
       ...read(''),
       parseError: null,
@@ -55,24 +55,24 @@ describe('an answer', () => {
     })
   })
 
-  test('nested as deep as is read is read, and a byte order mark is no part of it', () => {
+  test('with the maximum nesting is read, without its byte order mark', () => {
     expect(read(nested(64)).parseError).toBeNull()
     expect(read('\ufeff{"intent":"x"}')).toMatchObject({ parseError: null, intent: 'x' })
   })
 
-  test('keeps fields that the interface does not name, __proto__ among them', () => {
+  test('keeps fields that the specification does not name, __proto__ among them', () => {
     const answer = read('{"ads":[1],"__proto__":{"x":1},"organic_results":[{"__proto__":2}]}')
     expect(JSON.stringify(answer.extra)).toBe('{"ads":[1],"__proto__":{"x":1}}')
     expect(JSON.stringify(answer.results[0]?.item.extra)).toBe('{"__proto__":2}')
     expect(({} as Record<string, unknown>)['x']).toBeUndefined()
   })
 
-  test('keeps an echo of the query only when it differs from what was sent', () => {
+  test('keeps an echo of the query only if it differs from the sent one', () => {
     expect(read({ query: 'red shoes' }).asGiven).not.toHaveProperty('query')
     expect(read({ query: 'RED shoes' }).asGiven).toHaveProperty('query', 'RED shoes')
   })
 
-  test('counts each character that Postgres cannot hold and puts U+FFFD in its place', () => {
+  test('counts each character that Postgres cannot store and replaces it by U+FFFD', () => {
     const answer = read(String.raw`{"intent":"a\u0000b\ud800c","x\udc00":"\ud83d\ude00"}`)
     expect(answer).toMatchObject({
       intent: 'a\ufffdb\ufffdc',
@@ -81,7 +81,7 @@ describe('an answer', () => {
     })
   })
 
-  test('keeps two fields apart whose names differ only in such a character', () => {
+  test('keeps two fields distinct whose names differ only in such a character', () => {
     const answer = read(String.raw`{"a\u0000":1,"a\ud800":2,"a\ufffd":3}`)
     expect(new Set(Object.values(answer.extra ?? {}))).toEqual(new Set([1, 2, 3]))
   })
@@ -105,7 +105,7 @@ describe('results', () => {
     expect(results({ position })[0]?.item.position).toBe(expected)
   })
 
-  test('keep their place when one of them is no result, and the list is kept as it came', () => {
+  test('keep their index if one of them is not a result, and the original list is kept', () => {
     const given = [{ title: 'a' }, null, 'x', { title: 'b' }]
     const answer = read({ organic_results: given })
     expect(answer.results.map(({ ordinal, item }) => [ordinal, item.title])).toEqual([
@@ -115,7 +115,7 @@ describe('results', () => {
     expect(answer.asGiven).toHaveProperty('organic_results', given)
   })
 
-  test('with a field of the wrong type lose that field only', () => {
+  test('with a field of the wrong type lose only that field', () => {
     const [result] = results({ title: 7, url: ['x'], snippet: 'kept', domain: false })
     expect(result?.item).toMatchObject({
       title: null,
@@ -126,7 +126,7 @@ describe('results', () => {
     })
   })
 
-  test('name their own host, whatever the address says', () => {
+  test('name their own host, whatever the address is', () => {
     const [odd, silent] = results(
       { url: 'https://a.example.com/x', domain: 'b.example.org' },
       { url: 'https://a.example.com/x' },
@@ -137,7 +137,7 @@ describe('results', () => {
     expect(silent?.item.asGiven).toEqual({ missing: ['domain'] })
   })
 
-  test('count for one domain in either spelling of its name, and keep the one they gave', () => {
+  test('count for one domain in either spelling of its name, and keep the original', () => {
     const found = results(
       { url: 'https://bücher.de/x', domain: 'Bücher.de' },
       { url: 'https://bücher.de/x', domain: 'xn--bcher-kva.de' },
@@ -154,7 +154,7 @@ describe('results', () => {
   })
 
   test.each(['1.2', 'א1ü.de', 'ü.de/x', 'ü de', 'EXAMPLE.com', '\u00ad', 'ü'.repeat(254)])(
-    'keep a domain that is no host in other letters as it came: %s',
+    'keep a domain that is not a host as received: %s',
     (domain) => {
       const [result] = results({ domain })
       expect(result?.item.domain?.host).toBe(domain)
@@ -162,14 +162,14 @@ describe('results', () => {
     },
   )
 
-  test('reach as deep as their greatest position', () => {
+  test('extend to the greatest position', () => {
     expect(read({ organic_results: [{ position: 2 }, { position: '9' }, {}] }).depth).toBe(9)
     expect(read({ organic_results: [{}] }).depth).toBeNull()
   })
 })
 
-describe('things that answers name', () => {
-  test('have ids that follow from their content alone', () => {
+describe('items that answers name', () => {
+  test('have ids that depend only on their content', () => {
     const answer = read({
       clusters: ['c'],
       related_searches: ['r'],
@@ -183,7 +183,7 @@ describe('things that answers name', () => {
     expect(answer.results[0]?.item.domain?.id).toBe(idBytes('domain', 'example.com'))
   })
 
-  test('are told apart by type, and by having none', () => {
+  test('are distinguished by type, including no type', () => {
     const { entities } = read({
       entities: [
         { name: 'Paris', type: 'city' },

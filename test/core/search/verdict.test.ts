@@ -102,7 +102,7 @@ describe('a verdict', () => {
     })
   })
 
-  test('for a reply that never was a response keeps what was seen', () => {
+  test('for a reply that was not a response keeps what was received', () => {
     const unsent = { kind: 'unsent', code: 'ECONNREFUSED', message: 'refused' } as const
     expect(judge(unsent, query())).toEqual(unsent)
     const lost = { kind: 'lost', code: 'TIMEOUT', message: 'late' } as const
@@ -110,13 +110,13 @@ describe('a verdict', () => {
     expect(judge(reply, query())).toEqual(lost)
   })
 
-  test('does not depend on what a message says', () => {
+  test('does not depend on the text of a message', () => {
     const body = { success: false, error: { code: 'X', message: 'quota exceeded, unauthorized' } }
     expect(respond(400, body)).toMatchObject({ kind: 'refused', code: 'X' })
     expect(respond(500, body)).toMatchObject({ kind: 'faulty', code: 'X' })
   })
 
-  test('shows no key that a message quotes, and cuts a message that never ends', () => {
+  test('contains no key that a message quotes, and truncates an endless message', () => {
     const body = fail('FORBIDDEN')
     body.error.message = `sk_live_0123456789 ${'x'.repeat(10_000)}`
     const verdict = respond(403, body)
@@ -125,13 +125,13 @@ describe('a verdict', () => {
     expect(message.length).toBeLessThanOrEqual(500)
   })
 
-  test('for a server error hands the wait to the task alone, since it may have been charged', () => {
+  test('for a server error delays only the task, because it may have been charged', () => {
     expect(respond(503, '', '9')).toMatchObject({ kind: 'faulty', waitMs: 9000 })
     expect(policy.faulty).toMatchObject({ stops: null, money: 'unknown', task: 'retry' })
   })
 })
 
-describe('the wait that an API asks for', () => {
+describe('the wait that an API requests', () => {
   test.each([
     [null, null],
     ['', null],

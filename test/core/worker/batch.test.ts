@@ -49,7 +49,7 @@ function openLedger(
 }
 
 describe('an entry that cannot be written', () => {
-  test('takes none of the others along', async () => {
+  test('does not fail the others', async () => {
     const { batch, written } = openLedger((forms) => (forms.includes('heavy 3') ? 'data' : null))
     const entries = [small(1), small(2), heavy(3), heavy(4)]
     await Promise.all(entries.map(async (entry) => batch.add(entry)))
@@ -57,7 +57,7 @@ describe('an entry that cannot be written', () => {
     expect(batch.size).toBe(0)
   })
 
-  test('in any form is reported, and is among those that are handed over in the end', async () => {
+  test('in any form is reported, and is among those returned at the end', async () => {
     const { batch, stuck } = openLedger((forms) => (forms.includes('small 3') ? null : 'data'))
     void batch.add(small(1))
     void batch.add(heavy(2))
@@ -67,7 +67,7 @@ describe('an entry that cannot be written', () => {
   })
 })
 
-test('a write that others stand in the way of for long is waited for, and no entry is made lighter or let go of', async () => {
+test('with a long conflict is retried, and no entry is reduced or dropped', async () => {
   const noPause = vi.spyOn(Math, 'random').mockReturnValue(0)
   onTestFinished(() => noPause.mockRestore())
   const { batch, written, away } = openLedger((_forms, writes) =>
@@ -78,7 +78,7 @@ test('a write that others stand in the way of for long is waited for, and no ent
   expect(away).toEqual([true, true, false])
 })
 
-test('a database that is away is waited for, and each entry gets what became of its own task', async () => {
+test('for an unreachable database waits, and each entry gets the outcome of its own task', async () => {
   const { batch, written, away } = openLedger((_forms, writes) => (writes <= 2 ? 'away' : null))
   const recorded = await Promise.all([batch.add(small(1)), batch.add(small(2))])
   expect(recorded.map(({ task }) => task)).toEqual([1, 2])
@@ -110,7 +110,7 @@ describe('with many lanes', () => {
     return { add, begun, end: async () => ends.shift()?.(), pass: vi.advanceTimersByTimeAsync }
   }
 
-  test('entries that come one after the other are waited for, but not for long', async () => {
+  test('entries that arrive one after the other are awaited, but not for long', async () => {
     const { add, begun, pass } = openSlowLedger()
     for (let ms = 0; ms < 45; ms += 5) {
       add(1)
@@ -122,14 +122,14 @@ describe('with many lanes', () => {
     expect(begun).toEqual([10])
   })
 
-  test('nothing is waited for once no more comes', async () => {
+  test('nothing is awaited once no more arrive', async () => {
     const { add, begun, pass } = openSlowLedger()
     add(3)
     await pass(20)
     expect(begun).toEqual([3])
   })
 
-  test('nothing is waited for where what is not written down keeps others from being bought', async () => {
+  test('nothing is awaited if unrecorded entries prevent further purchases', async () => {
     const { add, begun, pass } = openSlowLedger({ counted: true })
     add(1)
     await pass(5)
@@ -138,7 +138,7 @@ describe('with many lanes', () => {
     expect(begun).toEqual([2])
   })
 
-  test('a second batch is written beside the first one when it is full, and a third one never', async () => {
+  test('a second batch is written concurrently when it is full, and a third one never', async () => {
     const { add, begun, end, pass } = openSlowLedger()
     add(128)
     add(127)
@@ -154,7 +154,7 @@ describe('with many lanes', () => {
     expect(begun).toEqual([128, 128, 128])
   })
 
-  test('behind a batch that takes long the next one is written however small', async () => {
+  test('behind a slow batch the next one is written, however small', async () => {
     const { add, begun, pass } = openSlowLedger()
     add(128)
     add(1)

@@ -18,15 +18,15 @@ function openBrake(covers: () => boolean = () => true) {
 }
 
 describe('a call that is ready to be sent', () => {
-  test('goes out while nothing speaks against it', () => {
+  test('is sent unless something prevents it', () => {
     expect(openBrake().brake.heldBack(term)).toBeNull()
   })
 
-  test('is held back when its answer could come after the end of the lease', () => {
+  test('is held back if its answer could arrive after the end of the lease', () => {
     expect(openBrake(() => false).brake.heldBack(term)).toBe('LEASE_TOO_SHORT')
   })
 
-  test('is held back for as long as the API asked, and a shorter wait asked for later changes nothing', () => {
+  test('is held back for as long as the API requested, and a shorter wait requested later changes nothing', () => {
     const { brake } = openBrake()
     brake.applyReply(bought(1, refusal(429, 'SLOW_DOWN', '5')))
     brake.applyReply(bought(2, refusal(429, 'SLOW_DOWN', '1')))
@@ -36,7 +36,7 @@ describe('a call that is ready to be sent', () => {
     expect(brake.heldBack(term)).toBeNull()
   })
 
-  test('is held back for a second when the API did not say how long', () => {
+  test('is held back for a second if the API requested no specific wait', () => {
     const { brake } = openBrake()
     brake.applyReply(bought(1, refusal(429, 'SLOW_DOWN')))
     expect(brake.heldBack(term)).toBe('STOPPED')
@@ -55,7 +55,7 @@ describe('a call that is ready to be sent', () => {
     expect(brake.heldBack(term)).toBeNull()
   })
 
-  test('is held back once the worker ends', () => {
+  test('is held back once the worker is shutting down', () => {
     const { brake } = openBrake()
     brake.end()
     expect(brake.heldBack(term)).toBe('ENDING')
@@ -69,7 +69,7 @@ describe('free lanes', () => {
     expect(brake.allow(8)).toBe(8)
   })
 
-  test('stay empty for two seconds when the API is out of reach, then one call tries it', () => {
+  test('stay empty for two seconds if the API is unreachable, then one call tries it', () => {
     const { brake, outages, nudge } = openBrake()
     brake.applyReply(bought(1, unsent('ECONNREFUSED')))
     expect(outages.away('the API')).toBe(true)
@@ -83,7 +83,7 @@ describe('free lanes', () => {
     expect(brake.allow(8)).toBe(8)
   })
 
-  test('are filled although calls were held back here: that says nothing of the API', () => {
+  test('are filled although calls were held back here, which is no evidence about the API', () => {
     const { brake, outages } = openBrake()
     for (const code of ['LEASE_TOO_SHORT', 'STOPPED', 'ENDING']) {
       brake.applyReply(bought(1, unsent(code)))

@@ -6,8 +6,8 @@ import { openScene, queries } from '../../support/scene.ts'
 
 const free = { rateLimit: null, mostInFlight: null }
 
-describe('calls that stand ready for a free lane', () => {
-  test('are a quarter of the lanes, where there are more than sixteen', () => {
+describe('calls that are ready for a free lane', () => {
+  test('are a quarter of the lanes, if there are more than sixteen', () => {
     expect([1, 8, 17, 50, 500].map((lanes) => aheadOf(lanes, free))).toEqual([0, 0, 4, 12, 125])
   })
 
@@ -16,7 +16,7 @@ describe('calls that stand ready for a free lane', () => {
     expect(aheadOf(500, { ...free, mostInFlight: 100 })).toBe(0)
   })
 
-  test('are in hand with everything that may wait to be stored', () => {
+  test('are limited together with everything that may wait to be stored', () => {
     for (const lanes of [1, 8, 17, 50, 200, 500]) {
       expect(slotsFor(lanes) * 25).toBeGreaterThanOrEqual(mostFlying(lanes, aheadOf(lanes, free)))
     }

@@ -40,7 +40,7 @@ class Slow {
   }
 }
 
-test('a slice that is delivered twice is worked on once: the second delivery ends at once, the first with its tasks', async () => {
+test('a slice that is delivered twice is processed once: the second delivery ends at once, the first with its tasks', async () => {
   const slow = new Slow()
   const dispatch = new Dispatch({
     steps: slow.steps,
@@ -58,7 +58,7 @@ test('a slice that is delivered twice is worked on once: the second delivery end
   expect(await wider).toEqual({ open: 2, busy: true })
 })
 
-test('what the gate lets through while the worker is told to end is seen on its way, and each call is written down', async () => {
+test('calls reserved while the worker is told to end count as in flight, and each is recorded', async () => {
   const slow = new Slow()
   const troubles: unknown[] = []
   const dispatch = new Dispatch({
@@ -125,7 +125,7 @@ describe('a task that stays open after its call', () => {
     return { dispatch, asked }
   }
 
-  test('for a short wait is tried again from here', async () => {
+  test('for a short wait is retried here', async () => {
     const { dispatch, asked } = openShort(1_000)
     const left = dispatch.take([task(1)])
     await setImmediate()
@@ -135,13 +135,13 @@ describe('a task that stays open after its call', () => {
     expect(asked).toEqual([1, 1])
   })
 
-  test('for a long wait goes back to the queue', async () => {
+  test('for a long wait returns to the queue', async () => {
     const { dispatch, asked } = openShort(6_000)
     expect(await dispatch.take([task(1)])).toEqual({ open: 1, busy: false })
     expect([asked, dispatch.inHand]).toEqual([[1], 0])
   })
 
-  test('is handed back when the worker ends while it waits', async () => {
+  test('is returned if the worker ends while it waits', async () => {
     const { dispatch } = openShort(1_000)
     const left = dispatch.take([task(1)])
     await setImmediate()

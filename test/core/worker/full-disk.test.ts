@@ -24,7 +24,7 @@ async function openOn(megabytes: number, lanes: number, api: SceneOptions['api']
 }
 
 test.runIf(mounts)(
-  'answers find room on a disk that was filled after the start, and the next start settles them on it unbought',
+  'answers fit on a disk that was filled after the start, and the next start settles them without buying again',
   async () => {
     const { api, mill, disk, work } = await openOn(13, 16)
     await mill.plan(queries(16))
@@ -50,7 +50,7 @@ test.runIf(mounts)(
 )
 
 test.runIf(mounts)(
-  'of answers that are larger than the space for them those are kept that fit, and a worker says what the others cost and ends with 5',
+  'of answers larger than their space, those that fit are kept, and a worker reports the cost of the others and exits with 5',
   async () => {
     const { api, mill, disk, work } = await openOn(3, 2, {
       faults: [{ kind: 'oversize', match: 'large', times: 1, bytes: 1_000_000 }],
@@ -80,7 +80,7 @@ test.runIf(mounts)(
 )
 
 test.runIf(mounts)(
-  'a disk without room for the answers of all lanes ends a worker with 5 before it buys one',
+  'a disk without space for the answers of all lanes makes a worker exit with 5 before it buys one',
   async () => {
     const { api, mill, disk, work } = await openOn(1, 16)
     await mill.plan(queries(2))

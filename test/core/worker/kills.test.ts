@@ -75,7 +75,7 @@ async function expectNothingLost({ api, mill }: Scene, tasks: number, inFlight: 
   expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
 }
 
-test('a killed worker of 17 lanes loses no answer that it received, and no more is bought twice than was in flight', async () => {
+test('a killed worker of 17 lanes loses no received answer, and no more is bought twice than was in flight', async () => {
   const scene = await openKillScene(30)
   await scene.mill.plan(queries(150))
   const inFlight = await killOne(scene, 17, 40)
@@ -84,7 +84,7 @@ test('a killed worker of 17 lanes loses no answer that it received, and no more 
 })
 
 test.each(backends)(
-  'twenty kills of workers with 8, 17, 64 and 200 lanes lose no answer that was received, and no more is bought twice than was in flight, with the queue on $name',
+  'twenty kills of workers with 8, 17, 64 and 200 lanes lose no received answer, and no more is bought twice than was in flight, with the queue on $name',
   { tags: ['slow'] },
   async (backend) => {
     const scene = await openKillScene(100, backend)
@@ -139,7 +139,7 @@ async function endStatementsOf({ db }: Scene['mill'], name: string): Promise<voi
 }
 
 describe('a power failure', { tags: ['slow'] }, () => {
-  test('loses what was received within the last milliseconds, and no more is bought twice than that and what was in flight', async () => {
+  test('loses what was received in the last milliseconds, and no more is bought twice than that and the calls in flight', async () => {
     const scene = await openKillScene(100)
     await scene.mill.plan(queries(800))
     let [inFlight, unflushed] = [0, 0]
@@ -151,7 +151,7 @@ describe('a power failure', { tags: ['slow'] }, () => {
     await expectNothingLost(scene, 830, inFlight + unflushed)
   })
 
-  test('loses nothing that was received, once it was flushed, also while the database takes no answer', async () => {
+  test('loses nothing that was received and flushed, even while the database accepts no answer', async () => {
     const scene = await openKillScene(30)
     const { api, mill } = scene
     await mill.plan(queries(100))

@@ -23,7 +23,7 @@ const budgets = [
 ]
 
 test.each(budgets)(
-  'a budget $whose that is used up is named with what to do about it',
+  'a used-up budget $whose is named with what to do about it',
   async ({ order, env, said }) => {
     const { mill } = await openScene()
     await mill.plan(queries(30), order)
@@ -49,12 +49,12 @@ describe('the exit code of a worker', () => {
     expect(exitOf({ ...sums, finish }, going)).toBe(code)
   })
 
-  test('is 1 when all is done and a task of its runs is not well', () => {
+  test('is 1 if all is done and a task of its runs failed', () => {
     expect(exitOf({ ...sums, finish: 'completed', run_failures: 1 }, going)).toBe(1)
   })
 
   test.each(backends)(
-    'is 1 when one of 200 queries is left and the API asked to try it in two hours, and says which and when, with the queue on $name',
+    'is 1 if one of 200 queries is left and the API asked to try it in two hours, and names the query and the time, with the queue on $name',
     async (backend) => {
       const { api, mill } = await openScene({
         backend,
@@ -82,7 +82,7 @@ describe('the exit code of a worker', () => {
     },
   )
 
-  test('is 5 when the API asked for no call for two hours, and says until when', async () => {
+  test('is 5 if the API asked for no call for two hours, and names the time', async () => {
     const { mill } = await openScene({
       settings: { MILL_STALL_MS: '1000' },
       api: { faults: [{ kind: 'rate', chance: 1, retryAfter: 'seconds', seconds: 7_200 }] },
@@ -95,7 +95,7 @@ describe('the exit code of a worker', () => {
     expect(ended.code).toBe(5)
   })
 
-  test('is 1 for a failure that another worker had in the same run, and says so', async () => {
+  test('is 1 for a failure of another worker in the same run, and says so', async () => {
     const { mill } = await openScene()
     await mill.plan(queries(3))
     await sql`

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Latencies } from '../../../src/core/worker/summary.ts'
 
-test('the times of calls are told to within a hundredth, whatever their order', () => {
+test('the latencies of calls are accurate to one percent, whatever their order', () => {
   const latencies = new Latencies()
   expect(latencies.within(0.5)).toBeNull()
   for (let ms = 1000; ms >= 1; ms -= 1) latencies.add(ms / 1000)
@@ -11,7 +11,7 @@ test('the times of calls are told to within a hundredth, whatever their order', 
   }
 })
 
-test('a call that took no time at all is one like others', () => {
+test('a call that took no time counts like any other', () => {
   const latencies = new Latencies()
   latencies.add(0)
   expect(latencies.within(0.5)).toBe(0)

@@ -13,8 +13,8 @@ import { backends } from '../../support/redis.ts'
 import { start } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
-describe('the outages that a worker remembers', () => {
-  test('last from the first sign of one until the part answers', () => {
+describe('the outages recorded by a worker', () => {
+  test('last from the first sign until the dependency answers', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const outages = new Outages()
@@ -28,7 +28,7 @@ describe('the outages that a worker remembers', () => {
     expect([outages.longerThan(0), outages.list()]).toEqual([null, []])
   })
 
-  test('are told of the database once when it goes and once when it is back', () => {
+  test('of the database are reported once at the beginning and once at the end', () => {
     const outages = new Outages()
     const said: string[] = []
     for (const away of [false, true, true, false, false]) {
@@ -40,7 +40,7 @@ describe('the outages that a worker remembers', () => {
     ])
   })
 
-  test('make the worker mute only when nothing can be written or heard', () => {
+  test('stop the worker only if nothing can be written or received', () => {
     const outages = new Outages()
     outages.mark('the API', true)
     outages.mark('the queue', true)
@@ -77,7 +77,7 @@ async function broken(mill: TestMill): Promise<string[]> {
 }
 
 test(
-  'while the database is away no call begins, and what was paid is settled when it is back',
+  'while the database is unreachable no call begins, and paid answers are settled afterwards',
   { tags: ['slow'] },
   async () => {
     const server = await openServer()
@@ -100,7 +100,7 @@ test(
 )
 
 test(
-  'leaving while the database is away keeps paid answers in a file, and the next start settles them unbought',
+  'a shutdown while the database is unreachable keeps paid answers in a file, and the next start settles them',
   { tags: ['slow'] },
   async () => {
     const server = await openServer()
@@ -129,7 +129,7 @@ test(
 )
 
 test(
-  'a drain whose API is out of reach gives up with 5 and leaves every task as it was',
+  'a drain whose API is unreachable gives up with 5 and leaves every task unchanged',
   { tags: ['slow'] },
   async () => {
     const { api, mill } = await openScene()
@@ -146,7 +146,7 @@ test(
 )
 
 test.each(backends)(
-  'a worker killed in mid-run on $name loses nothing, stores nothing twice and leaves at most a call a lane unread',
+  'a worker killed during a run on $name loses nothing, stores nothing twice and leaves at most one unread call per lane',
   { tags: ['slow'] },
   async (backend) => {
     const { api, mill } = await openScene({
@@ -175,7 +175,7 @@ test.each(backends)(
 )
 
 test(
-  'a worker asked to end finishes its calls, ends with 0 and leaves no call in flight',
+  'a worker asked to end finishes its calls, exits with 0 and leaves no call in flight',
   { tags: ['slow'] },
   async () => {
     const { api, mill } = await openScene({ api: { delayMs: 400 } })
@@ -209,7 +209,7 @@ test('a second signal ends a worker at once', { tags: ['slow'] }, async () => {
 })
 
 test(
-  'a queue that lost everything is made again from the tables, one job for each open slice',
+  'a queue that lost everything is rebuilt from the tables, with one job for each open slice',
   { tags: ['slow'] },
   async () => {
     const { api, mill } = await openScene()
@@ -224,7 +224,7 @@ test(
   },
 )
 
-test('a worker makes jobs again that the queue lost, without being asked', async () => {
+test('a worker recreates jobs that the queue lost, without a command', async () => {
   const { api, mill } = await openScene()
   await mill.plan(queries(30))
   await sql`delete from bullmq.job`.execute(mill.db)
@@ -232,7 +232,7 @@ test('a worker makes jobs again that the queue lost, without being asked', async
   expect(api.charges()).toHaveLength(30)
 })
 
-test('a database that is down is said in one line with exit 5', async () => {
+test('an unreachable database is reported in one line with exit code 5', async () => {
   const env = { DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none', MILL_HOME: '/nonexistent' }
   const { code, stdout, stderr } = await start('work', ['--drain'], env).ended
   expect(code).toBe(5)

@@ -15,13 +15,13 @@ const standing: WorkProgress = {
 const line = (over: Partial<WorkProgress>) => describeProgress({ ...standing, ...over })
 
 describe('the line of progress', () => {
-  test('says done, left, pace and how long still', () => {
+  test('shows done, left, rate and time remaining', () => {
     expect(line({})).toBe(
       '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5,000 credits left',
     )
   })
 
-  test('says after how many answers money ends it, when that comes before the last task', () => {
+  test('shows after how many answers credits run out, if that is before the last task', () => {
     expect(
       line({ remaining: 108, spendable: { credits: 8, end: 'credit floor reached' } }),
     ).toContain(' · credit floor reached after 4 more answers, in 1 s · ')
@@ -38,7 +38,7 @@ describe('the line of progress', () => {
     )
   })
 
-  test('promises no time that nobody knows', () => {
+  test('shows no time that is unknown', () => {
     expect(line({ left: null, perSecond: 0, remaining: null, spendable: null, price: null })).toBe(
       '300 done · 8 in flight',
     )
@@ -46,7 +46,7 @@ describe('the line of progress', () => {
     expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5,000 credits left')
   })
 
-  test('says why nothing is bought instead of how long it takes', () => {
+  test('shows why nothing is bought instead of the remaining time', () => {
     expect(line({ still: '103 credits left, 100 must stay', flying: 0 })).toBe(
       '300 done, 300 left · 13/s · 5,000 credits left · stopped: 103 credits left, 100 must stay',
     )

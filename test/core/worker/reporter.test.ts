@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('a drain', () => {
-  test('says each ten seconds how far it is and when money ends it, and is right', async () => {
+  test('reports its progress every ten seconds and predicts when credits run out', async () => {
     const { mill } = await openScene({ api: { credits: 125, delayMs: 500 } })
     await mill.plan(queries(60))
     const { code, stderr } = await run('work', ['--drain', '--concurrency', '1'], mill.env)
@@ -24,7 +24,7 @@ describe('a drain', () => {
     expect(code).toBe(3)
   })
 
-  test('closes with failures by code, times of answers, and the estimate beside the bill', async () => {
+  test('ends with failures by code, latencies, and the estimate beside the cost', async () => {
     const { mill, api } = await openScene({ api: { delayMs: 100, cost: 2 } })
     await mill.plan(queries(5))
     const first = await run('work', ['--drain', '--json'], mill.env)
@@ -44,7 +44,7 @@ describe('a drain', () => {
     expect(sums.latency_ms.p95).toBeGreaterThanOrEqual(sums.latency_ms.median)
   })
 
-  test('after a crash says once whose lease it waits for, and until when', async () => {
+  test('after a crash reports once whose lease it waits for, and until when', async () => {
     const { mill, api } = await openScene({ api: { delayMs: 60_000 } })
     await mill.plan(queries(3))
     const times = { MILL_LEASE_MS: '15000', MILL_TIMEOUT_MS: '9000' }
@@ -69,7 +69,7 @@ describe('a drain', () => {
     expect(await mill.states()).toEqual({ answered: 3 })
   })
 
-  test('says until when it waits for a task that is not to be tried before', async () => {
+  test('reports until when it waits for a delayed task', async () => {
     const { mill } = await openScene()
     await mill.plan(queries(2))
     const { rows } = await sql<{ until: string }>`
@@ -88,7 +88,7 @@ describe('a drain', () => {
 
 const wipe = '\r\u001b[2K'
 
-test('on a terminal progress is one line, drawn anew, and another line takes its place', async () => {
+test('on a terminal, progress is one redrawn line, and another line replaces it', async () => {
   const { mill } = await openScene({ api: { delayMs: 300 } })
   await mill.plan(queries(8))
   const written: string[] = []

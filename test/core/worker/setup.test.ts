@@ -9,12 +9,12 @@ function spender(settings: Record<string, string>) {
 }
 
 describe('the zone of the settings', () => {
-  test('tells when the plan renews', () => {
+  test('determines when the plan renews', () => {
     const { renewalAfter } = spender({ MILL_RENEWAL: '0 0 1 * *', MILL_ZONE: 'Europe/Berlin' })
     expect(renewalAfter(Date.parse('2026-11-21T00:00Z'))).toBe(Date.parse('2026-11-30T23:00Z'))
   })
 
-  test('tells which day the budget of the day is of, and when that day ends', () => {
+  test('determines the day of the daily budget, and when that day ends', () => {
     const { dayOf } = spender({ MILL_ZONE: 'Europe/Berlin' })
     expect(dayOf(Date.parse('2026-03-28T23:30Z'))).toEqual({
       day: '2026-03-29',
@@ -24,7 +24,7 @@ describe('the zone of the settings', () => {
   })
 })
 
-test('the limits of the settings are those of the gate', () => {
+test('the limits of the settings are those of admission', () => {
   const settings = {
     MILL_CREDIT_FLOOR: '70',
     MILL_DAILY_BUDGET: '500',
@@ -42,7 +42,7 @@ test('the limits of the settings are those of the gate', () => {
   })
 })
 
-test('a stop for credit is tried again as often as the settings say, and at a renewal that comes before', () => {
+test('a stop for lack of credits is retried as often as the settings say, and at an earlier renewal', () => {
   const settings = { MILL_PROBE_EVERY: '1h', MILL_RENEWAL: '0 0 1 * *' }
   const { renewalAfter } = spender(settings)
   const hour = 3_600_000
@@ -53,6 +53,6 @@ test('a stop for credit is tried again as often as the settings say, and at a re
   expect(() => spender({ MILL_PROBE_EVERY: '10ms' })).toThrow('a duration from 1s up')
 })
 
-test('no renewal is known of a plan that names none', () => {
+test('no renewal is known if none is configured', () => {
   expect(spender({}).renewalAfter(0)).toBeNull()
 })

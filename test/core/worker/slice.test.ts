@@ -21,27 +21,27 @@ async function openSlice() {
 }
 
 describe('the end of the round of a slice', () => {
-  test('puts it back into the queue for its next round while a task is open', async () => {
+  test('returns it to the queue for its next round while a task is open', async () => {
     const { mill, job, queued } = await openSlice()
     await sql`update slices set turn = 12.5`.execute(mill.db)
     await endSliceRound(mill, job, { busy: false, ending: () => false })
     expect(queued).toEqual([{ ...job, round: job.round + 1, priority: 5, turn: 12.5, delayMs: 0 }])
   })
 
-  test('leaves time to calls that another worker has in flight', async () => {
+  test('leaves time for calls that another worker has in flight', async () => {
     const { mill, job, queued } = await openSlice()
     await endSliceRound(mill, job, { busy: true, ending: () => false })
     expect(queued).toMatchObject([{ delayMs: 2_000 }])
   })
 
-  test('is the end of the slice when no task is open', async () => {
+  test('ends the slice if no task is open', async () => {
     const { mill, job, queued } = await openSlice()
     await sql`update tasks set state = 'cancelled', finished_at = now()`.execute(mill.db)
     await endSliceRound(mill, job, { busy: false, ending: () => false })
     expect(queued).toEqual([])
   })
 
-  test('waits for a database that is away, unless the worker ends', async () => {
+  test('waits for an unreachable database, unless the worker is shutting down', async () => {
     const { mill, job, queued } = await openSlice()
     let away = 2
     const stumbling = new Proxy(mill, {

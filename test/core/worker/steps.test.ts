@@ -75,8 +75,8 @@ async function openSteps() {
   }
 }
 
-describe('the gate', () => {
-  test('sets credits aside for a task, and shows that the database is back', async () => {
+describe('the reservation step', () => {
+  test('reserves credits for a task, and shows that the database is back', async () => {
     const { tools, steps, moments, said } = await openSteps()
     tools.outages.mark('a database that can be written', true)
     const { granted } = await steps.reserve([task(1)])
@@ -88,8 +88,8 @@ describe('the gate', () => {
   })
 })
 
-describe('the call', () => {
-  test('is made in a lane that is free again before anything is stored, and asks for the next one', async () => {
+describe('the call step', () => {
+  test('uses a lane that is released before anything is stored, and requests the next one', async () => {
     const { tools, steps, called, nudge } = await openSteps()
     expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'response', status: 200 })
     expect(called).toEqual(['query 1'])
@@ -97,7 +97,7 @@ describe('the call', () => {
     await expect.poll(() => nudge.mock.calls.length).toBe(1)
   })
 
-  test('bears its mark as the key by which its answer can be had again, and its reply is told', async () => {
+  test('sends its mark as the idempotency key, and its reply is passed on', async () => {
     const { steps, keys, replies } = await openSteps()
     const reply = await steps.call(task(1), name(7))
     expect(keys).toEqual(['mark 7'])
@@ -113,14 +113,14 @@ describe('the call', () => {
     expect(before).toEqual([1])
   })
 
-  test('is not made when something was learnt that speaks against it', async () => {
+  test('is skipped if new information prevents it', async () => {
     const { tools, steps, called } = await openSteps()
     tools.brake.end()
     expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'unsent', code: 'ENDING' })
     expect(called).toEqual([])
   })
 
-  test('is not made under a lease that was renewed after it was asked for: others may have given it up in between', async () => {
+  test('is skipped under a lease that was renewed after the reservation, because others may have given it up in between', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { steps, lease, called } = await openSteps()
@@ -135,7 +135,7 @@ describe('the call', () => {
     expect(await steps.call(task(2), name(2))).toMatchObject({ kind: 'response' })
   })
 
-  test('tells how long the API took', async () => {
+  test('reports how long the API took', async () => {
     const { tools } = await openSteps()
     const seconds: number[] = []
     const options = { ...tools.options, onCall: (each: number) => seconds.push(each) }
@@ -144,15 +144,15 @@ describe('the call', () => {
   })
 })
 
-test('parsing says what a reply means to the query that was sent', async () => {
+test('parsing determines what a reply means for the query that was sent', async () => {
   const { steps } = await openSteps()
   expect(steps.parse(refusal(401, 'UNAUTHORIZED'), task(1).query)).toMatchObject({
     kind: 'key_refused',
   })
 })
 
-describe('the storing', () => {
-  test('writes down what came back, and counts it', async () => {
+describe('the storing step', () => {
+  test('records the result, and counts it', async () => {
     const { tools, steps, moments, entries } = await openSteps()
     const seven = { ...bought(7, answer()), call: { id: 7, mark: 'seven' } }
     expect(await steps.store(seven)).toMatchObject({ task: 7, state: 'answered' })
@@ -161,7 +161,7 @@ describe('the storing', () => {
     expect(moments).toEqual(['replied', 'stored'])
   })
 
-  test('holds other calls back at once, and a refused key only until it is written down', async () => {
+  test('holds other calls back at once, and a refused key only until it is recorded', async () => {
     const { tools, steps } = await openSteps()
     const refused = steps.store(bought(7, refusal(401, 'UNAUTHORIZED')))
     expect(tools.brake.heldBack(tools.lease.term)).toBe('STOPPED')

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { Tally } from '../../../src/core/worker/summary.ts'
 import { answer, bought, lost, refusal, response, unsent } from './pieces.ts'
 
-test('the sums of a worker count replies that were sent, credits that were told, and tasks by their end', () => {
+test('the totals of a worker count sent replies, reported credits, and tasks by their outcome', () => {
   const tally = new Tally()
   const replies = [
     answer(),
@@ -27,13 +27,13 @@ test('the sums of a worker count replies that were sent, credits that were told,
   })
 })
 
-test('an answer that cannot be read is counted, and tells no balance', () => {
+test('an unreadable answer is counted, and reports no balance', () => {
   const tally = new Tally()
   tally.reply(bought(1, response(200, [])).verdict)
   expect(tally.sum('completed')).toMatchObject({ unreadable: 1, credits_remaining: null })
 })
 
-test('a worker stands still from the last task that came to an end, not from one that stays open', () => {
+test('a worker is idle from the last task that ended, not from one that stays open', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const tally = new Tally()

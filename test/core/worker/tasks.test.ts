@@ -14,7 +14,7 @@ describe('the tasks of a slice', () => {
     device: 'mobile',
   } as const
 
-  test('that may be asked now are taken, those that wait are left', () => {
+  test('that may be bought now are taken, those that wait are left', () => {
     const tasks = [
       { ...row, id: 1, wait_ms: 0, deaths: 0, refused: true },
       { ...row, id: 2, wait_ms: 1, deaths: 0, refused: false },
@@ -33,7 +33,7 @@ describe('the tasks of a slice', () => {
     })
   })
 
-  test('are suspects one death before they are given up', () => {
+  test('are suspect one death before they are given up', () => {
     const tasks = [0, 1, 2].map((deaths) => ({
       ...row,
       id: deaths,
@@ -49,31 +49,31 @@ describe('the tasks of a slice', () => {
   })
 })
 
-describe('what goes to the gate next', () => {
+describe('the next tasks to reserve', () => {
   const ids = (tasks: readonly { id: number }[]) => tasks.map(({ id }) => id)
 
-  test('is the most urgent, the oldest of them first, and no more than there is room for', () => {
+  test('are the most urgent, the oldest of them first, and as many as there are lanes', () => {
     const pending = [task(4), task(3), task(2, { priority: 9 }), task(5, { priority: 1 })]
     expect(ids(mostUrgent(pending, { count: 3, flying: 0 }))).toEqual([5, 3, 4])
   })
 
-  test('is nothing that looked like a refused key while another task is there', () => {
+  test('exclude those that looked like a refused key while another task is available', () => {
     const pending = [task(1, { refused: true, priority: 1 }), task(2, { priority: 9 }), task(3)]
     expect(ids(mostUrgent(pending, { count: 5, flying: 0 }))).toEqual([3, 2, 1])
   })
 
-  test('is no suspect while another task is there', () => {
+  test('exclude suspects while another task is available', () => {
     const pending = [task(1, { suspect: true }), task(2)]
     expect(ids(mostUrgent(pending, { count: 5, flying: 0 }))).toEqual([2])
   })
 
-  test('is one suspect when nothing else is there or in flight', () => {
+  test('are one suspect if nothing else is available or in flight', () => {
     const pending = [task(1, { suspect: true }), task(2, { suspect: true })]
     expect(ids(mostUrgent(pending, { count: 5, flying: 1 }))).toEqual([])
     expect(ids(mostUrgent(pending, { count: 5, flying: 0 }))).toEqual([1])
   })
 })
 
-test('the gate is asked for a task by its number, its class of prices and its priority', () => {
+test('a reservation is requested with the number, the price class and the priority of a task', () => {
   expect(requestOf(task(7, { priority: 2 }))).toEqual({ task: 7, class: '10/-', priority: 2 })
 })

@@ -50,7 +50,7 @@ async function broken({ db }: TestMill): Promise<string[]> {
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-test('a drain whose database may only be read gives up with 5, and the next start settles unbought what is of this database', async () => {
+test('a drain with a read-only database gives up with 5, and the next start settles the answers of this database', async () => {
   const { api, mill, file, ended: left } = await keepFour('25006', 'by itself')
   expect(left.code).toBe(5)
   expect(linesOf(file).filter((line) => line.includes('"call":'))).toHaveLength(4)
@@ -70,7 +70,7 @@ test('a drain whose database may only be read gives up with 5, and the next star
   expect(await broken(mill)).toEqual([])
 })
 
-test('a key that was refused before a crash does not stop the key that is set now', async () => {
+test('a key that was refused before a crash does not stop a new key', async () => {
   const { mill, hire, reserveCall } = await openLedger()
   const call = await reserveCall(await hire())
   const log = openLog(mill, 1)
@@ -82,7 +82,7 @@ test('a key that was refused before a crash does not stop the key that is set no
   expect(await mill.states()).toEqual({ answered: 2 })
 })
 
-test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
+test('an unexpected error of the database ends the worker, is named, and costs no answer', async () => {
   const { api, mill, ended } = await keepFour('XX000')
   expect(ended.code).toBe(70)
   expect(ended.stderr).toContain('refused')
@@ -93,7 +93,7 @@ test('a fault of the database that nobody thought of ends the worker, is named, 
   expect(spooled(mill)).toEqual([])
 })
 
-test('a kept answer that cannot be stored takes none of the others along, and its body is there', async () => {
+test('a kept answer that cannot be stored does not fail the others, and its body is stored', async () => {
   const { api, mill } = await keepFour('25006')
   await refuse(mill, 'searches', {
     code: '22023',
@@ -106,7 +106,7 @@ test('a kept answer that cannot be stored takes none of the others along, and it
   expect(rows).toEqual([{ n: 5 }])
 })
 
-test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
+test('a worker that could not store an answer in a file buys none, and says what to correct', async () => {
   const { api, mill } = await openScene()
   await mill.plan(queries(2))
   const home = join(mill.config.home, 'file')
@@ -118,7 +118,7 @@ test('a worker that could not keep an answer in a file buys none, and says what 
   expect(api.charges()).toEqual([])
 })
 
-test('a worker whose answers neither the database nor a file takes ends with 5, and says how many are lost and what they cost', async () => {
+test('a worker whose answers neither the database nor a file accepts exits with 5, and reports their number and cost', async () => {
   const { api, mill } = await openScene()
   await mill.plan(['known'])
   await mill.drain()

@@ -30,8 +30,8 @@ async function leaseUntil({ mill }: Ledger, { lease }: Worker): Promise<number> 
   return rows[0]?.until ?? 0
 }
 
-describe('the upkeep of a worker', () => {
-  test('renews its lease again and again until it is stopped', async () => {
+describe('the periodic duties of a worker', () => {
+  test('renew its lease until it is stopped', async () => {
     const ledger = await openLedger(short)
     const { worker, upkeep } = await openUpkeep(ledger)
     const first = await leaseUntil(ledger, worker)
@@ -42,7 +42,7 @@ describe('the upkeep of a worker', () => {
     expect(beat).not.toHaveBeenCalled()
   })
 
-  test('gives up calls of a worker that died', async () => {
+  test('give up calls of a dead worker', async () => {
     const ledger = await openLedger(short)
     const dead = await ledger.hire()
     const call = await ledger.reserveCall(dead)
@@ -51,7 +51,7 @@ describe('the upkeep of a worker', () => {
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'unknown', deaths: 1 })
   })
 
-  test('ends a worker for which the tables hold a call that it has ended: the database was set back', async () => {
+  test('end a worker for which the tables contain a call that it has ended, because the database was restored', async () => {
     const ledger = await openLedger(short)
     const { worker } = await openUpkeep(ledger)
     const call = await ledger.reserveCall(worker.lease)
@@ -61,7 +61,7 @@ describe('the upkeep of a worker', () => {
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 
-  test('spares workers whose leases ran out while the database was away, until they had time for a beat', async () => {
+  test('spare workers whose leases expired while the database was unreachable, until they had time for a heartbeat', async () => {
     const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
     const other = await ledger.hire(3_000)
     const call = await ledger.reserveCall(other)
@@ -80,7 +80,7 @@ describe('the upkeep of a worker', () => {
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 
-  test('beats before it gives anybody up: what froze this machine may have kept the others from it too', async () => {
+  test('send a heartbeat before any worker is given up, because a freeze of this machine may have delayed the others, too', async () => {
     const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
     const other = await ledger.hire(3_000)
     const call = await ledger.reserveCall(other)
@@ -97,7 +97,7 @@ describe('the upkeep of a worker', () => {
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 
-  test('settles answers in the log of a dead worker before it gives their calls up', async () => {
+  test('settle answers in the log of a dead worker before its calls are given up', async () => {
     const ledger = await openLedger(short)
     const { mill } = ledger
     const dead = await ledger.hire()
@@ -114,8 +114,8 @@ describe('the upkeep of a worker', () => {
   })
 })
 
-describe('a look around', () => {
-  test('tells whether a task is open anywhere', async () => {
+describe('a periodic check', () => {
+  test('returns whether any task is open', async () => {
     const ledger = await openLedger()
     const { upkeep } = await openUpkeep(ledger)
     expect(await upkeep.look()).toBe(true)
@@ -123,7 +123,7 @@ describe('a look around', () => {
     expect(await upkeep.look()).toBe(false)
   })
 
-  test('makes jobs again that the queue lost, once the worker has had nothing for a while', async () => {
+  test('recreates jobs that the queue lost, once the worker has had nothing for a while', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const ledger = await openLedger()
@@ -152,7 +152,7 @@ describe('a look around', () => {
     expect(rows).toEqual([{ state: 'done' }])
   })
 
-  test('remembers a database that does not answer, and that it is back', async () => {
+  test('records that the database does not answer, and that it is back', async () => {
     const ledger = await openLedger()
     const { worker, upkeep } = await openUpkeep(ledger)
     const gone = vi.spyOn(ledger.mill.pool, 'connect').mockImplementation(() => {

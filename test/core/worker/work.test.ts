@@ -36,7 +36,7 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
   })
 
   test(
-    'starts although the database refuses its first statements because others hold the table',
+    'starts although the database refuses its first statements because of a lock',
     { tags: ['slow'] },
     async () => {
       const url = await freshUrl()
@@ -87,7 +87,7 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
     ])
   })
 
-  test('goes on after a top-up and resume, and not without', async () => {
+  test('continues after a top-up and resume, and not without', async () => {
     const { api, mill } = await openScene({ backend, api: { credits: 110 } })
     await mill.plan(queries(30))
     expect((await mill.drain()).finish).toBe('credit_floor')
@@ -105,8 +105,8 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
   })
 })
 
-describe('a worker and an API that refuses', () => {
-  test('a refused key stops everything after the calls in flight, and a new key goes on by itself', async () => {
+describe('a worker with an API that refuses', () => {
+  test('a refused key stops everything after the calls in flight, and a new key continues automatically', async () => {
     const fresh = 'sk_live_freshfreshfreshfresh'
     const { api, mill } = await openScene({
       api: { faults: [{ kind: 'status', status: 401, from: 10 }], keys: [fresh] },
@@ -158,7 +158,7 @@ describe('a worker and an API that refuses', () => {
   )
 
   test(
-    'one query that the API refuses with its key stops everything when it goes alone, and after one resume fails alone',
+    'one query for which the API refuses its key stops everything if it goes alone, and after one resume fails alone',
     { tags: ['slow'] },
     async () => {
       const { api, mill } = await openScene({
@@ -188,7 +188,7 @@ describe('a worker and an API that refuses', () => {
     },
   )
 
-  test('a rate limit holds over two workers at once', { tags: ['slow'] }, async () => {
+  test('a rate limit applies across two workers', { tags: ['slow'] }, async () => {
     const { api, mill } = await openScene({ settings: { MILL_RATE_LIMIT: '10' } })
     await mill.plan(queries(50))
     await Promise.all([mill.drain(), mill.drain()])
@@ -200,7 +200,7 @@ describe('a worker and an API that refuses', () => {
     expect(Math.max(...within.map((calls) => calls.length))).toBeLessThanOrEqual(12)
   })
 
-  test('being told to slow down holds every call back for the time that was asked, and uses no try', async () => {
+  test('a request to slow down delays every call by the requested time, and uses no try', async () => {
     const { api, mill } = await openScene({
       api: { faults: [{ kind: 'rate', retryAfter: 'seconds', seconds: 2, only: [5] }] },
     })
@@ -218,7 +218,7 @@ describe('a worker and an API that refuses', () => {
     expect(await mill.states()).toEqual({ answered: 20 })
   })
 
-  test('a drain that only ever is told to slow down ends as stalled with every task open', async () => {
+  test('a drain that receives only requests to slow down ends as stalled with every task open', async () => {
     const { mill } = await openScene({
       api: { faults: [{ kind: 'rate', retryAfter: 'none', chance: 1 }] },
       settings: { MILL_STALL_MS: '3000' },
@@ -229,7 +229,7 @@ describe('a worker and an API that refuses', () => {
     expect(await rows(mill, 'select max(attempts) as most from tasks')).toEqual([{ most: 0 }])
   })
 
-  test('an answer that credit is used up stops at the floor without using a try', async () => {
+  test('an answer that credits are used up stops at the floor without using a try', async () => {
     const { mill } = await openScene({
       api: { faults: [{ kind: 'status', status: 402, from: 6 }] },
     })
@@ -241,7 +241,7 @@ describe('a worker and an API that refuses', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('a request that the API refuses fails for good, and the others are answered', async () => {
+  test('a request that the API refuses fails permanently, and the others are answered', async () => {
     const { mill } = await openScene({
       api: { faults: [{ kind: 'status', status: 400, match: 'query 7' }] },
     })
@@ -254,8 +254,8 @@ describe('a worker and an API that refuses', () => {
   })
 })
 
-describe('a worker and answers nobody can read', () => {
-  test('a call that breaks off is bought again at most twice, then the task is unknown', async () => {
+describe('a worker with unreadable answers', () => {
+  test('an interrupted call is bought again at most twice, then the task is unknown', async () => {
     const { api, mill } = await openScene({ api: { faults: [{ kind: 'drop', match: 'query 2' }] } })
     await mill.plan(queries(3))
     const summary = await mill.drain()
@@ -273,7 +273,7 @@ describe('a worker and answers nobody can read', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('with hold, a call that breaks off is never bought again', async () => {
+  test('with hold, an interrupted call is never bought again', async () => {
     const { api, mill } = await openScene({
       api: { faults: [{ kind: 'drop', match: 'query 2' }] },
       settings: { MILL_UNKNOWN: 'hold' },
@@ -283,7 +283,7 @@ describe('a worker and answers nobody can read', () => {
     expect(api.charges().filter(({ q }) => q === 'query 2')).toHaveLength(1)
   })
 
-  test('a server error is tried again and the answer kept', async () => {
+  test('a server error is retried and the answer stored', async () => {
     const { mill } = await openScene({
       api: { faults: [{ kind: 'status', status: 503, times: 1 }] },
     })
@@ -292,7 +292,7 @@ describe('a worker and answers nobody can read', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('a body that is no answer is kept, marked and never bought again', async () => {
+  test('a body that is not an answer is stored, marked and never bought again', async () => {
     const { api, mill } = await openScene({
       api: { faults: [{ kind: 'body', body: 'html', match: 'query 2' }] },
     })
@@ -310,7 +310,7 @@ describe('a worker and answers nobody can read', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('an answer without a bill is settled by the balance that it tells', async () => {
+  test('an answer without a price is settled by its reported balance', async () => {
     const { mill } = await openScene({
       api: { faults: [{ kind: 'credits', field: 'used', value: 'missing', match: 'query 5' }] },
     })
@@ -327,9 +327,9 @@ describe('a worker and answers nobody can read', () => {
   })
 })
 
-describe('a worker and a query that kills workers', () => {
+describe('a worker with a query that kills workers', () => {
   test(
-    'tasks that two workers died with go out one by one, so that only the guilty one is blamed',
+    'tasks with two dead workers go out one by one, so that only the one that caused it is blamed',
     { tags: ['slow'] },
     async () => {
       const { api, mill } = await openScene()
@@ -344,9 +344,9 @@ describe('a worker and a query that kills workers', () => {
   )
 })
 
-describe('a worker and money', () => {
+describe('a worker with limited credits', () => {
   test(
-    'a drain ends with the floor although another worker with a higher floor holds the slices',
+    'a drain stops at the floor although another worker with a higher floor holds the slices',
     { tags: ['slow'] },
     async () => {
       const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '10' } })
@@ -373,7 +373,7 @@ describe('a worker and money', () => {
   )
 
   test.each([1, 2, 8])(
-    'a task whose answer is there already takes it, although the budget of its run is spent by another, with %i lanes',
+    'a task with an existing answer uses it, although the budget of its run is used up by another, with %i lanes',
     async (lanes) => {
       const { api, mill } = await openScene()
       await mill.plan(['known'], { list: 'first' })
@@ -386,7 +386,7 @@ describe('a worker and money', () => {
     },
   )
 
-  test('the budget of a run is never exceeded, and what it leaves is unaffordable', async () => {
+  test('the budget of a run is never exceeded, and tasks beyond it are unaffordable', async () => {
     const { api, mill } = await openScene()
     await mill.plan(queries(30), { budget: 12 })
     expect((await mill.drain()).finish).toBe('budget')
@@ -397,7 +397,7 @@ describe('a worker and money', () => {
     ])
   })
 
-  test('the budget of the day is never exceeded, and what it leaves stays open', async () => {
+  test('the budget of the day is never exceeded, and tasks beyond it stay open', async () => {
     const { api, mill } = await openScene({ settings: { MILL_DAILY_BUDGET: '9' } })
     await mill.plan(queries(30))
     expect((await mill.drain()).finish).toBe('budget')
@@ -406,7 +406,7 @@ describe('a worker and money', () => {
   })
 
   test(
-    'when not everything can be afforded, the most urgent is bought first',
+    'if not everything is affordable, the most urgent is bought first',
     { tags: ['slow'] },
     async () => {
       const { mill } = await openScene({ api: { credits: 130 } })
@@ -425,7 +425,7 @@ describe('a worker and money', () => {
     },
   )
 
-  test('a test account never stops for credit, and its answers are marked', async () => {
+  test('a test account never stops for lack of credits, and its answers are marked', async () => {
     const { mill } = await openScene({ api: { kind: 'test', credits: 5 } })
     await mill.plan(queries(10))
     expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 10 })

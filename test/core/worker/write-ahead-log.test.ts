@@ -77,14 +77,14 @@ describe('a reply in the log', () => {
     found?.replies.forEach(({ reply }, index) => expect(reply).toMatchObject(received[index] ?? {}))
   })
 
-  test('is for its owner alone', () => {
+  test('is readable only for its owner', () => {
     const folder = openFolder()
     openLog(folder).append(name(1), answer())
     for (const file of readdirSync(folder))
       expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   })
 
-  test('is gone once the database has it, also while others wait', () => {
+  test('is removed once the database has it, even while others wait', () => {
     const folder = openFolder()
     const log = openLog(folder)
     for (let id = 1; id <= 40; id += 1) log.append(name(id), large(5_000))
@@ -93,7 +93,7 @@ describe('a reply in the log', () => {
     expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([41])
   })
 
-  test('that comes a second time for its call counts once', () => {
+  test('that arrives a second time for its call counts once', () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), lost())
@@ -102,7 +102,7 @@ describe('a reply in the log', () => {
     expect(repliesIn(folder)).toEqual([])
   })
 
-  test('is lost alone when the disk did not write it whole, and is counted', () => {
+  test('is lost alone if the disk did not write it completely, and is counted', () => {
     const folder = openFolder()
     const log = openLog(folder)
     for (const id of [1, 2, 3]) log.append(name(id), answer({ second: id === 2 }))
@@ -136,7 +136,7 @@ function holdFlushes(folder: string): (() => void)[] {
   return held
 }
 
-test('a reply that comes while another is flushed is flushed too, though none comes after it', async () => {
+test('a reply that arrives during a flush is flushed too, even if none arrives after it', async () => {
   const folder = openFolder()
   const flushes = holdFlushes(folder)
   const log = openLog(folder)
@@ -149,8 +149,8 @@ test('a reply that comes while another is flushed is flushed too, though none co
   await log.close()
 })
 
-describe('the space of a log', () => {
-  test('is taken at the start and used again and again, as long as no more waits than fits', async () => {
+describe('the disk space of a log', () => {
+  test('is allocated at the start and reused, as long as no more replies wait than fit', async () => {
     const folder = openFolder()
     const log = openLog(folder, { bytes: 200_000 })
     const sizes = () => readdirSync(folder).map((file) => statSync(join(folder, file)))
@@ -182,7 +182,7 @@ describe('the space of a log', () => {
     ).toEqual([1, 2, 3])
   })
 
-  test('is given back at the end, without a file that holds nothing', async () => {
+  test('is released at the end, without leaving an empty file', async () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), answer())
@@ -192,8 +192,8 @@ describe('the space of a log', () => {
   })
 })
 
-describe('a log that ends', () => {
-  test('leaves one file, no larger than what it holds', async () => {
+describe('a log that is closed', () => {
+  test('leaves one file, no larger than its content', async () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), answer())
@@ -204,7 +204,7 @@ describe('a log that ends', () => {
     expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toHaveLength(1)
   })
 
-  test('has its replies in a file again where somebody removed it', async () => {
+  test('has its replies in a file again if someone removed it', async () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), answer())
@@ -214,7 +214,7 @@ describe('a log that ends', () => {
     expect(found.flatMap(({ replies }) => replies.map(({ call }) => call.id))).toEqual([1])
   })
 
-  test('names no file where something else has taken the place of its folder', async () => {
+  test('names no file if something else has replaced its folder', async () => {
     const folder = join(openFolder(), 'spool')
     const log = openLog(folder)
     log.append(name(1), answer())
@@ -224,8 +224,8 @@ describe('a log that ends', () => {
   })
 })
 
-describe('logs that are read', () => {
-  test('are those of one database, whose process is gone, or that nobody has touched for a lease', () => {
+describe('logs to be read', () => {
+  test('are those of one database whose process is gone, or that were not touched for a lease', () => {
     const folder = openFolder()
     const dead = deadProcess()
     const open = (id: number, owner: string | null, installation = 'mill') => {
@@ -249,7 +249,7 @@ describe('logs that are read', () => {
     expect(ids.toSorted((a, b) => a - b)).toEqual([1, 5, 6])
   })
 
-  test('are not those that a heartbeat has touched', () => {
+  test('exclude those that a heartbeat has touched', () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), answer())
@@ -260,12 +260,12 @@ describe('logs that are read', () => {
     expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toEqual([])
   })
 
-  test('are none where no folder is', () => {
+  test('are none if there is no folder', () => {
     const folder = join(openFolder(), 'nothing')
     expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toEqual([])
   })
 
-  test('stay under another name when they are set aside, where no worker looks', async () => {
+  test('get another name when they are set aside, so that no worker reads them', async () => {
     const folder = openFolder()
     const log = openLog(folder)
     log.append(name(1), answer())

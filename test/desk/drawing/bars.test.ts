@@ -23,7 +23,7 @@ function barsOf(text: string) {
   }))
 }
 
-test('bars stand on one line, as high as their values, and what is unknown has none', () => {
+test('bars start on one line, as high as their values, and unknown values have none', () => {
   const bars = barsOf(drawBars(chart).text)
   expect(bars.map(({ name }) => name)).toEqual([
     'round 1, pages: 20',
@@ -36,7 +36,7 @@ test('bars stand on one line, as high as their values, and what is unknown has n
   expect(new Set(bars.map(({ bottom }) => Math.round(bottom))).size).toBe(1)
 })
 
-test('bars come with their figures, what is unknown empty', () => {
+test('bars come with their figures, empty for unknown values', () => {
   const href = /href="data:text\/csv;charset=utf-8,([^"]*)"/.exec(drawBars(chart).text)?.[1] ?? ''
   expect(decodeURIComponent(href).split(/\r?\n/).slice(0, 3)).toEqual([
     'round,pages,domains',
@@ -45,7 +45,7 @@ test('bars come with their figures, what is unknown empty', () => {
   ])
 })
 
-test('bars of nothing but zeros are drawn all the same, and names are no marks', () => {
+test('bars that are all zero are drawn anyway, and names are escaped', () => {
   const text = drawBars({
     ...chart,
     series: ['<b>'],

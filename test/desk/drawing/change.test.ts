@@ -3,8 +3,8 @@ import { change, clicks } from '../../../src/desk/drawing/html.ts'
 
 const told = (markup: string) => /class="(\w+)"\s*>([^<]*)</.exec(markup)?.slice(1)
 
-describe('what was won or lost', () => {
-  test('has the colour of what its number says: nought when it is rounded has none', () => {
+describe('a gain or loss', () => {
+  test('has the colour of its displayed number: a rounded zero has none', () => {
     expect([0.2, 0.001, 0, -0.001, -0.2].map((value) => told(clicks(value).text))).toEqual([
       ['good', '+0.20'],
       ['none', '0.00'],

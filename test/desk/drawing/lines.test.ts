@@ -38,7 +38,7 @@ function words(picture: string, kind: RegExp): Word[] {
 const times = (chart: Partial<LineChart>) => words(draw(chart), /tick time/)
 const textsOf = (chart: Partial<LineChart>) => times(chart).map(({ text }) => text)
 
-describe('the time below a picture', () => {
+describe('the time axis of a chart', () => {
   test.each([
     [['2026-11-21'], ['21 Nov']],
     [
@@ -49,13 +49,13 @@ describe('the time below a picture', () => {
       ['2026-11-19', '2026-11-20', '2026-11-21'],
       ['19 Nov', '20 Nov', '21 Nov'],
     ],
-  ])('of days is days, however few: %j', (days, labels) => {
+  ])('shows days for days, however few: %j', (days, labels) => {
     for (const width of [330, 1040]) {
       expect(textsOf({ series: [line('a', ...days)], width })).toEqual(labels)
     }
   })
 
-  test('of many days stays within the picture to its last letter', () => {
+  test('with many days stays within the chart to its last letter', () => {
     for (let day = 1; day <= 28; day++) {
       const last = `2026-11-${String(day).padStart(2, '0')}`
       const labels = times({ series: [line('a', '2026-10-01', last)] })
@@ -66,7 +66,7 @@ describe('the time below a picture', () => {
     }
   })
 
-  test('stands below the point that it names', () => {
+  test('has its label below the named point', () => {
     const [one] = times({ series: [line('a', '2026-11-21')] })
     const point = /<circle cx="([\d.]+)"/.exec(draw({ series: [line('a', '2026-11-21')] }))?.[1]
     expect(one?.x).toBe(Number(point))
@@ -83,7 +83,7 @@ describe('the time below a picture', () => {
     ['a month', '2026-11-01T06:00:00Z', '2026-12-01T20:00:00Z'],
     ['years', '2023-03-01T06:00:00Z', '2026-12-01T20:00:00Z'],
     ['no time at all', '2026-11-21T20:25:30Z', '2026-11-21T20:25:30Z'],
-  ])('of instants within %s says nothing twice in a row', (_, first, last) => {
+  ])('of instants within %s repeats no label', (_, first, last) => {
     for (const width of [330, 1040]) {
       const texts = textsOf({ series: [line('a', first, last)], grain: 'instant', width })
       expect(texts.length).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe('the time below a picture', () => {
     }
   })
 
-  test('of instants is exact where it stands', () => {
+  test('of instants has exact labels', () => {
     const within = (first: string, last: string) =>
       textsOf({ series: [line('a', first, last)], grain: 'instant' })
     expect(within('2026-11-21T20:25:35.100Z', '2026-11-21T20:25:36.900Z')).toEqual(['20:25:36'])
@@ -102,7 +102,7 @@ describe('the time below a picture', () => {
     ])
   })
 
-  test('names the day at which the clock begins anew', () => {
+  test('names the day on which the clock starts again', () => {
     const series = [line('a', '2026-11-21T20:00:00Z', '2026-11-22T03:00:00Z')]
     const texts = textsOf({ series, grain: 'instant', width: 1040 })
     expect(texts).toContain('21:00')
@@ -117,13 +117,13 @@ describe('names beside lines', () => {
     return words(draw({ series, named: true, height }), /class="name/).map(({ y }) => y)
   }
 
-  test('keep apart and stay in the picture when all lines end at its top', () => {
+  test('keep apart and stay within the chart if all lines end at its top', () => {
     const ys = named(5, 240).toSorted((a, b) => a - b)
     expect(ys[0]).toBe(12)
     for (const [index, y] of ys.entries()) expect(y - (ys[index - 1] ?? -2)).toBe(14)
   })
 
-  test('stand closer, but within the picture, when there are more than it has room for', () => {
+  test('are closer, but within the chart, if there are too many', () => {
     for (const y of named(40, 240)) {
       expect(y).toBeGreaterThanOrEqual(12)
       expect(y).toBeLessThanOrEqual(214)
@@ -131,7 +131,7 @@ describe('names beside lines', () => {
   })
 })
 
-describe('days of which something is left out', () => {
+describe('days that a chart leaves out', () => {
   const bandsIn = (picture: string) =>
     [
       ...picture.matchAll(
@@ -140,7 +140,7 @@ describe('days of which something is left out', () => {
     ].map(([, x, , width, name]) => ({ from: Number(x), to: Number(x) + Number(width), name }))
   const band = (day: string) => ({ at: new Date(day), name: `${day} is suspect` })
 
-  test('are shaded from noon to noon, behind the lines, and say why', () => {
+  test('are shaded from noon to noon, behind the lines, and give the reason', () => {
     const series = [line('a', '2026-01-01', '2026-01-03', '2026-01-11')]
     const picture = draw({ series, bands: [band('2026-01-02'), band('2026-01-11')] })
     const found = bandsIn(picture)
@@ -161,7 +161,7 @@ describe('days of which something is left out', () => {
     expect(bandsIn(picture)).toMatchObject([{ name: '2026-01-10 is suspect', to: 318 }])
   })
 
-  test('are seen in a long time, too', () => {
+  test('are visible over a long period, too', () => {
     const series = [line('a', '2024-01-01', '2026-01-09')]
     const [found] = bandsIn(draw({ series, bands: [band('2025-01-01')] }))
     expect((found?.to ?? 0) - (found?.from ?? 0)).toBeCloseTo(3, 1)

@@ -26,8 +26,8 @@ function read(drawn: Html): string[][] {
   return parse(decodeURIComponent(href.replaceAll('&#39;', "'")))
 }
 
-describe('the figures of a picture', () => {
-  test('are a row for each day and a column for each line, gaps empty and numbers whole', () => {
+describe('the figures of a chart', () => {
+  test('have a row for each day and a column for each line, with empty gaps and whole numbers', () => {
     const drawn = drawPicture({
       ...chart,
       series: [
@@ -57,7 +57,7 @@ describe('the figures of a picture', () => {
     ])
   })
 
-  test('name what nobody may compute as text, whatever signs it has', () => {
+  test('contain names as text that no spreadsheet evaluates, whatever their characters', () => {
     const names = ['=1+1', 'a,"b"\n', "it's 100 %", 'שלום', '\ud800']
     const rows = read(figuresLink('<b>&</b>', [names]))
     expect(rows).toEqual([["'=1+1", 'a,"b"\n', "it's 100 %", 'שלום', '\ufffd']])
@@ -68,7 +68,7 @@ describe('the figures of a picture', () => {
     ['Places for «أحذية», day by day', 'places-for-أحذية-day-by-day.csv'],
     ['../..', 'figures.csv'],
     ['x'.repeat(200), `${'x'.repeat(80)}.csv`],
-  ])('of %j lie in a file that is called after it', (title, name) => {
+  ])('of %j are in a file that is named after it', (title, name) => {
     expect(figuresLink(title, []).text).toContain(`download="${name}"`)
   })
 })

@@ -42,7 +42,7 @@ const running = async (part: string) => {
 }
 
 describe('the library', () => {
-  test('every question has its form, and the SQL behind it to copy', async () => {
+  test('has a form for every question, and the SQL behind it to copy', async () => {
     const { text } = await get('/ask')
     for (const { name } of readQuestions()) expect(text).toContain(`href="/ask/${name}"`)
     const form = await get('/ask/keyword-history')
@@ -51,7 +51,7 @@ describe('the library', () => {
     expect(form.words).toContain('from queries')
   })
 
-  test('an answer is the rows of the tables, with a picture over its days and a file', async () => {
+  test('shows an answer with the rows of the tables, a chart over its days and a file', async () => {
     const path = '/ask/keyword-history?go=1&q=boots'
     const { text, words } = await get(path)
     expect(words).toContain('2026-01-01 us.com 4')
@@ -84,7 +84,7 @@ describe('the library', () => {
     },
   )
 
-  test('flags of the form narrow the question, and the line to type says so', async () => {
+  test('restricts a question by the flags of the form, and shows them in the command', async () => {
     const { words } = await get('/ask/keyword-history?go=1&q=boots&since=2026-01-02&list=main')
     expect(words).toContain(
       'npm run sql -- keyword-history --q boots --list main --since 2026-01-02',
@@ -92,7 +92,7 @@ describe('the library', () => {
     expect(words).not.toContain('2026-01-01 us.com 4')
   })
 
-  test('an unknown question, a day that is none and a value that is none are refused', async () => {
+  test('refuses an unknown question, an invalid day and an invalid value', async () => {
     expect((await get('/ask/nonsense')).status).toBe(404)
     expect((await get(`/ask/${encodeURIComponent(hostile)}`)).status).toBe(404)
     expect((await get('/ask/ranks?go=1&day=2026-02-30')).status).toBe(400)
@@ -103,8 +103,8 @@ describe('the library', () => {
   })
 })
 
-describe('SQL of strangers', () => {
-  test('is answered, its cells escaped, its statement kept for another try', async () => {
+describe('SQL from visitors', () => {
+  test('is answered with escaped cells, and its statement can be edited and run again', async () => {
     const { words, text } = await get(sql(`select '${hostile}' as a, 1 as b`))
     expect(words).toContain('&lt;script&gt;alert(1)')
     expect(text).toContain('href="/sql/rows.csv?text=select')
@@ -144,7 +144,7 @@ describe('SQL of strangers', () => {
     expect(rows).toEqual([{ tasks: 2 }])
   })
 
-  test('of a million rows shows as many as were asked for', async () => {
+  test('with a million rows shows as many as requested', async () => {
     const { words, text } = await get(
       sql('select * from generate_series(1, 1000000) as n', '&rows=50'),
     )
@@ -161,7 +161,7 @@ describe('SQL of strangers', () => {
     expect(text).toContain('x…')
   })
 
-  test('that runs for ever ends with its time, and tells so', async () => {
+  test('that runs forever is cancelled at its time limit, and says so', async () => {
     const begun = Date.now()
     const { words } = await get(sql('select pg_sleep(50)', '&seconds=1'))
     expect(words).toContain('within the time limit')
@@ -169,7 +169,7 @@ describe('SQL of strangers', () => {
     expect((await get(sql('select 1', '&seconds=999'))).status).toBe(400)
   })
 
-  test('is ended when its visitor leaves, and the connection serves the next one', async () => {
+  test('is cancelled when its visitor leaves, and the connection serves the next one', async () => {
     const sent = askForLong()
     await vi.waitFor(async () => expect(await running('fetch')).toBe(1), { timeout: patienceMs })
     sent.destroy()
@@ -177,7 +177,7 @@ describe('SQL of strangers', () => {
     for (let n = 0; n < 5; n++) expect((await get(sql('select 42 as n'))).words).toContain('42')
   })
 
-  test('waits for nobody: of three at once the third is told to ask again', async () => {
+  test('does not wait: of three concurrent ones, the third is refused', async () => {
     const long = [askForLong(), askForLong()]
     await vi.waitFor(async () => expect(await running('fetch')).toBe(2), { timeout: patienceMs })
     expect((await get(sql('select 1'))).words).toContain(
@@ -188,7 +188,7 @@ describe('SQL of strangers', () => {
     await vi.waitFor(async () => expect(await next()).toMatch(/one 1/), { timeout: patienceMs })
   })
 
-  test('needs the role that may only read', async () => {
+  test('needs the read-only role', async () => {
     const other = await freshDatabase()
     const bare = await openDesk(other.url)
     await dropReader(other.pool)

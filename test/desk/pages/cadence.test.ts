@@ -31,8 +31,8 @@ const scene = deskScene(async ({ story, db }) => {
   }
 })
 
-describe('asking less', () => {
-  test('shows for each list that rests what it saved, what it saw and how often its queries are asked', async () => {
+describe('the page Cadence', () => {
+  test('shows for each adaptive list its savings, the moves seen, and how often its queries are bought', async () => {
     const view = await scene.view('/cadence?since=2026-03-01&until=2026-03-31')
     expect(view).toContain('credits spent')
     expect(view).toContain('How often the queries of main are asked, as decided for 2026-03-21')
@@ -40,7 +40,7 @@ describe('asking less', () => {
     expect(view).toContain('Pages entering or leaving the top 10 for main, by night')
   })
 
-  test('shows how much of what each round of related searches brought was not known before', async () => {
+  test('shows the share of new results in each round of related searches', async () => {
     const text = await scene.markup('/cadence?since=2026-03-01&until=2026-03-31')
     expect(text).toContain('New results from related searches')
     const files = [...text.matchAll(/href="data:text\/csv;charset=utf-8,([^"]*)"/g)].map(
@@ -54,7 +54,7 @@ describe('asking less', () => {
     expect(files).toContainEqual(['round,pages,domains', 'round 1,2,1', 'round 2,0,0'])
   })
 
-  test('is found from the nights', async () => {
+  test('is linked from the nights', async () => {
     expect(await scene.markup('/nights?since=2026-03-01&until=2026-03-31')).toMatch(
       /href="\/cadence/,
     )

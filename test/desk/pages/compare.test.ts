@@ -36,7 +36,7 @@ async function shareOf(domain: string, tag: string, day: string): Promise<string
 }
 
 describe('compare', () => {
-  test('lays two dates side by side, for us and the competitors, as the views have them', async () => {
+  test('shows two dates side by side, for us and the competitors, as in the views', async () => {
     const path = '/compare?day_a=2026-01-01&day_b=2026-01-02'
     for (const domain of ['us.com', 'them.com']) {
       expect(await lineOf(path, domain), domain).toMatchObject({
@@ -47,7 +47,7 @@ describe('compare', () => {
     expect(await lineOf(path, 'us.com')).toMatchObject({ 'Top 3 A': '1', 'Top 10 B': '2' })
   })
 
-  test('lays two devices of one date side by side', async () => {
+  test('shows two devices of one date side by side', async () => {
     const line = await lineOf('/compare?label_a=device%3Dmobile&label_b=device%3Ddesktop', 'us.com')
     expect(line).toMatchObject({
       'Share A': await shareOf('us.com', 'device=mobile', '2026-01-02'),
@@ -56,7 +56,7 @@ describe('compare', () => {
     })
   })
 
-  test('takes six domains, and refuses a seventh', async () => {
+  test('accepts six domains, and refuses a seventh', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, nth) => `r${nth + 1}.com`)
     expect((await scene.desk.get(`/compare?domain=${names(6).join('+')}`)).status).toBe(200)
     expect((await scene.desk.get(`/compare?domain=${names(7).join('+')}`)).status).toBe(400)

@@ -22,7 +22,7 @@ const scene = deskScene(async ({ story, pool }) => {
 })
 
 describe('the page of a domain', () => {
-  test('its days are those of the share of voice and the position buckets', async () => {
+  test('has the days of the share of voice and the position buckets', async () => {
     const found = await readDomainDays(scene.db, {
       domain: 'us.com',
       since: '2026-01-01',
@@ -42,7 +42,7 @@ describe('the page of a domain', () => {
     )
   })
 
-  test('what it won, what it lost and who took it are told, each with both nights side by side', async () => {
+  test('shows gains, losses and who took them, each with both nights side by side', async () => {
     const text = await scene.view(`/domains/us.com?${days}`)
     expect(text).toContain('Won (1)')
     expect(text).toMatch(/socks 5 2 ▲ up 3/)
@@ -56,7 +56,7 @@ describe('the page of a domain', () => {
     expect(page).toMatch(/href="\/pages\/[0-9a-f-]{36}"/)
   })
 
-  test('its pages and rivals are those of the last known answers', async () => {
+  test('shows its pages and rivals from the last known answers', async () => {
     const text = await scene.view(`/domains/WWW.Us.com?${days}`)
     expect(text).toMatch(/us\.com\/3 1 2 socks/)
     expect(text).toMatch(/us\.com\/1 1 4 boots/)
@@ -64,14 +64,14 @@ describe('the page of a domain', () => {
     expect(text).toMatch(/r3\.com 2 1 3/)
   })
 
-  test('ten years are read in part, and moves are counted from the first answers', async () => {
+  test('reads a part of ten years, and counts moves from the first answers', async () => {
     const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
     expect(text).toContain('more days are not read at once')
     expect(text).toContain('on 2026-01-01 and on 2026-01-03')
     expect(text).toContain('Won (1)')
   })
 
-  test('a domain that no answer showed, and impossible days, are refused', async () => {
+  test('is refused for a domain that no answer showed, and for impossible days', async () => {
     expect((await scene.desk.get('/domains/nowhere.example')).status).toBe(404)
     expect((await scene.desk.get(`/domains/${encodeURIComponent(hostile)}`)).status).toBe(404)
     expect((await scene.desk.get('/domains/%E0%A4%A')).status).toBeLessThan(500)
@@ -80,7 +80,7 @@ describe('the page of a domain', () => {
 })
 
 describe('all domains', () => {
-  test('shares are those of the day, for every domain', async () => {
+  test('have the shares of the day, for every domain', async () => {
     const found = await readDomainTable(
       scene.db,
       { since: '2026-01-01', until: '2026-01-03' },
@@ -100,12 +100,12 @@ describe('all domains', () => {
     }
   })
 
-  test('a way to a domain takes the days along, and nothing else', async () => {
+  test('have links to a domain that keep only the days', async () => {
     const markup = await scene.markup(`/domains?${days}`)
     expect(markup).toContain('href="/domains/us.com?since=2026-01-01&amp;until=2026-01-03"')
   })
 
-  test('winners stand apart from losers, and a part of a name finds a domain', async () => {
+  test('separate winners from losers, and a part of a name finds a domain', async () => {
     const text = await scene.view(`/domains?${days}`)
     expect(/Winners (.*?) Losers/.exec(text)?.[1]).toContain('them.com')
     expect(/Losers (.*?) Shares/.exec(text)?.[1]).toContain('us.com')

@@ -79,9 +79,9 @@ function moreThanText(html: string): string[] {
   return [...scripts, ...tags, ...handlers, ...addresses].map(([found]) => found)
 }
 
-describe('texts of strangers', () => {
+describe('texts from others', () => {
   test.each([...plain, '/runs/1', '/runs/2', '/runs/3'])(
-    'on %s they are text and nothing else',
+    'are shown as text on %s',
     async (path) => {
       const { status, text } = await scene.desk.get(path)
       expect(status).toBe(200)
@@ -91,7 +91,7 @@ describe('texts of strangers', () => {
     },
   )
 
-  test('in an address they are text, too, in whatever the page says of them', async () => {
+  test('in a URL are shown as text, too', async () => {
     for (const payload of payloads) {
       const typed = encodeURIComponent(payload)
       for (const path of [

@@ -53,24 +53,24 @@ const views: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 describe.each(['answers alone', 'stored days'])('the table of keywords, from %s', (source) => {
-  test.runIf(source === 'stored days')('days are stored once their runs have ended', async () => {
-    await finishDays(scene.db)
-    const { rows } = await scene.pool.query('select count(*) as rows from finished_keywords')
-    expect(rows).toEqual([{ rows: 8 }])
-  })
-
-  test.each(views)(
-    '%s shows the keywords that it asks for, in its order',
-    async (filters, wanted) => {
-      const shown = await keywordsOf(`/keywords${filters}`)
-      // Keywords without a rank follow in any order.
-      expect(filters.includes('sort=') ? shown.slice(0, wanted.length) : shown).toEqual(wanted)
-      const csv = (await scene.desk.get(`/keywords/rows.csv${filters}`)).text.trim().split('\n')
-      expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(shown)
+  test.runIf(source === 'stored days')(
+    'has days that are stored once their runs have ended',
+    async () => {
+      await finishDays(scene.db)
+      const { rows } = await scene.pool.query('select count(*) as rows from finished_keywords')
+      expect(rows).toEqual([{ rows: 8 }])
     },
   )
 
-  test('a line has the rank, what changed since the day before, the volume and the page', async () => {
+  test.each(views)('shows the keywords of %s in the requested order', async (filters, wanted) => {
+    const shown = await keywordsOf(`/keywords${filters}`)
+    // Keywords without a rank follow in any order.
+    expect(filters.includes('sort=') ? shown.slice(0, wanted.length) : shown).toEqual(wanted)
+    const csv = (await scene.desk.get(`/keywords/rows.csv${filters}`)).text.trim().split('\n')
+    expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(shown)
+  })
+
+  test('shows the rank, the change since the day before, the volume and the page', async () => {
     const csv = await scene.desk.get(
       '/keywords/rows.csv?word=boots&column=rank,previous,change,volume,page,tags,list,device',
     )
@@ -80,7 +80,7 @@ describe.each(['answers alone', 'stored days'])('the table of keywords, from %s'
     )
   })
 
-  test('an impossible column or filter is refused with the words that there are', async () => {
+  test('refuses an invalid column or filter with the valid ones', async () => {
     for (const wrong of ['column=colour', 'sort=colour', 'rank=7', 'day=yesterday']) {
       const { status, text } = await scene.desk.get(`/keywords?${wrong}`)
       expect(status, wrong).toBe(400)
@@ -90,7 +90,7 @@ describe.each(['answers alone', 'stored days'])('the table of keywords, from %s'
 })
 
 describe('stored keywords', () => {
-  test('are read anew once other domains are ours', async () => {
+  test('are read again once other domains are ours', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('r1.com', 'Other')")
     const rank = async () =>
       (await scene.desk.get('/keywords/rows.csv?word=ties&column=rank')).text.split('\n')[1]
@@ -104,7 +104,7 @@ describe('stored keywords', () => {
     await scene.pool.query("delete from own_domains where domain = 'r1.com'")
   })
 
-  test('go with their day when something of it changes', async () => {
+  test('are deleted with their day when its data changes', async () => {
     await finishDays(scene.db)
     await scene.story.night(
       '2026-01-02',

@@ -25,13 +25,13 @@ const scene = deskScene(async ({ story, pool }) => {
 const days = 'since=2026-01-01&until=2026-01-02'
 
 describe('lists', () => {
-  test('each stands with its queries, its newest run and its rejected lines', async () => {
+  test('are each shown with queries, newest run and rejected lines', async () => {
     const text = await scene.view('/lists')
     expect(text).toMatch(/main 2 2026-01-02 done 1/)
     expect((await scene.desk.get('/lists')).text).toContain('href="/lists/1#rejected"')
   })
 
-  test('coverage and costs are those of the views and the runs', async () => {
+  test('have the coverage and costs of the views and the runs', async () => {
     const text = await scene.view(`/lists/1?${days}`)
     const { rows } = await scene.pool.query<Record<string, number | string>>(
       `select run_date, round(100 * share::numeric, 2)::text as share, planned, bought, reused, not_asked, failed, unknown, open
@@ -55,7 +55,7 @@ describe('lists', () => {
     expect(text).toContain('credits in this period 10')
   })
 
-  test('members stand with weights, labels and the line they were read from', async () => {
+  test('show members with weights, labels and the line they were read from', async () => {
     const text = await scene.view(`/lists/1?${days}`)
     expect(text).toMatch(/boots – – 7 5 winter, &lt;script&gt;/)
     expect(text).toMatch(/socks – SOCKS – 5/)
@@ -65,7 +65,7 @@ describe('lists', () => {
     )
   })
 
-  test('members are found by text, label, and whether their line was read as something else', async () => {
+  test('find members by text, label, and whether their line was read differently', async () => {
     expect(await scene.view('/lists/1?word=OOT')).not.toContain('socks')
     expect(await scene.view('/lists/1?tag=winter')).not.toContain('hats')
     const other = await scene.view('/lists/1?respelled=1')
@@ -74,13 +74,13 @@ describe('lists', () => {
     expect(await scene.view('/lists/1?sheet=2')).toContain('No query of the list matches')
   })
 
-  test('rejected lines stand with their reasons, and the lines add up', async () => {
+  test('show rejected lines with their reasons, and the lines add up', async () => {
     const text = await scene.view('/lists/1')
     expect(text).toContain('read 4 lines: 3 accepted')
     expect(text).toMatch(/4 too long &lt;script&gt;/)
   })
 
-  test('an unknown list and impossible filters are refused, ten years are read in part', async () => {
+  test('an unknown list and invalid filters are refused, and only a part of ten years is read', async () => {
     expect((await scene.desk.get('/lists/77')).status).toBe(404)
     expect((await scene.desk.get('/lists/nonsense')).status).toBe(404)
     expect((await scene.desk.get('/lists/1?sheet=0')).status).toBe(400)

@@ -25,7 +25,7 @@ const scene = deskScene(async ({ pool }) => {
 })
 
 describe('money', () => {
-  test('what each list and each kind of call cost adds up to what the tables hold', async () => {
+  test('the cost of each list and each class of calls adds up to the tables', async () => {
     const { text } = await scene.desk.get('/money?since=2026-01-01&until=2026-01-31')
     expect(text).toMatch(/data-figure="acme.used" data-value="15"/)
     const cells = (name: string) =>
@@ -38,13 +38,13 @@ describe('money', () => {
     expect(numbers('10/mobile').slice(0, 2)).toEqual(['1', '5'])
   })
 
-  test('a rise of the balance is told as a top-up, in the picture and in words', async () => {
+  test('an increase of the balance is shown as a top-up, in the chart and in words', async () => {
     const { text } = await scene.desk.get('/money?since=2026-01-01&until=2026-01-31')
     expect(text).toContain('<title>top-up: 100 credits</title')
     expect(text).toMatch(/top-up \+ 100, balance\s+1,/)
   })
 
-  test('days in which nothing ended show nothing of other days', async () => {
+  test('days without finished calls show nothing of other days', async () => {
     const { text } = await scene.desk.get('/money?since=2025-01-01&until=2025-01-31')
     expect(text).toMatch(/data-figure="acme.used" data-value="0"/)
     expect(text).toContain('No call ended in this period.')
@@ -68,7 +68,7 @@ describe('the statement', () => {
   const order = { account: null, since: null, until: null, zone: 'UTC' }
 
   test.each(['day', 'list', 'run'] as const)(
-    'by %s reads the account once, for its sums and for what no call explains',
+    'by %s reads the account once, for its sums and for unexplained changes',
     async (by) => {
       const asked: string[] = []
       const listening = scene.db.withPlugin({

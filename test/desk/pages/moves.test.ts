@@ -8,8 +8,8 @@ const scene = deskScene(async ({ story, pool }) => {
   await story.night('2026-01-03', { boots: placed(ten('r'), 2, 'us.com/1') })
 })
 
-describe('what moved in a night', () => {
-  test('leads to both nights side by side, to the query and to the domain', async () => {
+describe('the moves of a night', () => {
+  test('link to both nights side by side, to the query and to the domain', async () => {
     const { rows } = await scene.pool.query<{ id: number }>('select max(id) as id from runs')
     const path = `/runs/${rows[0]?.id}`
     expect(await scene.view(path)).toMatch(/boots us\.com 4 2 ▲ up/)

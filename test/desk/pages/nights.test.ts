@@ -26,7 +26,7 @@ const scene = deskScene(async ({ pool }) => {
 })
 
 describe('nights', () => {
-  test('each night has a square that says in words what became of it, those without a run among them', async () => {
+  test('each night has a square with its outcome in words, including those without a run', async () => {
     const { text } = await scene.desk.get('/nights?since=2026-01-01&until=2026-01-31')
     for (const label of [
       '2026-01-01: done, 60 of 60 answered',
@@ -55,7 +55,7 @@ describe('nights', () => {
     }
   })
 
-  test('a night shows what it cost beside what was foreseen, and leads to those beside it', async () => {
+  test('a night shows its cost beside the forecast, and links to its neighbours', async () => {
     const { status, text } = await scene.desk.get('/runs/2')
     expect(status).toBe(200)
     expect(text).toContain('an answer cost 3.0 credits')
@@ -66,7 +66,7 @@ describe('nights', () => {
     expect(text).toContain('href="/runs/3"')
   })
 
-  test('a night that is odd, and no more, says so on its page, and that it is shown', async () => {
+  test('an odd night says so on its page, and that it is shown', async () => {
     const { text } = await scene.desk.get('/runs/5')
     expect(text).toContain('Odd, but shown')
     expect(text).toContain('<li>an answer cost 3.0 credits</li>')
@@ -75,7 +75,7 @@ describe('nights', () => {
     expect((await scene.desk.get('/runs/2')).text).toContain('Suspect: left out of shares')
   })
 
-  test('a run that never was is not here, whatever stands for its number', async () => {
+  test('a run that does not exist is not found, whatever its number', async () => {
     for (const run of ['99', '0', '-1', '1e3', 'x', '9'.repeat(40), "1'--"]) {
       const { status, text } = await scene.desk.get(`/runs/${encodeURIComponent(run)}`)
       expect(status, run).toBe(404)

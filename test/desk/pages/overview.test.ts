@@ -26,7 +26,7 @@ async function figuresOf(path: string): Promise<Record<string, string>> {
 }
 
 describe.each(['answers alone', 'stored days'])('the overview, from %s', (source) => {
-  test('counts what changed as the views do, each count with a way to its keywords', async () => {
+  test('counts changes as the views do, each count with a link to its keywords', async () => {
     if (source === 'stored days') await finishDays(scene.db)
     const { rows } = await scene.pool.query<{ change: string; count: number }>(
       `select change, count(*) as count
@@ -49,7 +49,7 @@ describe.each(['answers alone', 'stored days'])('the overview, from %s', (source
     })
   })
 
-  test('tells the share of voice of the views, and the change since the day before', async () => {
+  test('shows the share of voice of the views, and the change since the day before', async () => {
     const { rows } = await scene.pool.query<{ share: number }>(
       `select share_of_voice as share
       from analysis.share_of_voice
@@ -62,7 +62,7 @@ describe.each(['answers alone', 'stored days'])('the overview, from %s', (source
     expect(page).toContain((now - before).toFixed(2))
   })
 
-  test('names the keywords and pages that won and lost most', async () => {
+  test('names the keywords and pages with the largest gains and losses', async () => {
     const page = await scene.view('/')
     expect(page).toMatch(/Won most: keywords.* boots 5 → 3/)
     expect(page).toMatch(/Lost most: keywords.* socks 2 → –/)
@@ -70,12 +70,12 @@ describe.each(['answers alone', 'stored days'])('the overview, from %s', (source
   })
 })
 
-describe('what needs a person', () => {
-  test('is one line when nothing does', async () => {
+describe('the list of problems', () => {
+  test('is one line if there are none', async () => {
     expect(await scene.view('/')).toContain('No action needed.')
   })
 
-  test('alerts of one night and kind are one line with their severity, and lead to both nights', async () => {
+  test('has one line for the alerts of one night and kind, with severity and a link to both nights', async () => {
     const query = scene.story.idOf('hats')
     for (const q of ['hats', 'socks']) {
       await scene.pool.query(
@@ -90,7 +90,7 @@ describe('what needs a person', () => {
     )
   })
 
-  test('a suspect night is one headline with its reason and its page, and a failed run says what to type', async () => {
+  test('has one headline for a suspect night, with its reason and page, and the command for a failed run', async () => {
     const today = new Date().toISOString().slice(0, 10)
     await scene.story.night(today, { boots: 'failed', socks: ten('r'), hats: ten('r') })
     const { rows } = await scene.pool.query<{ id: number }>(

@@ -22,15 +22,15 @@ const scene = deskScene(async ({ story }) => {
 
 const days = 'since=2026-01-01&until=2026-01-02'
 
-describe('the page of a page', () => {
-  test('its places are told for each query, in all spellings of its address', async () => {
+describe('the page of a ranking URL', () => {
+  test('shows its positions for each query, in all spellings of its address', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
     expect(text).toContain('queries that show it now 1')
     expect(text).toContain('best position 2')
   })
 
-  test('where it is gone, who stands in its place is told, with both nights side by side', async () => {
+  test('shows what replaced it where it is gone, with both nights side by side', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/socks 3 – gone 3 1 2026-01-01 · compare with 2026-01-02 them\.com/)
     const { text: markup } = await scene.desk.get(`/pages/${page}?${days}`)
@@ -40,7 +40,7 @@ describe('the page of a page', () => {
     expect(markup).toMatch(/href="\/domains\/us\.com/)
   })
 
-  test('its share and its places are counted among all that was answered', async () => {
+  test('counts its share and positions among all answers', async () => {
     // The only page of its domain, so both have the same figures.
     const key = 'us.com/1'
     const span = { since: '2026-01-01', until: '2026-01-02' }
@@ -56,19 +56,19 @@ describe('the page of a page', () => {
     expect(text).toContain('queries with a position, of 2 1')
   })
 
-  test('what it won, what it lost and who stands in its place are told between the two days', async () => {
+  test('shows gains, losses and replacements between the two days', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/Won \(1\).*boots 5 2 ▲ up 3 [^ ]+ side by side Lost/)
     expect(text).toMatch(/Lost \(1\).*socks 3 – gone -[\d.]+ side by side them\.com/)
   })
 
-  test('each title stands with its days', async () => {
+  test('shows each title with its days', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toContain('Old 2026-01-01 2026-01-01')
     expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; 2026-01-02 2026-01-02')
   })
 
-  test('a page whose address is a script is shown as text', async () => {
+  test('shows an address with a script as text', async () => {
     await scene.pool.query(
       "insert into pages (id, url, url_key) values (gen_random_uuid(), 'javascript:alert(1)', 'javascript:alert(1)')",
     )
@@ -78,7 +78,7 @@ describe('the page of a page', () => {
     expect(await scene.view(`/pages/${rows[0]?.id}?${days}`)).toContain('javascript:alert(1)')
   })
 
-  test('an unknown page and impossible days are refused, a time without it says so', async () => {
+  test('refuses an unknown page and impossible days, and a period without it says so', async () => {
     expect((await scene.desk.get('/pages/nonsense')).status).toBe(404)
     expect((await scene.desk.get('/pages/00000000-0000-0000-0000-000000000000')).status).toBe(404)
     expect((await scene.desk.get(`/pages/${page}?since=2026-02-30`)).status).toBe(400)

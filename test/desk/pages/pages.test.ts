@@ -13,7 +13,7 @@ const scene = deskScene()
 
 describe('pages', () => {
   test.each(plain)(
-    '%s says with nothing in the tables what would be here and what to type',
+    '%s with empty tables shows what would be here and which command to run',
     async (path) => {
       const { status, text } = await scene.desk.get(path)
       expect(status).toBe(200)
@@ -22,7 +22,7 @@ describe('pages', () => {
     },
   )
 
-  test.each(plain)('%s takes ten years, and no day that is none', async (path) => {
+  test.each(plain)('%s accepts ten years, and no invalid day', async (path) => {
     const ten = await scene.desk.get(`${path}?since=2016-01-01&until=2026-01-01&year=2016`)
     expect(ten.status).toBe(200)
     for (const wrong of ['origins=nonsense', `origins=${'x'.repeat(9000)}`]) {
@@ -30,7 +30,7 @@ describe('pages', () => {
     }
   })
 
-  test('tables of another release are told with what to type, and the pages are there once it was typed', async () => {
+  test('with tables of another release show the command to run, and work once it was run', async () => {
     const url = await emptyUrl()
     const early = await openDesk(url)
     const { status, text } = await early.get('/')

@@ -11,7 +11,7 @@ const results = (runDate: string, domains: readonly string[], depth = 10): Shown
   }))
 
 describe('a lost rank', () => {
-  test('is told with the domain that stands there now', () => {
+  test('is shown with the domain that has it now', () => {
     const first = [
       ...results('2026-01-03', ['a.com', 'new.com', 'us.com']),
       ...results('2026-01-02', ['a.com', 'us.com', 'b.com']),
@@ -25,7 +25,7 @@ describe('a lost rank', () => {
     ])
   })
 
-  test('is none if the later answer is too short to show it', () => {
+  test('is not reported if the later answer is too shallow to show it', () => {
     const before = results('2026-01-01', ['a.com', 'b.com', 'us.com'])
     const short = results('2026-01-02', ['a.com', 'b.com'], 2)
     const deep = results('2026-01-02', ['a.com', 'b.com', 'c.com'], 3)
@@ -52,7 +52,7 @@ const scene = deskScene(async ({ story, pool }) => {
   })
 })
 
-test('the page of a query tells who took our rank, and when each page and title was first and last seen', async () => {
+test('the page of a query shows who took our rank, and when each page and title was first and last seen', async () => {
   const page = await scene.view(`/queries/${scene.story.idOf('boots')}`)
   expect(page).toMatch(/Who took the rank .* 2026-01-02 new\.com 2 4 us\.com/)
   expect(page).toMatch(/Pages, first and last seen .* us\.com\/1 2 2026-01-01 2026-01-02 2/)

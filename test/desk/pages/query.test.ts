@@ -45,18 +45,18 @@ const scene = deskScene(async ({ story, pool }) => {
 })
 
 describe('searching queries', () => {
-  test('a part of a text finds its queries, with what tells them apart, and leads to each', async () => {
+  test('a part of a text finds its queries, with their distinguishing parameters, and links to each', async () => {
     const text = await scene.markup('/keywords?word=OOT&column=device&column=list')
     expect(text).toContain(`href="/queries/${boots}"`)
     expect(text).toContain(`href="/queries/${scene.story.idOf('boots @m')}"`)
     expect(wordsOf(text)).toContain('boots – mobile')
   })
 
-  test('a percent sign is a character', async () => {
+  test('a percent sign is an ordinary character', async () => {
     expect(await scene.view('/keywords?word=%25')).toContain('No keyword matches')
   })
 
-  test('a word that no query has is told', async () => {
+  test('a word that no query contains is reported', async () => {
     expect(await scene.view('/keywords?word=nowhere')).toContain('No keyword matches')
   })
 })
@@ -64,7 +64,7 @@ describe('searching queries', () => {
 describe('the page of a query', () => {
   const days = 'since=2026-01-01&until=2026-01-04'
 
-  test('places, days and credits are those of the tables', async () => {
+  test('has the positions, days and credits of the tables', async () => {
     const text = await scene.view(`/queries/${boots}?${days}&domain=fresh.com`)
     expect(text).toContain('rank of us.com 2')
     expect(text).toContain('days answered, of 4 asked 3')
@@ -76,33 +76,33 @@ describe('the page of a query', () => {
     expect(text).toContain('2026-01-02: asked, not answered')
   })
 
-  test('a day without an answer is a gap in the line, and no place', async () => {
+  test('shows a day without an answer as a gap in the line, not as a position', async () => {
     const text = await scene.markup(`/queries/${boots}?${days}`)
     const line = /<title>us\.com<\/title\s*><path d="([^"]*)"/.exec(text)?.[1] ?? ''
     expect(line.match(/M/g)).toHaveLength(2)
     expect(wordsOf(text)).not.toContain('us.com, 2026-01-02')
   })
 
-  test('a domain that is asked for is drawn first, however it is spelled', async () => {
+  test('shows a requested domain first, however it is spelled', async () => {
     const text = await scene.markup(`/queries/${boots}?${days}&domain=WWW.R3.com`)
     expect(/class="legend">[\s\S]*?<a href="([^"]*)"/.exec(text)?.[1]).toContain('/domains/r3.com')
     expect(wordsOf(text)).toMatch(/r3\.com, 2026-01-03: position 3/)
   })
 
-  test('what lists say, variants and entities stand there with their links', async () => {
+  test('shows list values, variants and entities with their links', async () => {
     const text = await scene.markup(`/queries/${boots}?since=2026-01-01&until=2026-01-01`)
     expect(text).toContain(`href="/queries/${scene.story.idOf('boots @m')}"`)
     expect(text).toMatch(/href="\/lists\/\d+"/)
     expect(wordsOf(text)).toContain('thing Leather')
   })
 
-  test('ten years are read in part, and the page says so', async () => {
+  test('reads a part of ten years, and says so', async () => {
     const text = await scene.view(`/queries/${boots}?since=2016-01-01&until=2026-01-04`)
     expect(text).toContain('more days are not read at once')
     expect(text).toContain('rank of us.com 2')
   })
 
-  test('an id that is none, an unknown one and impossible days are refused', async () => {
+  test('refuses an invalid or unknown id, and impossible days', async () => {
     const none = '00000000-0000-0000-0000-000000000000'
     expect((await scene.desk.get('/queries/nonsense')).status).toBe(404)
     expect((await scene.desk.get(`/queries/${none}`)).status).toBe(404)
@@ -117,7 +117,7 @@ describe('the page of a query', () => {
 })
 
 describe('nights of a query', () => {
-  test('two nights side by side tell what came, went, moved and was retitled', async () => {
+  test('two nights side by side show what entered, left, moved and changed its title', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
     // us.com rose from 4 to 2; r2 and r9 left; r4 and fresh.com entered; r1 has a new title.
     const tiles = [...text.matchAll(/(entered|left|moved|were retitled) (\d+)/g)].map(
@@ -132,7 +132,7 @@ describe('nights of a query', () => {
     expect(text).toContain('retitled , before: Old 0')
   })
 
-  test('the same two nights read the same whichever is named first', async () => {
+  test('the same two nights are equal whichever is named first', async () => {
     const one = await scene.markup(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
     const other = await scene.markup(`/queries/${boots}/nights/2026-01-01?beside=2026-01-03`)
     const table = (text: string) => /<table class="beside">[\s\S]*?<\/table>/.exec(text)?.[0]
@@ -140,7 +140,7 @@ describe('nights of a query', () => {
     expect(table(one)).toContain('Renamed')
   })
 
-  test('a page below the reach of the other answer is neither new nor gone', async () => {
+  test('a page below the depth of the other answer is neither new nor gone', async () => {
     await scene.story.night('2026-02-01', { socks: ten('s') })
     await scene.story.night('2026-02-02', { socks: ten('s').slice(0, 3) })
     const text = wordsOf(
@@ -156,12 +156,12 @@ describe('nights of a query', () => {
     )
   })
 
-  test('a night without an answer names those around it', async () => {
+  test('a night without an answer names its neighbours', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-02`)
     expect(text).toContain('The nearest ones are of 2026-01-01 and 2026-01-03')
   })
 
-  test('the kept body comes as it was, byte by byte, as a file and under no other query', async () => {
+  test('the stored body is served byte for byte, as a file and under no other query', async () => {
     const text = await scene.markup(`/queries/${boots}/nights/2026-01-03`)
     expect(text).toContain(`/queries/${boots}/bodies/${call}`)
     const file = await scene.desk.get(`/queries/${boots}/bodies/${call}`)
@@ -176,7 +176,7 @@ describe('nights of a query', () => {
 })
 
 describe('hostile texts', () => {
-  test('titles, snippets, labels and notes are text on every page, and addresses of scripts are no links', async () => {
+  test('titles, snippets, labels and notes are text on every page, and script addresses are not links', async () => {
     const odd = scene.story.idOf(hostile)
     await scene.pool.query('update organic_results set snippet = $1 where title = $1', [hostile])
     for (const path of [
@@ -219,7 +219,7 @@ describe('days of a query without an answer to show', () => {
     await pool.query(`update tasks set state = 'unaffordable' where run_id = ${at('2026-02-04')}`)
   })
 
-  test('say why, each for itself', async () => {
+  test('each show their reason', async () => {
     const page = `/queries/${silent.story.idOf('socks')}?since=2026-02-01&until=2026-02-05`
     const text = await silent.view(page)
     expect(text).toContain('2026-02-02: answered in a suspect night, left out')

@@ -16,8 +16,8 @@ const scene = deskScene(async ({ story, pool }) => {
   await story.night('2026-01-02', { boots: both(1, 7) })
 })
 
-describe('folders of hosts and hosts put together, where lines of ours name them', () => {
-  test('a desk leads to the page of each that its table of domains shows', async () => {
+describe('folders and wildcards in our domain lines', () => {
+  test('have a page each that the desk links from its table of domains', async () => {
     const { text } = await scene.desk.get(`/domains?${days}`)
     const links = [...text.matchAll(/href="(\/domains\/[^"?]+)/g)].map(([, path = '']) => path)
     expect(links).toContain('/domains/medium.com%2Fus')
@@ -27,7 +27,7 @@ describe('folders of hosts and hosts put together, where lines of ours name them
     }
   })
 
-  test('the page of one tells its places, its moves and its pages', async () => {
+  test('have a page with their positions, moves and pages', async () => {
     const folder = await scene.view(`/domains/${encodeURIComponent('Medium.com/us/')}?${days}`)
     expect(folder).toMatch(/Won \(1\).*boots 3 1 ▲ up 2/)
     expect(folder).toContain('medium.com/us/1')
@@ -36,12 +36,12 @@ describe('folders of hosts and hosts put together, where lines of ours name them
     )
   })
 
-  test('a site of a rival that no answer shows has its page all the same, one of nobody has none', async () => {
+  test('have a page even if no answer shows a rival’s site; an unknown site has none', async () => {
     expect(await scene.view(`/domains/them.com%2Fblog?${days}`)).toContain('them.com/blog')
     expect((await scene.desk.get('/domains/them.com%2Fshop')).status).toBe(404)
   })
 
-  test('the history of a query draws one that somebody asks for', async () => {
+  test('are drawn in the history of a query on request', async () => {
     const asked = encodeURIComponent('www.medium.com/us *.Ours.com')
     const text = await scene.view(`/queries/${scene.story.idOf('boots')}?${days}&domain=${asked}`)
     expect(text).toMatch(/2026-01-02 bought 1 7 /)

@@ -14,11 +14,11 @@ function names(...variants: Partial<Variant>[]): string[] {
   return [...nameVariants(all).values()]
 }
 
-test('a text of one query is its name', () => {
+test('a query with a unique text is named by it', () => {
   expect(names({ device: 'mobile', hl: 'de' }, { q: 'b' })).toEqual(['a', 'b'])
 })
 
-test('queries of one text are told apart by all that differs, and by nothing else', () => {
+test('queries with the same text are distinguished by all parameters that differ, and only by these', () => {
   expect(
     names({ device: 'mobile', gl: 'de' }, { device: 'desktop', gl: 'de' }, { gl: 'de' }),
   ).toEqual(['a (mobile)', 'a (desktop)', 'a'])

@@ -23,7 +23,7 @@ const readFrom = ({ db }: FreshDatabase, origins?: string) =>
   readSnapshot(db, { origins, role: null }, (trx) => readReport(trx, asked))
 
 describe('the page', () => {
-  test('of a history says what happened in it', async () => {
+  test('shows what happened in a history', async () => {
     const database = await freshDatabase()
     try {
       const story = new Story(database.pool)
@@ -81,7 +81,7 @@ describe('the page', () => {
     }
   })
 
-  test('gives each part an id of its own, and leads nowhere but to its own parts', () => {
+  test('gives each part a unique id, and links only to its own parts', () => {
     const page = renderPage(evilReport(), made)
     const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
     expect(ids.length).toBeGreaterThan(30)
@@ -116,7 +116,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
     return { page, complaints, requests, file }
   }
 
-  test('forty evil texts in every place stay text: nothing runs, nothing is fetched', async () => {
+  test('forty hostile texts in every place stay text: nothing runs, nothing is fetched', async () => {
     expect(payloads).toHaveLength(40)
     const { page, complaints, requests, file } = await open(renderPage(evilReport(), made))
     const found = await page.evaluate(() => {
@@ -165,7 +165,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
     await page.close()
   })
 
-  test('light and dark differ in paper and ink, and nothing is wider than the window', async () => {
+  test('light and dark mode differ only in colours, and nothing is wider than the window', async () => {
     const seen: string[] = []
     for (const [scheme, width] of [
       ['light', 1100],
@@ -190,7 +190,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
     expect(new Set(seen).size).toBe(2)
   })
 
-  test('on a telephone every label can be read, and no word of a table is broken', async () => {
+  test('on a phone every label is readable, and no word of a table is broken', async () => {
     const { page } = await open(renderPage(plainReport(), made), 'light', 360)
     const found = await page.evaluate(() => {
       interface Text {
@@ -229,7 +229,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
     await page.close()
   })
 
-  test('of four hundred nights, in scripts from right to left and in long words, shows the newest ninety days on a telephone', async () => {
+  test('of four hundred nights, with right-to-left scripts and long words, shows the newest ninety days on a phone', async () => {
     const database = await freshDatabase()
     try {
       await database.pool.query("insert into own_domains (domain, label) values ('us.com', $1)", [
@@ -280,7 +280,7 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
     }
   })
 
-  test('each picture hands over its figures as a file, without a server and without a script', async () => {
+  test('each chart offers its figures as a file, without a server or script', async () => {
     const { page, complaints, requests, file } = await open(renderPage(plainReport(), made))
     const links = page.getByRole('link', { name: /^Figures as CSV/ })
     const pictures = await page.locator('svg[role=img]').count()

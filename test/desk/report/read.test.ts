@@ -18,7 +18,7 @@ function readFound(options: Partial<ReportOrder> = {}) {
 }
 const read = async (options: Partial<ReportOrder> = {}) => (await readFound(options)).figures
 
-test('a shown domain has a share of nought on each day without it, and no day is made up', async () => {
+test('a shown domain has a share of zero on each day without it, and no day is invented', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
   await scene.story.night('2026-01-04', { shoes: ['a.com/'] })
@@ -39,7 +39,7 @@ test('a shown domain has a share of nought on each day without it, and no day is
   ])
 })
 
-test('a domain is ours from its first day to its last, and is called as on that day', async () => {
+test('a domain is ours from its first day to its last, with the label of that day', async () => {
   await scene.story.night('2026-01-04', { shoes: ['a.com/', 'b.com/'] })
   await scene.pool.query(`insert into own_domains (domain, label, since, until) values
     ('ended.com', 'Ended', null, '2026-01-04'),
@@ -56,7 +56,7 @@ test('a domain is ours from its first day to its last, and is called as on that 
   expect(await domainsOn('2026-01-06', ['ended.com'])).toEqual(['ended.com Ended'])
 })
 
-test('when none of our domains is ours any more, the greatest ones are shown', async () => {
+test('if none of our domains is ours any more, the largest ones are shown', async () => {
   await scene.story.night('2026-01-04', { shoes: ['a.com/', 'us.com/'] })
   await scene.pool.query(
     "insert into own_domains (domain, label, until) values ('us.com', 'Us', '2026-01-04')",
@@ -64,7 +64,7 @@ test('when none of our domains is ours any more, the greatest ones are shown', a
   expect((await read()).domains.map(({ domain }) => domain)).toEqual(['a.com', 'us.com'])
 })
 
-test('two queries of one text are two histories, each named by what it was asked with', async () => {
+test('two queries with one text are two histories, each named by its parameters', async () => {
   scene.story
     .says('shoes @m', { device: 'mobile', gl: 'de' })
     .says('shoes @d', { device: 'desktop', gl: 'de' })
@@ -82,7 +82,7 @@ test('two queries of one text are two histories, each named by what it was asked
   expect(captions).toEqual(['boots now 1', 'shoes (desktop) now 10', 'shoes (mobile) now 1'])
 })
 
-test('a thin day is in no line and is not the day of the moves, and the page says so', async () => {
+test('a thin day is in no line and is not used for moves, and the page says so', async () => {
   const own = { a: ['us.com/', 'b.com/'], c: ['c.com/'], d: ['d.com/'] }
   await scene.story.night('2026-01-01', own)
   await scene.story.night('2026-01-02', { ...own, a: ['b.com/', 'us.com/'] })
@@ -106,7 +106,7 @@ test('on a first night the page says that nothing can be compared, not that noth
   expect(page).not.toMatch(/No changes between these days/)
 })
 
-test('moves of one text on two devices are told apart', async () => {
+test('moves of one text on two devices are distinguished', async () => {
   scene.story.says('shoes @m', { device: 'mobile' }).says('shoes @d', { device: 'desktop' })
   for (const [day, place] of [
     ['2026-01-01', 3],
@@ -189,7 +189,7 @@ describe('a page of some queries or days', () => {
     }
   })
 
-  test('says which ones, shows the coverage of their list alone, and has a sentence where there is nothing', async () => {
+  test('names the slice, shows only the coverage of its list, and has a sentence for empty sections', async () => {
     await tell()
     const page = renderPage(await readOf({ list: 'other', tag: 'not red' }), made)
     const words = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
@@ -201,7 +201,7 @@ describe('a page of some queries or days', () => {
     expect(renderPage(await readFound(), made)).not.toContain('Some queries only')
   })
 
-  test('holds four hundred days at most, and says that there are more', async () => {
+  test('contains at most four hundred days, and says that there are more', async () => {
     await tell()
     const found = await readOf({ since: '2020-01-01', until: '2026-01-04' })
     expect(found.figures.span).toEqual({ since: '2024-12-01', until: '2026-01-04', cut: true })

@@ -71,7 +71,7 @@ describe('report and desk', () => {
       ['Coverage day by day'],
     ],
   ])(
-    'show the pictures and tables of %s alike, to the last sign',
+    'show the same charts and tables of %s, character for character',
     async (path, pictures, tables) => {
       const desk = await scene.markup(`${path}?${days}`)
       const report = await writeReport()
@@ -89,7 +89,7 @@ describe('report and desk', () => {
     },
   )
 
-  test('tell what was won and lost alike, the desk with a way to both nights besides', async () => {
+  test('show the same gains and losses, the desk with links to both nights', async () => {
     const desk = tablesOf(await scene.markup(`/domains/us.com?${days}`))
     const report = tablesOf(await writeReport())
     for (const name of ['Won, query by query', 'Lost, query by query']) {
@@ -100,7 +100,7 @@ describe('report and desk', () => {
     }
   })
 
-  test('tell of nights and money alike', async () => {
+  test('show the same nights and credits', async () => {
     const report = tablesOf(await writeReport())
     const nights = tablesOf(await scene.markup(`/nights?${days}`)).get('Nights')
     expect(nights).toContain('2026-01-02')
@@ -112,7 +112,7 @@ describe('report and desk', () => {
     )
   })
 
-  test('offer the figures of each picture', async () => {
+  test('offer the figures of each chart', async () => {
     const { rows } = await scene.pool.query("select id from queries where q = 'boots'")
     const trend = '/ask/shares?go=1&domain=us.com&over=day'
     const desk = ['/domains/us.com', '/lists/1', '/money', `/queries/${rows[0].id}`].map(
@@ -132,7 +132,7 @@ describe('report and desk', () => {
     }
   })
 
-  test('the report draws one picture of its own, the small ones of queries: all others are parts of the desk', () => {
+  test('the report has one chart of its own, the small ones of queries: all others are parts of the desk', () => {
     const drawers = importsOf(readTree(['src/desk/report'], ['.ts']))
       .filter(({ to }) => to.endsWith('/drawing/lines.ts'))
       .map(({ from }) => from)

@@ -20,7 +20,7 @@ const scene = deskScene(async ({ story, pool }) => {
 const link = 'https://desk.example.com'
 
 describe('the morning summary', () => {
-  test('is a page with the headline of the overview, at most thirty lines, and links into the desk', async () => {
+  test('is a page with the headline of the overview, at most thirty lines, and links to the desk', async () => {
     const home = mkdtempSync(join(tmpdir(), 'querymill-summary-'))
     onTestFinished(() => rmSync(home, { recursive: true }))
     const to = join(home, 'summary.html')
@@ -57,7 +57,7 @@ describe('the morning summary', () => {
     expect(event).toBe(format === 'json' ? 'morning_summary' : null)
   })
 
-  test('without a file or a webhook it says what to type', async () => {
+  test('without a file or a webhook says which flag is missing', async () => {
     const env = { DATABASE_URL: scene.url }
     expect(await run('report', ['--summary'], env)).toMatchObject({ code: 2 })
     expect((await run('report', ['--summary', '--send'], env)).stderr).toContain('MILL_WEBHOOK')

@@ -9,7 +9,7 @@ async function open() {
   return canned
 }
 
-test('the canned stand-in answers like the API, each query with an answer of its own', async () => {
+test('the canned stand-in answers like the API, with a different answer for each query', async () => {
   const { url, calls } = await open()
   const ask = async (q: string) => {
     const response = await fetch(`${url}/v1/search?q=${encodeURIComponent(q)}&num=10`)
@@ -23,7 +23,7 @@ test('the canned stand-in answers like the API, each query with an answer of its
   expect(calls()).toBe(2)
 })
 
-test('the canned stand-in takes requests however their bytes are cut, and answers them in order', async () => {
+test('the canned stand-in accepts requests however their bytes are split, and answers them in order', async () => {
   const { url, calls } = await open()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')

@@ -22,7 +22,7 @@ function ask(path = '/v1/search?q=a&num=10') {
 afterEach(() => api.close())
 
 describe('a healthy stand-in', () => {
-  test('answers in the shape of the service, and its books show the charge', async () => {
+  test('answers in the format of the service, and its records show the charge', async () => {
     await start({ credits: 50 })
     const { status, body } = await ask('/v1/search?q=tea%20pots&num=25&gl=DE')
     expect(status).toBe(200)
@@ -38,7 +38,7 @@ describe('a healthy stand-in', () => {
     expect([api.balance(), api.least()]).toEqual([47, 47])
   })
 
-  test('gives the same query the same answer, whenever it is asked', async () => {
+  test('gives the same query the same answer each time', async () => {
     await start()
     const [first, other, again] = [await ask(), await ask('/v1/search?q=b&num=10'), await ask()]
     const results = (text: { body: Buffer }) =>
@@ -47,7 +47,7 @@ describe('a healthy stand-in', () => {
     expect(results(other)).not.toEqual(results(first))
   })
 
-  test('refuses a missing key with 401 and another one with 403, and charges neither', async () => {
+  test('rejects a missing key with 401 and another one with 403, and charges neither', async () => {
     await start()
     const none = await get(`${api.url}/v1/search?q=a`, {})
     const wrong = await get(`${api.url}/v1/search?q=a`, { authorization: 'Bearer sk_live_other' })
@@ -58,14 +58,14 @@ describe('a healthy stand-in', () => {
     ])
   })
 
-  test('refuses what the balance cannot pay with 402, and never goes below zero', async () => {
+  test('rejects with 402 what the balance does not cover, and never goes below zero', async () => {
     await start({ credits: 2 })
     const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await ask()).status))
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 402, 402, 402])
     expect(api.least()).toBe(0)
   })
 
-  test('has no address through which a client could turn its knobs', async () => {
+  test('has no address through which a client could change its settings', async () => {
     await start()
     for (const path of ['/set', '/charges', '/balance']) expect((await ask(path)).status).toBe(404)
     expect(new URL(api.admin).port).not.toBe(new URL(api.url).port)
@@ -91,7 +91,7 @@ describe('prices, times and other hands', () => {
     expect(93 - api.balance()).toBeLessThanOrEqual(4)
   })
 
-  test('a request can be charged as it arrives or as its answer leaves', async () => {
+  test('a request can be charged on arrival or when its answer is sent', async () => {
     await start({ chargeAt: 'end', delayMs: 50 })
     const answer = ask()
     while (api.charges().length === 0) await new Promise(setImmediate)
@@ -100,7 +100,7 @@ describe('prices, times and other hands', () => {
     expect(api.charges()[0]?.charged).toBe(1)
   })
 
-  test('a range of delays brings answers out of order', async () => {
+  test('a range of delays makes answers arrive out of order', async () => {
     await start({ delayMs: { least: 0, most: 60 }, seed: 'mixed' })
     const order: number[] = []
     await Promise.all(
@@ -112,7 +112,7 @@ describe('prices, times and other hands', () => {
     expect(order).not.toEqual(order.toSorted((a, b) => a - b))
   })
 
-  test('a renewal and another spender move the balance, and the books say so', async () => {
+  test('a renewal and external spend change the balance, and are recorded', async () => {
     await start({ credits: 10 })
     api.books.spendElsewhere(8)
     api.renew(500)
@@ -123,7 +123,7 @@ describe('prices, times and other hands', () => {
     expect(api.least()).toBe(2)
   })
 
-  test('books kept in a file hold every charge, one line each', async () => {
+  test('records in a file contain every charge, one per line', async () => {
     const logFile = join(mkdtempSync(join(tmpdir(), 'books-')), 'books.ndjson')
     await start({ logFile, faults: [{ kind: 'drop', only: [2] }] })
     await ask()
@@ -133,7 +133,7 @@ describe('prices, times and other hands', () => {
     expect(charges.filter(({ type }) => type === 'charge')).toHaveLength(2)
   })
 
-  test('the operator reads the books and turns the knobs through the port of his own', async () => {
+  test('the operator reads the records and changes the settings through a separate port', async () => {
     await start()
     await ask()
     const set = await fetch(`${api.admin}/set`, {
@@ -153,7 +153,7 @@ describe('prices, times and other hands', () => {
   })
 })
 
-describe('faults', () => {
+describe('injected faults', () => {
   const broken = [
     ['drop', { kind: 'drop' }, 1],
     ['reset after the charge', { kind: 'reset' }, 1],
@@ -162,7 +162,7 @@ describe('faults', () => {
     ['a body cut between chunks', { kind: 'cut', how: 'chunk' }, 1],
   ] as const
   test.each(broken)(
-    '%s breaks the connection and charges as said',
+    '%s breaks the connection and charges as configured',
     async (_name, fault, charged) => {
       await start({ faults: [fault] })
       await expect(ask()).rejects.toThrow(/aborted|hang up|ECONNRESET/)
@@ -178,21 +178,21 @@ describe('faults', () => {
     expect(api.charges()).toMatchObject([{ charged: 1, what: 'hang' }])
   })
 
-  test('a drip sends its body piece by piece', async () => {
+  test('a drip sends its body in small pieces', async () => {
     await start({ faults: [{ kind: 'drip', everyMs: 1, bytes: 500 }] })
     const { body, chunks } = await ask()
     expect(chunks).toBeGreaterThan(3)
     expect(JSON.parse(String(body))).toMatchObject({ success: true })
   })
 
-  test('a gzip body that is cut arrives whole and cannot be unpacked', async () => {
+  test('a truncated gzip body cannot be decompressed', async () => {
     await start({ faults: [{ kind: 'cut', how: 'gzip' }] })
     const { headers, body } = await ask()
     expect(headers['content-encoding']).toBe('gzip')
     expect(() => gunzipSync(body)).toThrow('unexpected end of file')
   })
 
-  test('a bomb is small on the wire and huge unpacked', async () => {
+  test('a bomb is small in transit and huge after decompression', async () => {
     await start({ faults: [{ kind: 'oversize', bytes: 30_000_000, gzip: true }] })
     const { body } = await ask()
     expect(body.length).toBeLessThan(100_000)
@@ -210,14 +210,14 @@ describe('faults', () => {
     ['refusal', /"success":false/],
     ['bytes', /\ufffd/],
   ] as const
-  test.each(bodies)('status 200 can carry %s', async (body, shape) => {
+  test.each(bodies)('status 200 can contain %s', async (body, shape) => {
     await start({ faults: [{ kind: 'body', body }] })
     const answer = await ask()
     expect(answer.status).toBe(200)
     expect(String(answer.body)).toMatch(shape)
   })
 
-  test('a redirect points elsewhere and is not charged', async () => {
+  test('a redirect leads elsewhere and is not charged', async () => {
     await start({ faults: [{ kind: 'redirect', status: 307 }] })
     const { status, headers } = await ask()
     expect([status, headers['location']]).toEqual([307, `${api.url}/v1/elsewhere`])
@@ -234,7 +234,7 @@ describe('faults', () => {
     ['negative', /^-5$/],
     ['zero', /^0$/],
   ] as const
-  test.each(forms)('429 can carry the form of Retry-After called %s', async (retryAfter, shape) => {
+  test.each(forms)('429 can have the form of Retry-After called %s', async (retryAfter, shape) => {
     await start({ faults: [{ kind: 'rate', retryAfter, seconds: 3 }] })
     const { status, headers } = await ask()
     expect(status).toBe(429)
@@ -261,7 +261,7 @@ describe('faults', () => {
     ['text', /"credits_used":"lots"/],
     ['zero', /"credits_used":0,"credits_remaining":0\}$/],
   ] as const
-  test.each(numbers)('credits can be told as %s', async (value, shape) => {
+  test.each(numbers)('credits can be reported as %s', async (value, shape) => {
     await start({ faults: [{ kind: 'credits', value }] })
     expect(String((await ask()).body)).toMatch(shape)
   })
@@ -285,14 +285,14 @@ describe('faults', () => {
     expect(odd).not.toBe(good)
   })
 
-  test('an answer can be to another question', async () => {
+  test('an answer can belong to another query', async () => {
     await start({ faults: [{ kind: 'echo' }] })
     expect(JSON.parse(String((await ask()).body))).toMatchObject({
       query: 'something else entirely',
     })
   })
 
-  test('a charge can come after the connection is gone', async () => {
+  test('a charge can happen after the connection is closed', async () => {
     await start({ faults: [{ kind: 'late', what: 'charge', afterMs: 30 }] })
     await expect(ask()).rejects.toThrow(/aborted|hang up|ECONNRESET/)
     expect(api.balance()).toBe(1000)
@@ -300,7 +300,7 @@ describe('faults', () => {
     expect(api.charges()).toMatchObject([{ charged: 1, what: 'late' }])
   })
 
-  test('strike exactly the requests that they are set on', async () => {
+  test('affect exactly the configured requests', async () => {
     await start({
       faults: [
         { kind: 'status', status: 500, only: [2] },
@@ -314,7 +314,7 @@ describe('faults', () => {
     expect(statuses).toEqual([200, 500, 503, 503, 200, 504])
   })
 
-  test('chosen by chance strike the same requests for the same seed, in whatever order they come', async () => {
+  test('chosen at random affect the same requests for the same seed, in any order of arrival', async () => {
     const queries = Array.from({ length: 40 }, (_, index) => `q${index}`)
     const strike = async (order: readonly string[]) => {
       await start({ seed: 'fixed', faults: [{ kind: 'status', status: 500, chance: 0.3 }] })

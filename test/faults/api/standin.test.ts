@@ -16,7 +16,7 @@ describe('the stand-in command', () => {
     [['--faults', 'nowhere.json']],
     [['--faults', '{}', '--canned']],
     [[]],
-  ])('with %j ends with 2 and says what is expected', async (flags) => {
+  ])('with %j exits with 2 and says what is expected', async (flags) => {
     const { code, stderr } = await run('stand-in', flags)
     expect(code).toBe(2)
     expect(stderr).toMatch(/expected/)
@@ -28,7 +28,7 @@ describe('the stand-in command', () => {
     expect(stderr).toContain('expected --host to be this machine')
   })
 
-  test('reads faults from a file and shows the key and the port of the operator', async () => {
+  test('reads faults from a file and prints the key and the operator’s port', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'faults-')), 'faults.json')
     writeFileSync(file, JSON.stringify({ credits: 3, faults: [{ kind: 'status', status: 503 }] }))
     const standIn = start('stand-in', ['--faults', file])

@@ -31,7 +31,7 @@ describe('npm run budget', () => {
     expect(JSON.parse(none.stdout).budgets).toHaveLength(1)
   })
 
-  test('says what retry needs when the budget of a list would leave everything unaffordable again', async () => {
+  test('suggests the command that retry needs if the budget of a list would leave everything unaffordable again', async () => {
     const { mill } = await openScene()
     await mill.plan(queries(9))
     await run('budget', ['--list', 'test', '--credits', '4'], mill.env)
@@ -67,7 +67,7 @@ describe('npm run budget', () => {
     [['--list', 'test'], 'expected --credits with the monthly limit of list test'],
     [['--list', 'nosuch', '--credits', '5'], '"nosuch"; lists so far: test'],
     [['--list', 'test', '--credits', 'much'], 'expected --credits to be a whole number'],
-  ])('%s ends with 2 and says what is expected', async (flags, said) => {
+  ])('%s exits with 2 and says what is expected', async (flags, said) => {
     const { mill } = await openScene()
     await mill.plan(['shoes'])
     const ended = await run('budget', flags, mill.env)

@@ -3,7 +3,7 @@ import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
 describe('doctor', () => {
-  test('finds nothing wrong with a database that is ready, and names what answers', async () => {
+  test('finds no problem with a ready database, and names the servers', async () => {
     const { mill } = await openScene()
     const { code, stdout } = await run('doctor', ['--json'], mill.env)
     const { ok, checks } = JSON.parse(stdout) as {
@@ -18,7 +18,7 @@ describe('doctor', () => {
     expect(checks[3]?.said).toMatch(/^PostgreSQL \d+ at DATABASE_URL, its tables are up to date$/)
   })
 
-  test('says which server is out of reach and goes on with what it can still check', async () => {
+  test('says which server is unreachable and continues with the other checks', async () => {
     const { mill } = await openScene()
     const DATABASE_URL = 'postgres://nobody:secret@127.0.0.1:1/nothing'
     const { code, stdout } = await run('doctor', [], { ...mill.env, DATABASE_URL })

@@ -14,7 +14,7 @@ async function answering(status: number, text: string): Promise<string> {
 }
 
 describe('npm run health', () => {
-  test('asks the worker of this host, and tells its death by the exit code', async () => {
+  test('queries the worker of this host, and reports its death by the exit code', async () => {
     const { mill } = await openScene()
     const worker = start('work', [], { ...mill.env, MILL_METRICS_PORT: '0' })
     const [, port = ''] =
@@ -38,7 +38,7 @@ describe('npm run health', () => {
     expect(dead.stderr).toMatch(/^error: expected an answer of http:\/\/127\.0\.0\.1:\d+\/livez/)
   })
 
-  test('asks the tables where no process can be asked', async () => {
+  test('checks the tables if no process can be queried', async () => {
     const { mill } = await openScene()
     expect(await run('health', [], mill.env)).toMatchObject({
       code: 0,
@@ -46,7 +46,7 @@ describe('npm run health', () => {
     })
   })
 
-  test('ends with 5 when the database is away, and starts none of its own', async () => {
+  test('exits with 5 if the database is unreachable, and starts none', async () => {
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
     expect((await run('health', [], away)).code).toBe(5)
     const { code, stderr } = await run('health', [], { MILL_HOME: '/nowhere/at/all' })
@@ -56,7 +56,7 @@ describe('npm run health', () => {
     ])
   })
 
-  test('passes on what a sick process says', async () => {
+  test('passes on the reply of an unhealthy process', async () => {
     const url = await answering(503, 'the database is away\n')
     const { code, stderr } = await run('health', ['--url', url])
     expect([code, stderr]).toEqual([
@@ -70,7 +70,7 @@ describe('npm run health', () => {
     [['--url', 'localhost'], /--url to be an address/],
     [['--ready'], /MILL_METRICS_PORT with --ready/],
     [['--tables', '--ready'], /--tables alone/],
-  ])('refuses %j, and says what would do', async (flags, said) => {
+  ])('refuses %j, and says what is expected', async (flags, said) => {
     const { code, stderr } = await run('health', flags)
     expect(code).toBe(2)
     expect(stderr).toMatch(said)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { prepareFolder } from '../../../src/features/admin/init.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
-test('init makes settings, a list and schedules, and leaves alone what is there', () => {
+test('init creates settings, a list and schedules, and does not change existing files', () => {
   const folder = temporaryFolder('init')
   writeFileSync(join(folder, '.env'), 'MILL_CREDIT_FLOOR=5000\n')
   const all = ['.gitignore', 'inputs/first.csv', 'inputs/config/schedules.csv']

@@ -30,7 +30,7 @@ async function keptDays(): Promise<readonly string[]> {
 }
 
 describe('npm run rebuild -- --days', () => {
-  test('adds up every day that is over, tells how far it is, and finds nothing to do the second time', async () => {
+  test('adds up every finished day, reports its progress, and finds nothing to do the second time', async () => {
     const first = await rebuild('--days', '--json')
     expect(first.code).toBe(0)
     expect(JSON.parse(first.stdout)).toEqual({ days: 4, open: 0, begun: 0, waiting: 0 })
@@ -43,14 +43,14 @@ describe('npm run rebuild -- --days', () => {
     expect(second.code).toBe(0)
   })
 
-  test('begins with the day that --since names, and leaves those before it to the next command', async () => {
+  test('starts with the day that --since names, and leaves earlier ones to the next command', async () => {
     expect((await rebuild('--days', '--since', '2026-01-03')).code).toBe(0)
     expect(await keptDays()).toEqual(days.slice(2))
     expect((await rebuild('--days')).stderr).toContain('2 days summed up')
     expect(await keptDays()).toEqual(days)
   })
 
-  test('leaves days to a run that is open and to whoever began them, and says so', async () => {
+  test('skips days with an open run or in progress elsewhere, and says so', async () => {
     await database.pool.query("update runs set state = 'open' where run_date = '2026-01-03'")
     await database.pool.query(
       "insert into finished_days (run_date, basis) values ('2026-01-02', analysis.basis())",
@@ -65,7 +65,7 @@ describe('npm run rebuild -- --days', () => {
     expect(await keptDays()).toEqual(['2026-01-01'])
   })
 
-  test('waits for whoever writes for longer than a second, and keeps the day then', async () => {
+  test('waits for a transaction that writes for more than a second, and then stores the day', async () => {
     const writer = await database.pool.connect()
     await writer.query('begin')
     await writer.query("update lists set source = 'other.csv'")
@@ -84,7 +84,7 @@ describe('npm run rebuild -- --days', () => {
     expect(await keptDays()).toEqual(days)
   })
 
-  test('beside another of its kind adds up each day once', async () => {
+  test('beside another one adds up each day once', async () => {
     const both = await Promise.all([rebuild('--days', '--json'), rebuild('--days', '--json')])
     const kept = both.map(({ stdout }) => (JSON.parse(stdout) as { days: number }).days)
     expect(kept.reduce((sum, one) => sum + one, 0)).toBe(4)
@@ -92,7 +92,7 @@ describe('npm run rebuild -- --days', () => {
     expect(await keptDays()).toEqual(days)
   })
 
-  test('refuses a day that is none, and --since for the queue', async () => {
+  test('refuses an invalid day, and --since for the queue', async () => {
     const wrong = await rebuild('--days', '--since', '2026-02-30')
     expect([wrong.code, wrong.stderr]).toEqual([
       2,

@@ -168,7 +168,7 @@ describe('an alert', () => {
     expect(live(rule, series)).toEqual(events)
   })
 
-  test('that began before the rule looked is not raised later', () => {
+  test('for a change before the rule existed is not raised later', () => {
     const seen = [at(4), at(null), at(null)]
     expect(decideAlert(watched('left'), seen, null)).toEqual({ kind: 'none' })
     expect(decideAlert(watched('left', { confirm: 2 }), seen, null)).toMatchObject({ base: 0 })
@@ -191,7 +191,7 @@ const rules = fc.record({
 })
 
 describe('any series of answers', () => {
-  test('raises and recovers in turns', () => {
+  test('raises alerts and recoveries alternately', () => {
     const inTurns = fc.property(rules, measurements, (rule, series) => {
       const kinds = live(rule, series).map(({ kind }) => kind)
       expect(kinds).toEqual(kinds.map((_, index) => (index % 2 === 0 ? 'raise' : 'recover')))
@@ -199,7 +199,7 @@ describe('any series of answers', () => {
     fc.assert(inTurns, { numRuns: 500 })
   })
 
-  test('comes to the same alerts when answers that cannot tell lie between', () => {
+  test('raises the same alerts if inconclusive answers lie between', () => {
     const gapped = fc.property(
       ...([rules, measurements, fc.array(fc.nat({ max: 12 }), { maxLength: 4 })] as const),
       (rule, series, gaps) => {
@@ -220,7 +220,7 @@ describe('any series of answers', () => {
     fc.assert(gapped, { numRuns: 500 })
   })
 
-  test('agrees about a domain that left with one who counts by hand', () => {
+  test('agrees with a separate calculation about a domain that left', () => {
     const counted = fc.property(measurements, (series) => {
       const expected: { night: number; kind: string }[] = []
       let gone = false
@@ -237,7 +237,7 @@ describe('any series of answers', () => {
     fc.assert(counted, { numRuns: 500 })
   })
 
-  test('tells a move only between two answers that are so far apart', () => {
+  test('reports a move only between two answers that are so far apart', () => {
     const moves = fc.property(measurements, fc.integer({ min: 1, max: 6 }), (series, threshold) => {
       for (const { night, base = 0, way } of live(watched('moved', { threshold }), series)) {
         if (way === undefined) continue

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 describe('npm run alerts', () => {
-  test('puts the rules of a file in force, all of them or none, and says what changed', async () => {
+  test('activates the rules of a file, all of them or none, and says what changed', async () => {
     expect((await alerts()).stdout).toMatch(/^No alert so far; npm run alerts -- rules/)
     expect((await alerts('rules')).stdout).toMatch(/^No rule is in force; npm run alerts -- load/)
     const shipped = await alerts('load')
@@ -56,7 +56,7 @@ describe('npm run alerts', () => {
     expect(rules.map(({ name }: { name: string }) => name)).toEqual(['lost', 'fell'])
   })
 
-  test('shows an alert with both answers and a question that can be typed as it stands', async () => {
+  test('shows an alert with both answers and a command that can be copied', async () => {
     const base = await night('2026-03-01', placed(ten('a'), 4, 'ours.com/'))
     const now = await night('2026-03-02', placed(ten('a'), 4, 'taker.com/'))
     const shown = JSON.parse((await alerts('--rule', 'lost', '--json')).stdout)
@@ -82,7 +82,7 @@ describe('npm run alerts', () => {
     expect(asked.stdout).toMatch(/came\s+4\s+taker\.com/)
   })
 
-  test('keeps an alert that has recovered, and lists it no more among those that stand', async () => {
+  test('keeps an alert that has recovered, and no longer lists it as open', async () => {
     await night('2026-03-03', placed(ten('a'), 5, 'ours.com/'))
     expect((await alerts('--rule', 'lost')).stdout).toMatch(/2026-03-02\s+recovered\s+lost/)
     expect(JSON.parse((await alerts('--standing', '--json')).stdout).alerts).toEqual([])

@@ -29,7 +29,7 @@ async function problems(text: string): Promise<readonly string[]> {
 }
 
 describe('a file of rules', () => {
-  test('says each kind of alert, for whom it is and how often it is confirmed', async () => {
+  test('defines the kind, scope and confirmation of each alert', async () => {
     const rules = await read(
       [
         header,
@@ -61,7 +61,7 @@ describe('a file of rules', () => {
     ])
   })
 
-  test('may be about a folder or several hosts that a line of ours or of a rival names, and about no other', async () => {
+  test('may name a folder or wildcard of our own or of a rival’s domain lines, and no other', async () => {
     const rules = await read(
       'alert,what,threshold,domain,rival\nlost,left,,www.Medium.com/us/,\npassed,rival_passed,,,*.X.com\n',
     )
@@ -74,12 +74,12 @@ describe('a file of rules', () => {
     ])
   })
 
-  test('may leave columns out, or hold nothing but its header', async () => {
+  test('may leave out columns, or contain only its header', async () => {
     expect(await read('alert,what\nlost,left\n')).toHaveLength(1)
     expect(await read(`${header}\n`)).toEqual([])
   })
 
-  test('tells every problem of every line at once, with line, column, what was expected and what there is', async () => {
+  test('reports every problem of every line at once, with line, column, expected and actual value', async () => {
     const found = await problems(
       [
         header,
@@ -117,7 +117,7 @@ describe('a file of rules', () => {
     ])
   })
 
-  test('of other columns is refused, with those that there are', async () => {
+  test('with unknown columns is refused, with the valid ones', async () => {
     expect(await problems('name,what,treshold\nlost,left,\n')).toEqual([
       expect.stringMatching(/^alerts.csv:1: name: expected one of the columns alert, what, /),
       expect.stringMatching(/^alerts.csv:1: treshold: expected one of the columns /),

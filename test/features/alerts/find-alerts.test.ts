@@ -19,7 +19,7 @@ async function keptDays(): Promise<readonly string[]> {
   return rows.map(({ day }) => day)
 }
 
-test('the end of a run waits for no sums; they are added up beside it, a day at a time, the oldest first', async () => {
+test('the end of a run does not wait for sums; they are added up concurrently, a day at a time, oldest first', async () => {
   const story = new Story(database.pool)
   await story.night('2026-01-01', { shoes: ['a.com/'] })
   await story.night('2026-01-02', { shoes: ['b.com/'] })

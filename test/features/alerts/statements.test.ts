@@ -3,7 +3,7 @@ import { insertAlerts, type NewAlert } from '../../../src/features/alerts/statem
 import { freshDatabase } from '../../support/database.ts'
 import { Story, ten } from '../analysis/story.ts'
 
-test('more alerts than one statement has room for are all written, those that stand already once', async () => {
+test('more alerts than fit into one statement are all stored, and existing ones are not repeated', async () => {
   const database = await freshDatabase()
   await new Story(database.pool).night('2026-03-01', { shoes: ten('a') })
   const alert = (number: number): NewAlert => ({

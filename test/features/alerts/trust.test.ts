@@ -79,7 +79,7 @@ describe('a night in which every query got the same ten pages', () => {
     expect(await shownOn('2026-01-05')).toBe(6)
   })
 
-  test('counts once a person accepts it, and no more once that is undone', async () => {
+  test('counts once a person accepts it, and no longer once that is undone', async () => {
     await usualNights()
     await night('2026-01-04', casino())
     await trust('accept', '--run', '4', '--because', 'checked by hand', '--by', 'Ada')
@@ -94,7 +94,7 @@ describe('a night in which every query got the same ten pages', () => {
 })
 
 describe('a person', () => {
-  test('takes back the alerts of a date by distrusting it', async () => {
+  test('withdraws the alerts of a date by distrusting it', async () => {
     await usualNights()
     await night('2026-01-04', { ...asEver(), grid: ten('grid') })
     expect(await states()).toEqual(['standing'])
@@ -118,7 +118,7 @@ describe('a person', () => {
     expect(coverage.rows).toEqual([{ answered: 5, suspect: 1 }])
   })
 
-  test('has to give a reason, and something that exists', async () => {
+  test('must give a reason, and name something that exists', async () => {
     await usualNights()
     expect(await trust('distrust', '--run', '2')).toMatchObject({ code: 2 })
     expect(await trust('distrust', '--run', '99', '--because', 'x')).toMatchObject({ code: 2 })

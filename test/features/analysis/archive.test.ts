@@ -98,7 +98,7 @@ const coverage =
   'select run_date, planned, answered, archived, other_origin from analysis.coverage order by run_date'
 const since = '2025-01-05'
 
-test('every question of the library gives with the archive what it gave before it, and once days are back; without it, days that left are left out and nothing is lost or new for that', async () => {
+test('every question of the library gives the same result with the archive as before it, and after days are restored; without it, archived days are excluded and nothing counts as lost or new', async () => {
   const { pool } = database
   const ask: Ask = (typed, flags) => askOf({ pool }, typed, flags)
   const before = await askAll(ask)

@@ -45,13 +45,13 @@ describe('a question', () => {
     "select set_config('role', 'none', false), pg_read_file('/etc/hostname')",
     'select * from bullmq.job',
     'select * from nowhere',
-  ])('that is no reading is refused: %s', async (text) => {
+  ])('that is not a read is refused: %s', async (text) => {
     await expect(read(text)).rejects.toThrow(/expected/)
     const { rows } = await database.pool.query('select count(*) as tasks from tasks')
     expect(rows).toEqual([{ tasks: 1 }])
   })
 
-  test('finds every table either for analysts or withheld from them', async () => {
+  test('classifies every table as readable for analysts or withheld from them', async () => {
     const { rows } = await database.pool.query<{ table: string }>(
       `select relname as "table"
       from pg_class
@@ -61,13 +61,13 @@ describe('a question', () => {
     expect(rows.map(({ table }) => table).toSorted()).toEqual([...readable, ...withheld].toSorted())
     for (const table of withheld) {
       await expect(read(`select * from ${table}`)).rejects.toThrow(
-        `got: ${table}, a table of the mill's own bookkeeping`,
+        `got: ${table}, an internal table of querymill`,
       )
     }
     await expect(read('select * from bullmq.job')).rejects.toThrow(/got: permission denied/)
   })
 
-  test('that thinks too long is ended', async () => {
+  test('that takes too long is cancelled', async () => {
     await expect(read('select pg_sleep(30)', { timeoutMs: 50 })).rejects.toThrow(/time limit/)
   })
 

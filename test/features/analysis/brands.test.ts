@@ -133,7 +133,7 @@ const holds = ({ since, until }: Line, day: string) =>
 
 describe('brands over random histories', () => {
   test.each(histories)(
-    'places of sites and brands and their shares are what pages and lines say, history %i',
+    'positions of sites and brands and their shares follow from pages and domain lines, history %i',
     async (seed) => {
       const told = await tell(seed)
       const { answers } = await readBase(database.pool)
@@ -234,8 +234,8 @@ describe('brands over random histories', () => {
   )
 })
 
-describe('what is ours', () => {
-  test('is a folder of a host, and all hosts below one, in every view that speaks of ours', async () => {
+describe('our own domains', () => {
+  test('may be a folder of a host, and all hosts below one, in every view about our domains', async () => {
     await database.pool.query(`
       insert into own_domains (domain, label) values ('blog.com/us', 'Blog'), ('*.us.com', 'Us');
       insert into rival_domains (domain, label) values ('rival.com', 'Rival')`)
@@ -271,7 +271,7 @@ describe('what is ours', () => {
     ])
   })
 
-  test('of one domain has the sums that are kept of finished days, whatever lines name it, and one of two domains its answers', async () => {
+  test('have stored sums for one domain, whatever lines name it, and use the answers for two domains', async () => {
     await database.pool.query(`
       insert into own_domains (domain, label, brand, since, until) values
         ('us.com', 'Us', 'We', null, '2026-01-01'), ('us.com', 'Us again', 'We', '2026-01-01', '2026-01-02');
@@ -301,7 +301,7 @@ describe('what is ours', () => {
     ])
   })
 
-  test('is told with the brands of rivals beside it', async () => {
+  test('are shown with the brands of rivals', async () => {
     await database.pool.query(`
       insert into own_domains (domain, label, brand) values ('us.com', 'Us', 'We'), ('us.org', 'Us too', 'We');
       insert into rival_domains (domain, label) values ('rival.com', 'Them'), ('rival.org', 'Them')`)

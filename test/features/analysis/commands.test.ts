@@ -28,13 +28,13 @@ describe('commands for analysts', () => {
     await database.close()
   })
 
-  test('the library is listed without any question', async () => {
+  test('the library is listed without any argument', async () => {
     const { code, stdout } = await call('sql')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^ranks +Where do domains stand for each query on a day/m)
+    expect(stdout).toMatch(/^ranks +Where do domains rank for each query on a day/m)
   })
 
-  test('a domain is ours once it was said, and a question is answered as JSON', async () => {
+  test('a domain is ours once it was set, and a question is answered as JSON', async () => {
     expect((await call('migrate')).code).toBe(0)
     const set = await call('domains', 'set', 'www.caniuse.com', '--label', 'Can I use')
     expect(set.stdout).toBe('added  caniuse.com as Can I use, from the beginning\n')
@@ -53,7 +53,7 @@ describe('commands for analysts', () => {
     })
   })
 
-  test('an answer that is empty because no answer is live comes with the flag that shows the others', async () => {
+  test('an empty result because no answer is live suggests the flag that shows the others', async () => {
     const { code, stdout, stderr } = await call('sql', 'ranks', '--top', '5')
     expect(code).toBe(0)
     expect(stdout.trim()).toBe(
@@ -62,7 +62,7 @@ describe('commands for analysts', () => {
     expect(stderr).toMatch(/--origins sandbox/)
   })
 
-  test('a label that no query has is named where there is no row', async () => {
+  test('a label that no query has is named if there is no row', async () => {
     const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
     expect((await call('sql', 'volatility', '--show', 'nights', ...flags)).stderr).toMatch(
       /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
@@ -72,7 +72,7 @@ describe('commands for analysts', () => {
     ).toBe('')
   })
 
-  test('rows of tables come without a hint about what the views show', async () => {
+  test('rows of tables come without a hint about the origins of views', async () => {
     const asked = await call('sql', 'select id from searches order by id')
     expect(asked.stdout.trim().split('\n')).toHaveLength(3)
     expect(asked.stderr).toBe('')
@@ -85,9 +85,9 @@ describe('commands for analysts', () => {
     expect(counted.stderr).toMatch(/--origins sandbox/)
   })
 
-  test('the books of the mill are withheld, with what may be read instead', async () => {
+  test('internal tables are withheld, with a hint about what may be read', async () => {
     const message =
-      /^error: expected views of analysts or tables of answers.*got: accounts, a table of the mill's own bookkeeping, which is neither shown nor exported; docs\/schema\.md says/
+      /^error: expected views of analysts or tables of answers.*got: accounts, an internal table of querymill, which is neither shown nor exported; docs\/schema\.md says/
     const written = await call('export', 'accounts', '--to', 'accounts.csv')
     expect(written.code).toBe(2)
     expect(written.stderr).toMatch(message)
@@ -99,14 +99,14 @@ describe('commands for analysts', () => {
     expect(withheld.filter((name) => !help.includes(name))).toEqual([])
   })
 
-  test('SQL that changes something ends with a usage error and changes nothing', async () => {
+  test('SQL that changes something exits with a usage error and changes nothing', async () => {
     const { code, stderr } = await call('sql', 'delete from tasks')
     expect(code).toBe(2)
     expect(stderr).toMatch(/only reads/)
     expect((await database.pool.query('select from tasks')).rowCount).toBe(2)
   })
 
-  test('a view becomes a whole file, and an unknown name leaves none', async () => {
+  test('a view becomes a complete file, and an unknown name leaves none', async () => {
     const done = await call('export', 'results', '--to', 'r.csv', '--origins', 'sandbox')
     expect(done.code).toBe(0)
     const lines = readFileSync(join(home, 'r.csv'), 'utf8').trimEnd().split('\n')
@@ -142,7 +142,7 @@ describe('commands for analysts', () => {
     expect(json).toEqual(['{"n":1.50}'])
   })
 
-  test('what an export cannot take is refused with what it can', async () => {
+  test('invalid arguments of an export are refused with the valid ones', async () => {
     for (const [args, message] of [
       [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
       [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
@@ -157,7 +157,7 @@ describe('commands for analysts', () => {
     expect(readdirSync(home).filter((name) => name.startsWith('no.file'))).toEqual([])
   })
 
-  test('a Parquet file begins and ends as one, and holds every row', async () => {
+  test('a Parquet file begins and ends as one, and contains every row', async () => {
     const flags = ['--format', 'parquet', '--origins', 'sandbox'] as const
     expect((await call('export', 'results', '--to', 'r.parquet', ...flags)).code).toBe(0)
     const file = await asyncBufferFromFile(join(home, 'r.parquet'))
@@ -170,7 +170,7 @@ describe('commands for analysts', () => {
     })
   })
 
-  test('the page of pictures is written where the caller stands', async () => {
+  test('the report is written to the caller’s folder', async () => {
     const { code } = await call('report', '--to', 'page.html', '--origins', 'sandbox')
     expect(code).toBe(0)
     expect(readFileSync(join(home, 'page.html'), 'utf8')).toMatch(/<!doctype html>.*Not live/s)
@@ -198,7 +198,7 @@ describe('commands for analysts', () => {
     }
   })
 
-  test('a time limit beyond what the database can count is refused before it is asked', async () => {
+  test('a time limit beyond the database’s maximum is refused before the query runs', async () => {
     const { code, stderr } = await call('sql', 'select 1', '--timeout', '30d')
     expect(code).toBe(2)
     expect(stderr).toBe(
@@ -207,7 +207,7 @@ describe('commands for analysts', () => {
     expect((await call('sql', 'select 1', '--timeout', '24d')).code).toBe(0)
   })
 
-  test('a page of nine domains is refused before anything is written', async () => {
+  test('a report of nine domains is refused before anything is written', async () => {
     const { code, stderr } = await call(
       'report',
       '--to',
@@ -223,7 +223,7 @@ describe('commands for analysts', () => {
     expect(eight.code).toBe(0)
   })
 
-  test('a page is narrowed by the flags of the library, and names a label that no query has', async () => {
+  test('a report is restricted by the flags of the library, and names a label that no query has', async () => {
     const page = async (...flags: string[]) => {
       const called = await call('report', '--to', 'part.html', '--origins', 'sandbox', ...flags)
       expect(called.code, called.stderr).toBe(0)
@@ -251,7 +251,7 @@ describe('commands for analysts', () => {
     expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
   })
 
-  test('an analyst is made with an address that is shown once', async () => {
+  test('an analyst is created with an address that is shown once', async () => {
     const name = `ada_${process.pid}_${Date.now().toString(36)}`
     const first = await call('migrate', '--analyst', name)
     expect(first.stdout).toMatch(new RegExp(`postgres(ql)?://${name}:[\\w-]{24}@`))

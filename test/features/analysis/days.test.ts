@@ -5,7 +5,7 @@ import { storyScene } from './scene.ts'
 const scene = storyScene()
 const { ask } = scene
 
-test('the mix of intents is told by weight, for each label', async () => {
+test('the mix of intents is computed by weight, for each label', async () => {
   scene.story.says('shoes', { weight: 3, tags: ['red'] })
   await scene.story.night('2026-01-01', {
     shoes: { intent: 'buy', sentiment: 'good' },
@@ -24,7 +24,7 @@ test('the mix of intents is told by weight, for each label', async () => {
   ])
 })
 
-test('a label that differs from the answer before is a change', async () => {
+test('a label that differs from that of the previous answer is a change', async () => {
   await scene.story.night('2026-01-01', { shoes: { intent: 'buy', sentiment: 'good' } })
   await scene.story.night('2026-01-02', { shoes: { intent: 'know', sentiment: 'good' } })
   expect(
@@ -32,7 +32,7 @@ test('a label that differs from the answer before is a change', async () => {
   ).toEqual([['2026-01-02', 'intent', 'buy', 'know']])
 })
 
-test('coverage tells what was not answered from what was not asked, and the counts add up', async () => {
+test('coverage distinguishes not answered from not asked, and the counts add up', async () => {
   await scene.story.night('2026-01-01', { old: ['a.com/'] })
   await scene.story.night('2026-01-02', {
     good: ['a.com/'],
@@ -47,14 +47,14 @@ test('coverage tells what was not answered from what was not asked, and the coun
   ).toEqual([[5, 2, 1, 1, 1, 1, 1, 0.4]])
 })
 
-test('coverage says why queries have no answer, one in the singular', async () => {
+test('coverage says why queries have no answer, with singular forms', async () => {
   await scene.story.night('2026-01-01', { a: 'failed', b: 'failed', lost: 'unknown' })
   expect(await ask("select why from analysis.coverage where run_date = '2026-01-01'")).toEqual([
     ['2 queries failed; 1 call has an unknown outcome'],
   ])
 })
 
-test('what a list lets rest is covered by its last answer, and counted apart', async () => {
+test('skipped queries are covered by their last answer, and counted separately', async () => {
   await scene.story.night('2026-01-01', { old: ['a.com/'], rests: ['a.com/'] })
   await scene.story.night('2026-01-02', { good: ['a.com/'], old: 'reused', rests: 'not_asked' })
   expect(
@@ -63,7 +63,7 @@ test('what a list lets rest is covered by its last answer, and counted apart', a
   ).toEqual([[3, 3, 1, 1, 1, 1]])
 })
 
-test('a query that one list lets rest on the day that another asks it counts as asked', async () => {
+test('a query that one list skips on the day that another buys it counts as bought', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: ['b.com/'] }, { list: 'second' })
   await scene.story.night('2026-01-02', { shoes: 'not_asked' })
@@ -75,7 +75,7 @@ test('a query that one list lets rest on the day that another asks it counts as 
   ])
 })
 
-test('a query that two runs of a day hold counts once, by the state that says most', async () => {
+test('a query in two runs of a day counts once, by the most informative state', async () => {
   await scene.story.night('2026-01-01', {
     a: 'cancelled',
     b: 'failed',
@@ -92,7 +92,7 @@ test('a query that two runs of a day hold counts once, by the state that says mo
   ).toEqual([[4, 1, 0, 2, 1, 0.25]])
 })
 
-test('a query that its list does not hold any more has no weight from it', async () => {
+test('a query that has left its list has no weight from it', async () => {
   scene.story.says('shoes', { weight: 9 })
   await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] }, { list: 'one' })
   scene.story.says('shoes', { weight: 2 })
@@ -110,7 +110,7 @@ test('a query that its list does not hold any more has no weight from it', async
   ])
 })
 
-test('freshness counts queries that nobody ever answered', async () => {
+test('freshness counts queries that were never answered', async () => {
   await scene.story.night('2026-01-01', { good: ['a.com/'], bad: 'failed' })
   expect(
     await ask(`select list, queries, answered, never_answered, newest = oldest,
@@ -118,7 +118,7 @@ test('freshness counts queries that nobody ever answered', async () => {
   ).toEqual([['main', 2, 1, 1, true, true]])
 })
 
-test('costs are told for each readable answer and for each that changed', async () => {
+test('costs are shown for each readable answer and for each that changed', async () => {
   await scene.story.night('2026-01-01', {
     shoes: { results: ['a.com/'], credits: 2 },
     boots: { results: ['b.com/'], credits: 2 },
@@ -137,7 +137,7 @@ test('costs are told for each readable answer and for each that changed', async 
   ])
 })
 
-test('a balance that falls by more than our calls used, or rises, says by how much', async () => {
+test('a balance that falls by more than our calls used, or rises, shows the difference', async () => {
   await scene.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
   const call = (remaining: number, start: number) =>
     scene.pool.query(

@@ -45,7 +45,7 @@ describe('our domains in the tables', () => {
     expect(await table()).toEqual([['us.com', 'Us', null, null]])
   })
 
-  test('a changed label begins today and leaves the past its old one', async () => {
+  test('a changed label starts today and leaves the past with its old one', async () => {
     await load('2026-01-05', line('us.com', 'Us'))
     await load('2026-01-10', line('us.com', 'We'))
     expect(await table()).toEqual([
@@ -54,7 +54,7 @@ describe('our domains in the tables', () => {
     ])
   })
 
-  test('a line that goes away ends yesterday, and one that comes back begins today', async () => {
+  test('a removed line ends yesterday, and a restored one starts today', async () => {
     await load('2026-01-05', line('us.com', 'Us'))
     const us = line('us.com', 'Us')
     expect(await load('2026-01-10')).toEqual([
@@ -68,13 +68,13 @@ describe('our domains in the tables', () => {
     ])
   })
 
-  test('a line that came today and went today leaves nothing', async () => {
+  test('a line that was added and removed today leaves nothing', async () => {
     await load('2026-01-05', line('us.com', 'Us', ['2026-01-05']))
     await load('2026-01-05')
     expect(await table()).toEqual([])
   })
 
-  test('dates of the file are taken at their word, and a last day may be added', async () => {
+  test('dates in the file are used as given, and an end date may be added', async () => {
     const lines = [
       line('us.com', 'Old', [null, '2025-12-31']),
       line('us.com', 'New', ['2026-01-01']),
@@ -90,7 +90,7 @@ describe('our domains in the tables', () => {
     ])
   })
 
-  test('every change can be taken back, and taking it back as well', async () => {
+  test('every change can be undone, and the undo as well', async () => {
     const undo = () => changeDomains(database.db, 'undo', undoDomains)
     await load('2026-01-05', line('us.com', 'Us'), line('shop.com', 'Shop'))
     const before = await table()

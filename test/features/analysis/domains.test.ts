@@ -39,7 +39,7 @@ async function everything(pool: Pool): Promise<Record<string, unknown>> {
 }
 
 describe('our domains', () => {
-  test('are shown, set, ended and taken back, each change with its lines', async () => {
+  test('are shown, set, ended and restored, each change with its lines', async () => {
     expect((await call('domains')).stdout).toMatch(/^no domain is marked as ours yet/)
     await call('domains', 'set', 'https-is-no-domain.com', '--since', '2026-01-01')
     const ended = await call('domains', 'end', 'https-is-no-domain.com', '--on', '2026-02-01')
@@ -62,7 +62,7 @@ describe('our domains', () => {
     })
   })
 
-  test('that a file names are loaded from it, and a file that names none changes nothing', async () => {
+  test('in a file are loaded from it, and a file without any changes nothing', async () => {
     writeFileSync(join(home, 'ours.csv'), 'domain,label\nours.com,Ours\n')
     const loaded = await call('domains', 'load', 'ours.csv')
     expect(loaded.stdout).toContain('added  ours.com as Ours, from the beginning')
@@ -74,7 +74,7 @@ describe('our domains', () => {
     expect(await everything(database.pool)).toEqual(before)
   })
 
-  test('and those of rivals make brands: hosts below one, folders, several domains, own and other', async () => {
+  test('and those of rivals make brands: wildcards, folders, several domains, own and other', async () => {
     const added = await call('domains', 'set', 'www.Blog.ours.com/A/', '--brand', 'Ours & Co')
     expect(added.stdout).toBe(
       'added  blog.ours.com/A as blog.ours.com/A of Ours & Co, from the beginning\n',
@@ -105,7 +105,7 @@ describe('our domains', () => {
     }
   })
 
-  test('are kept from a login that may only read, with a sentence', async () => {
+  test('cannot be changed by a read-only login, which gets a sentence', async () => {
     const name = `eve_${process.pid}_${Date.now().toString(36)}`
     const { password } = await ensureAnalyst(database.pool, name)
     const address = Object.assign(new URL(database.url), { username: name, password })
@@ -121,7 +121,7 @@ describe('our domains', () => {
   })
 })
 
-describe('commands that read', () => {
+describe('read-only commands', () => {
   test.each([
     ['sql', 'select 1'],
     ['sql', 'shares'],
@@ -133,7 +133,7 @@ describe('commands that read', () => {
     ['domains', 'list'],
     ['alerts'],
     ['alerts', 'rules'],
-  ])('leave every row of every table as it was: %j', async (command, ...args) => {
+  ])('leave every row of every table unchanged: %j', async (command, ...args) => {
     await database.pool.query(
       "insert into own_domains (domain, label) values ('kept.com', 'Kept') on conflict do nothing",
     )

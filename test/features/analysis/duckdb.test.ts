@@ -54,7 +54,7 @@ const drawn = `
     case when n % 12 > 0 then array['a' || n, null, ''] end as texts
   from generate_series(1, 25000) as n`
 
-test('DuckDB reads every value of every type that was written, nothing as nothing', async () => {
+test('DuckDB reads every value of every written type, and nulls as null', async () => {
   const path = await write('drawn.parquet', drawn)
   // Both sides convert their values to numbers and texts that can be compared exactly.
   const read =
@@ -71,7 +71,7 @@ test('DuckDB reads every value of every type that was written, nothing as nothin
   expect(read).toEqual(kept)
 })
 
-test('DuckDB takes days, instants, uuids, numbers, lists and JSON for what they are', async () => {
+test('DuckDB reads days, instants, uuids, numbers, lists and JSON as these types', async () => {
   const path = await write(
     'types.parquet',
     `${drawn.replace('n,', `n, '{"deep": [12345678901234567890]}'::jsonb as document,`)} limit 1`,
@@ -97,7 +97,7 @@ test('DuckDB takes days, instants, uuids, numbers, lists and JSON for what they 
   ])
 })
 
-test('DuckDB finds in an exported view what the view says', async () => {
+test('DuckDB reads an exported view with the same rows', async () => {
   await tellByChance(new Story(database.pool), { seed: 7, days: 5 })
   const path = await write('movers.parquet', 'select * from analysis.movers')
   const sums = (

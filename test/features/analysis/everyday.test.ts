@@ -37,7 +37,7 @@ async function ask(typed: string, ...flags: string[]): Promise<(string | null)[]
 const ctr = { 1: 0.312, 2: 0.16 } as const
 
 describe('everyday questions', () => {
-  test('a page that lost is told with what it lost, weighted, and with who took its place', async () => {
+  test('a page that lost is shown with its weighted loss, and with what took its position', async () => {
     const [ninth] = await ask('select ctr from analysis.ctr where position = 9')
     const lost = await ask('pages', '--change', 'lost')
     expect(
@@ -60,13 +60,13 @@ describe('everyday questions', () => {
     expect(news?.slice(0, 2)).toEqual(['us.com/news', '0.000'])
   })
 
-  test('a rival is new that no answer showed before, of queries that both days know', async () => {
+  test('a domain is new if no earlier answer showed it, among queries of both days', async () => {
     expect(await ask('domains', '--show', 'new', '--days', '7')).toEqual([
       ['fresh.com', '1', '1', 'shoes', '2026-01-01', '2026-01-08'],
     ])
   })
 
-  test('a query that was first asked between the two days is no gain of anybody, and counted apart', async () => {
+  test('a query first bought between the two days is no gain for any domain, and counted separately', async () => {
     const winners = await ask('domains')
     const of = (domain: string) => winners.find(([name]) => name === domain)?.slice(2)
     // Up, down, ranked among queries that both days have, new, newly asked.
@@ -79,7 +79,7 @@ describe('everyday questions', () => {
     }
   })
 
-  test('queries that did not change stand first among the steady ones', async () => {
+  test('unchanged queries are the most stable ones', async () => {
     expect(
       (await ask('volatility', '--order', 'least')).map(([q, changed]) => [q, changed]),
     ).toEqual([
@@ -89,7 +89,7 @@ describe('everyday questions', () => {
     ])
   })
 
-  test('two domains are held against each other query by query', async () => {
+  test('two domains are compared query by query', async () => {
     expect(
       (await ask('domains', '--show', 'rival', '--rival', 'r1.com')).map((row) => row.slice(0, 4)),
     ).toEqual([

@@ -25,7 +25,7 @@ const rounds = () =>
     from analysis.expansion_rounds order by round`)
 
 describe('a round of an expansion', () => {
-  test('brought the pages and domains that its answers were the first of all to show', async () => {
+  test('counts the pages and domains that its answers were the first to show', async () => {
     await scene.story.night('2026-01-01', { seed: ['a.com/1', 'b.com/1'] })
     await scene.story.night(
       '2026-01-02',
@@ -46,7 +46,7 @@ describe('a round of an expansion', () => {
     ])
   })
 
-  test('tells what failed, what is open and what was cancelled, and divides by nothing', async () => {
+  test('shows failed, open and cancelled queries, and never divides by zero', async () => {
     await scene.story.night('2026-01-01', { seed: ['a.com/1'] })
     await scene.story.night(
       '2026-01-02',
@@ -60,7 +60,7 @@ describe('a round of an expansion', () => {
     expect(await rounds()).toEqual([[1, 4, 1, 0, 1, 1, 1, 0, 0, 0, 0, null, 0]])
   })
 
-  test('counts answers of the origins that are shown', async () => {
+  test('counts answers of the shown origins', async () => {
     await scene.story.night('2026-01-01', { seed: ['a.com/1'] }, { origin: 'sandbox' })
     await scene.story.night('2026-01-02', { one: ['a.com/1'] }, { list: 'more', origin: 'sandbox' })
     await scene.story.night('2026-01-02', { two: ['a.com/1'] }, { list: 'more' })

@@ -47,7 +47,7 @@ async function lines(relation: string): Promise<string[]> {
   return readFileSync(join(home, 'rows.ndjson'), 'utf8').split('\n')
 }
 
-test('a line of JSON keeps every digit, and a column has one kind whatever its values are', async () => {
+test('a line of JSON keeps every digit, and a column has one type whatever its values are', async () => {
   const written = await lines('odd')
   const line = (id: string) =>
     `{"id":${id},"line":"a \\"text\\"\\nof two","at":"2026-01-01T05:30:00.123456+05:30",` +
@@ -59,7 +59,7 @@ test('a line of JSON keeps every digit, and a column has one kind whatever its v
   expect(new Set(written.slice(2, -1).map((one) => one.replace(/^{"id":\d+/, ''))).size).toBe(1)
 })
 
-test('names and order of columns are those of the relation, also where there is no row', async () => {
+test('names and order of columns are those of the relation, even without rows', async () => {
   const [first = ''] = await lines('results')
   const { fields } = await database.pool.query('select * from analysis.results limit 0')
   expect(Object.keys(JSON.parse(first) as object)).toEqual(fields.map(({ name }) => name))

@@ -106,7 +106,7 @@ function daysOf(
 
 describe('blocks of answers over random histories', () => {
   test.each(histories)(
-    'things, shares by day and fields that came are what the base tables say, history %i',
+    'items, shares by day and new fields follow from the base tables, history %i',
     async (seed) => {
       const things = await tell(seed)
       const base = await readBase(database.pool)
@@ -142,7 +142,7 @@ describe('blocks of answers over random histories', () => {
     },
   )
 
-  test('a field of a result is told apart from one of its answer, with its first and last day', async () => {
+  test('a field of a result is distinguished from one of its answer, with its first and last day', async () => {
     const story = new Story(database.pool)
     for (const day of ['2026-01-01', '2026-01-03']) await story.night(day, { shoes: ['a.com/'] })
     await database.pool.query(`update organic_results set extra = '{"stars": 5}'`)

@@ -30,25 +30,25 @@ const read = (domain: string, label = '') =>
     'domains.csv',
   )
 
-test('a domain of ours is counted as addresses spell it, and called as the file does', () => {
+test('a domain of ours is normalized like addresses, and has the label of the file', () => {
   expect(read('WWW.Bücher.de')).toMatchObject([{ domain: 'xn--bcher-kva.de', label: 'bücher.de' }])
   expect(read('bücher.de', 'Us')).toMatchObject([{ domain: 'xn--bcher-kva.de', label: 'Us' }])
   expect(read('xn--bcher-kva.de')).toMatchObject([{ domain: 'xn--bcher-kva.de' }])
 })
 
-test('a domain that has no other spelling keeps its own in lower case', () => {
+test('a domain without another spelling is only converted to lower case', () => {
   // A name with characters of both text directions is not a host.
   expect(read('א1Ü.de')).toMatchObject([{ domain: 'א1ü.de', label: 'א1ü.de' }])
 })
 
-test('one domain spelled twice is told as a second line', () => {
+test('one domain spelled twice is reported as a duplicate line', () => {
   const rows = ['bücher.de', 'xn--bcher-kva.de'].map((domain, index) => {
     return { line: index + 2, fields: new Map([['domain', domain]]) }
   })
   expect(() => readDomains(rows, 'domains.csv')).toThrow(/domains.csv:3: .*got a second one/)
 })
 
-test('a question finds a domain as a person spells it', () => {
+test('a question finds a domain in any spelling', () => {
   const question = readQuestions().find(({ name }) => name === 'keyword-history')
   if (question === undefined) throw new Error('expected keyword-history in the library')
   const bind = (domain: string) =>
@@ -57,7 +57,7 @@ test('a question finds a domain as a person spells it', () => {
   expect(bind('').values).toEqual(['Bücher.de', null])
 })
 
-test('the page follows a domain as a person spells it', async () => {
+test('the report finds a domain in any spelling', async () => {
   const { code } = await run('report', ['--to', 'page.html', '--domains', 'Bücher.de'], {
     DATABASE_URL: database.url,
     MILL_HOME: home,
@@ -75,13 +75,13 @@ describe('our domains in the file', () => {
       'domains.csv',
     )
 
-  test('a domain is written as answers are counted, and a missing label is the domain', () => {
+  test('a domain is normalized like answers, and a missing label is the domain', () => {
     expect(readAll({ domain: 'WWW.Us.com', label: '' })).toEqual([
       { domain: 'us.com', label: 'us.com', since: null, until: null, brand: null, rival: false },
     ])
   })
 
-  test('a folder keeps its letters and its host loses them, and hosts below one stand under a star', () => {
+  test('a folder keeps its case and its host does not, and a wildcard has a star', () => {
     const sites = ['WWW.Us.com/Team/', '*.Bücher.de', '*.us.com/café'].map(
       (domain) => readAll({ domain })[0]?.domain,
     )
@@ -95,7 +95,7 @@ describe('our domains in the file', () => {
     expect(() => readAll({ domain: 'us.com/?q=1' })).toThrow('expected a domain like')
   })
 
-  test('every line that cannot be used is told at once, with its number', () => {
+  test('every invalid line is reported at once, with its number', () => {
     expect(() =>
       readAll(
         { domain: 'https://us.com/' },

@@ -42,21 +42,24 @@ describe('a file that is exported', () => {
     ['r.json', 'ndjson', 12_345],
     ['r.parquet', 'parquet', null],
     ['r.rows', 'csv', 12_345],
-  ])('called %s holds what its name promises, %s, and its rows are counted', async (...given) => {
-    const [name, format, lines] = given
-    expect(await numbers('--to', name)).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: `wrote 12,345 rows of the answer to ${join(home, name)} as ${format}\n`,
-    })
-    expect(contentOf(name)).toEqual([format, lines])
-  })
+  ])(
+    'called %s contains what its name promises, %s, and its rows are counted',
+    async (...given) => {
+      const [name, format, lines] = given
+      expect(await numbers('--to', name)).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr: `wrote 12,345 rows of the answer to ${join(home, name)} as ${format}\n`,
+      })
+      expect(contentOf(name)).toEqual([format, lines])
+    },
+  )
 
   test.each([
     ['old.parquet', 'csv', 'parquet'],
     ['old.csv', 'parquet', 'csv'],
     ['old.json', 'csv', 'ndjson'],
-  ])('%s is not made anew as %s', async (name, typed, promised) => {
+  ])('%s is not written as %s', async (name, typed, promised) => {
     writeFileSync(join(home, name), 'what was there')
     const { code, stderr } = await numbers('--format', typed, '--to', name)
     expect([code, stderr]).toEqual([
@@ -67,7 +70,7 @@ describe('a file that is exported', () => {
   })
 
   test.each([['old.xlsx'], ['old.csv.gz']])(
-    '%s is refused: nothing here writes such a file',
+    '%s is refused, because this format is not supported',
     async (name) => {
       writeFileSync(join(home, name), 'what was there')
       const { code, stderr } = await numbers('--to', name)
@@ -79,13 +82,13 @@ describe('a file that is exported', () => {
     },
   )
 
-  test('through a link is what the file at its end promises', async () => {
+  test('through a link has the format of its target’s name', async () => {
     symlinkSync('end.parquet', join(home, 'link'))
     expect((await numbers('--to', 'link')).stderr).toMatch(/link as parquet\n$/)
     expect(contentOf('end.parquet')).toEqual(['parquet', null])
   })
 
-  test('leaves the one before whole when the database fails half-way', async () => {
+  test('leaves the previous one intact if the database fails halfway', async () => {
     const before = await numbers('--to', 'kept.csv')
     expect(before.code).toBe(0)
     const whole = read('kept.csv')
@@ -99,7 +102,7 @@ describe('a file that is exported', () => {
   })
 })
 
-test('what was written is told to a program as one object, and a delimiter may be chosen', async () => {
+test('reports what was written to a program as one object, and a delimiter may be chosen', async () => {
   const two = [
     'export',
     '--question',
@@ -123,12 +126,12 @@ test('what was written is told to a program as one object, and a delimiter may b
   expect(read('two.csv')).toBe('n;m\n1;2.5\n')
 })
 
-test('one row is one row, also on the standard output', async () => {
+test('has one row for one row, also on standard output', async () => {
   const { stdout, stderr } = await call('export', '--question', 'select 1 as n', '--to', '-')
   expect([stdout, stderr]).toEqual(['n\n1\n', 'wrote 1 row of the answer as csv\n'])
 })
 
-test('a report is not written over a file that is named after another format', async () => {
+test('a report is not written over a file whose name has another format', async () => {
   writeFileSync(join(home, 'figures.parquet'), 'what was there')
   const { code, stderr } = await call('report', '--to', 'figures.parquet')
   expect([code, stderr]).toEqual([

@@ -26,7 +26,7 @@ const near = (value: unknown) => (value === null ? 'none' : Number(value).toFixe
 describe('groups of queries', () => {
   const pages = (group: string) => ten(group).slice(0, 4)
 
-  test('that split, merge, come, go and stay are told with the queries that they share', async () => {
+  test('that split, merge, appear, disappear and stay are shown with the shared queries', async () => {
     await story.night('2026-01-01', {
       ...{ a1: pages('a'), a2: pages('a'), a3: pages('a'), a4: pages('a') },
       ...{ b1: pages('b'), b2: pages('b'), c1: pages('c'), c2: pages('c') },

@@ -94,7 +94,7 @@ describe('the library', () => {
     ...{ q: 'shoes', word: 'sho', rival: 'r1.com', page: 'us.com/wrong' },
   }
 
-  test('holds at least twenty questions, each asked in one line with a question mark', () => {
+  test('contains at least twenty questions, each a single line with a question mark', () => {
     const questions = readQuestions()
     expect(questions.length).toBeGreaterThanOrEqual(20)
     for (const { asks } of questions) expect(asks).toMatch(/^[A-Z].+\?$/)
@@ -113,7 +113,7 @@ describe('the library', () => {
     },
   )
 
-  test('a fall out of the top ten is told with who took the place', async () => {
+  test('a fall out of the top ten is shown with what took the position', async () => {
     const fell = ['--crossed', '10', '--days', '1']
     expect(rowsOf(await answer('ranks', [...fell, '--day', '2026-01-02']))).toEqual([
       {
@@ -135,18 +135,18 @@ describe('the library', () => {
 })
 
 describe('answers', () => {
-  test('a value of a parameter is a value, whatever it says', async () => {
+  test('a value of a parameter is a value, whatever it contains', async () => {
     const evil = "shoes'; drop table tasks; --"
     expect(rowsOf(await answer('keyword-history', ['--q', evil]))).toEqual([])
   })
 
-  test('a table is cut where it was told to be, and says so', async () => {
+  test('a table is truncated at its limit, and says so', async () => {
     const { text, said } = await answer('select n from generate_series(1, 10) as n', [], 'table')
     expect(text).toBe('n\n1\n2\n3\n')
     expect(said.join()).toMatch(/the first 3 rows/)
   })
 
-  test('CSV and JSON hold every row of a long answer, and numbers stay numbers', async () => {
+  test('CSV and JSON contain every row of a long answer, and numbers stay numbers', async () => {
     const question =
       'select n, -n as minus, null as nothing, n % 2 = 0 as even from generate_series(1, 4500) as n'
     const csv = (await answer(question, [], 'csv')).text.trimEnd().split('\n')
@@ -157,7 +157,7 @@ describe('answers', () => {
     expect(rows[4499]).toEqual({ n: 4500, minus: -4500, nothing: null, even: true })
   })
 
-  test('an answer without rows is an object with columns and none', async () => {
+  test('an answer without rows is an object with columns and no rows', async () => {
     expect(JSON.parse((await answer('select 1 as a where false')).text)).toEqual({
       columns: ['a'],
       rows: [],

@@ -55,25 +55,25 @@ const leaving = [
 ]
 
 describe("an analyst's login of its own", () => {
-  test.each(leaving)('is left by no statement, whoever it makes itself: %s', async (text) => {
+  test.each(leaving)('cannot be left by any statement, whatever role it sets: %s', async (text) => {
     const pool = await open(url)
     expect(await ask(pool, text)).toMatch(/^refused: /)
     expect(await ask(pool, 'select session_user')).toBe(name)
     await pool.end()
   })
 
-  test('is what keeps it: the user of the database comes back from the role that may only read', async () => {
+  test('is needed, because the database user can leave the read-only role', async () => {
     expect(await ask(database.pool, leaving[0] ?? '')).toContain('secret purse')
   })
 
-  test('is refused when it may do more than read, or leads to another database', async () => {
+  test('is refused if it may do more than read, or leads to another database', async () => {
     await expect(open(database.url)).rejects.toThrow(
       'which may do more; npm run migrate -- --analyst',
     )
     await expect(open(url, 'another')).rejects.toThrow('got another one')
   })
 
-  test('is whom the desk and npm run sql ask as, and the desk says so', async () => {
+  test('is used by the desk and npm run sql, and the desk says so', async () => {
     const settings = { MILL_ANALYST_URL: url }
     const plain = await openDesk(database.url)
     const walled = await openDesk(database.url, { settings })

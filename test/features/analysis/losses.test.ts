@@ -123,7 +123,7 @@ function switchesOf(steps: ReturnType<typeof stepsOf>, shown: Results): string[]
 }
 
 describe('losses, wrong pages and pages side by side over random histories', () => {
-  test.each(histories)('are what the base tables say, history %i', async (seed) => {
+  test.each(histories)('follow from the base tables, history %i', async (seed) => {
     const story = new Story(database.pool)
     await tellByChance(story, { seed, days: 26, restless: 4 })
     const wanted = { shoes: 'd1.com/0', hats: 'www.d2.com/1', 'boots @m': 'd3.com/2' }

@@ -10,7 +10,7 @@ const moves = (where = 'true') =>
     from analysis.movers where ${where} order by run_date, domain`)
 
 describe('rank history', () => {
-  test('one row stands for each observation, and a domain that is not there has no position', async () => {
+  test('each observation has one row, and a missing domain has no position', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'a.com/2'] })
     await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
     await scene.story.night('2026-01-03', { shoes: 'failed' })
@@ -25,7 +25,7 @@ describe('rank history', () => {
     ])
   })
 
-  test('a domain added today has its whole history, where it ranked and where it did not', async () => {
+  test('a domain added today has its whole history, with and without positions', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['b.com/', 'a.com/'], boots: ['b.com/'] })
     await scene.pool.query("insert into own_domains (domain, label) values ('a.com', 'Ours')")
@@ -42,7 +42,7 @@ describe('rank history', () => {
 })
 
 describe('movers', () => {
-  test('every way to move has its name, and the first answer has no moves', async () => {
+  test('every kind of move has its name, and the first answer has no moves', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['a.com/', 'c.com/', 'e.com/', 'b.com/'] })
     expect(await moves()).toEqual([
@@ -54,7 +54,7 @@ describe('movers', () => {
     ])
   })
 
-  test('entered and left are left out where the shallower answer cannot tell', async () => {
+  test('entered and left are omitted if the shallower answer cannot show them', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['c.com/', 'a.com/'] })
     await scene.story.night('2026-01-03', { shoes: ['a.com/', 'd.com/', 'b.com/', 'c.com/'] })
@@ -65,7 +65,7 @@ describe('movers', () => {
     ])
   })
 
-  test('a domain with several pages counts once, at its best place, with the page there', async () => {
+  test('a domain with several pages counts once, at its best position, with the page there', async () => {
     await scene.story.night('2026-01-01', { shoes: ['x.com/', 'a.com/1', 'a.com/2'] })
     await scene.story.night('2026-01-02', { shoes: ['a.com/2', 'x.com/', 'a.com/1'] })
     expect(
@@ -74,7 +74,7 @@ describe('movers', () => {
     ).toEqual([[2, 1, 1, 'a.com/1', 'a.com/2', true]])
   })
 
-  test('another spelling of an address is no second page, another page is one at any place', async () => {
+  test('another spelling of an address is not a second page, and another page is one at any position', async () => {
     await scene.story.night('2026-01-01', { one: ['http://a.com/1'], two: ['http://a.com/1'] })
     await scene.story.night('2026-01-02', {
       one: ['https://a.com/1/'],
@@ -86,13 +86,13 @@ describe('movers', () => {
     ])
   })
 
-  test('an answer without results takes nobody out, since it shows no place at all', async () => {
+  test('an answer without results removes no domain, because it shows no position at all', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
     await scene.story.night('2026-01-02', { shoes: [] })
     expect(await moves()).toEqual([])
   })
 
-  test('a run by hand counts like a night, and a reused answer moves nobody', async () => {
+  test('a manual run counts like a night, and a reused answer causes no moves', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
     await scene.story.night('2026-01-02', { shoes: 'reused' })
     await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] }, { kind: 'manual' })
@@ -116,7 +116,7 @@ describe('confirmed losses', () => {
     expect(await losses()).toEqual([['2026-01-03', '2026-01-01', 4, null, 'us.com']])
   })
 
-  test('a domain that is back in the next answer has lost nothing', async () => {
+  test('a domain that returns in the next answer has lost nothing', async () => {
     await scene.story.night('2026-01-01', { shoes: withUs })
     await scene.story.night('2026-01-02', { shoes: without })
     await scene.story.night('2026-01-03', { shoes: withUs })
@@ -124,7 +124,7 @@ describe('confirmed losses', () => {
     expect(await losses()).toEqual([])
   })
 
-  test('a fall by more than five places is a loss, one by five is none', async () => {
+  test('a fall by more than five positions is a loss, one by five is none', async () => {
     const at = (place: number) => [
       ...ten('r'),
       ...Array.from({ length: 6 }, (_, index) =>
@@ -143,7 +143,7 @@ describe('confirmed losses', () => {
     ).toEqual([['boots', 13]])
   })
 
-  test('an answer too shallow to show the place confirms nothing', async () => {
+  test('an answer too shallow to show the position confirms nothing', async () => {
     await scene.story.night('2026-01-01', { shoes: withUs })
     await scene.story.night('2026-01-02', { shoes: without })
     await scene.story.night('2026-01-03', { shoes: without.slice(0, 3) })

@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-test('the notes of a span are those about every query from its first day to its last, oldest first', async () => {
+test('the notes of a period are those about all queries from its first day to its last, oldest first', async () => {
   await database.pool.query(`insert into notes.annotations (date, text, tag) values
     ('2026-01-06', 'after', '*'),
     ('2026-01-05', 'last day', '*'),

@@ -4,7 +4,7 @@ import { storyScene } from './scene.ts'
 const scene = storyScene()
 const { ask } = scene
 
-test('of two answers of one day the newer one is the observation', async () => {
+test('of two answers of one day, the newer one is the observation', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] }, { list: 'one' })
   await scene.story.night('2026-01-01', { shoes: ['b.com/'] }, { list: 'two', kind: 'manual' })
   expect(await ask('select run_date, q, domain from analysis.results')).toEqual([
@@ -12,7 +12,7 @@ test('of two answers of one day the newer one is the observation', async () => {
   ])
 })
 
-test('an unreadable answer is no observation, the answer bought again for its task is one', async () => {
+test('an unreadable answer is not an observation, and the answer bought again for its task is one', async () => {
   const night = await scene.story.night('2026-01-01', { shoes: { unreadable: true } })
   expect(await ask('select * from analysis.observations')).toEqual([])
   await scene.story.late(night.get('shoes') ?? 0, { results: ['a.com/'] })
@@ -21,7 +21,7 @@ test('an unreadable answer is no observation, the answer bought again for its ta
   ])
 })
 
-test('live answers alone are shown until the setting names more kinds', async () => {
+test('only live answers are shown until the setting names other origins', async () => {
   await scene.story.night('2026-01-01', { shoes: ['live.com/'] })
   await scene.story.night('2026-01-02', { shoes: ['sandbox.com/'] }, { origin: 'sandbox' })
   await scene.story.night('2026-01-03', { shoes: ['test.com/'] }, { origin: 'test' })
@@ -38,7 +38,7 @@ test('live answers alone are shown until the setting names more kinds', async ()
   expect(await seen('live, test')).toEqual(['live.com', 'test.com'])
 })
 
-test('a reused answer counts for its day and says so, yet is no second piece of evidence', async () => {
+test('a reused answer counts for its day and says so, but is not new evidence', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'reused' })
   await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] })
@@ -55,7 +55,7 @@ test('a reused answer counts for its day and says so, yet is no second piece of 
   ])
 })
 
-test('a query that was not asked has its last answer for the day and says so, and nothing new is known of it', async () => {
+test('a query that was not asked has its last answer for the day and says so, and is not new evidence', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: 'reused' })
   await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'], boots: 'not_asked' })
@@ -86,7 +86,7 @@ test('a query that was not asked has its last answer for the day and says so, an
   ])
 })
 
-test('an answer whose first day is hidden is no news either on the day that it stands in for', async () => {
+test('an answer whose first day is hidden is no new evidence on a later day either', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
   await scene.story.night('2026-01-03', { shoes: 'not_asked' })
@@ -95,7 +95,7 @@ test('an answer whose first day is hidden is no news either on the day that it s
   expect(await ask("select run_date from analysis.steps_on('2026-01-03')")).toEqual([])
 })
 
-test('a day that reused an answer keeps it, whatever else is bought for the task it came from', async () => {
+test('a day that reused an answer keeps it, whatever else is bought for the original task', async () => {
   const night = await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: 'reused' })
   await scene.story.late(night.get('shoes') ?? 0, { results: ['b.com/', 'c.com/'] })
@@ -106,7 +106,7 @@ test('a day that reused an answer keeps it, whatever else is bought for the task
   ])
 })
 
-test('the answer before is the newest earlier readable one, however old, and of the same API', async () => {
+test('the previous answer is the newest earlier readable one, however old, from the same API', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
   await scene.story.night('2026-01-02', { shoes: { unreadable: true } })
   await scene.story.night('2026-01-03', { shoes: 'failed' })
@@ -119,7 +119,7 @@ test('the answer before is the newest earlier readable one, however old, and of 
   ])
 })
 
-test('a domain is the host that the result names, else that of its address, in one spelling', async () => {
+test('a domain is the host named by the result, or else that of its address, in one spelling', async () => {
   await scene.story.night('2026-01-01', {
     named: { results: ['x.com/1'], domain: 'WWW.Named.com' },
   })
@@ -132,7 +132,7 @@ test('a domain is the host that the result names, else that of its address, in o
   ])
 })
 
-test('the newest answer of a query is found whatever its day', async () => {
+test('the newest answer to a query is found whatever its day', async () => {
   await scene.story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
   await scene.story.night('2026-01-01', { shoes: ['c.com/', 'd.com/'] })
   await scene.story.night('2026-01-03', { shoes: { unreadable: true } })

@@ -59,7 +59,7 @@ function draw(roll: (sides: number) => number): string[] {
 
 describe('over random histories', () => {
   test.each(histories)(
-    'steps, moves of a day and moves between two days are what the base tables say, history %i',
+    'steps, moves of a day and moves between two days follow from the base tables, history %i',
     async (seed) => {
       const days = await tell(seed)
       const base = await readBase(database.pool)
@@ -92,58 +92,55 @@ describe('over random histories', () => {
     },
   )
 
-  test.each([31, 32, 34])(
-    'what losers lost and takers gained adds up over the flows, history %i',
-    async (seed) => {
-      await tell(seed)
-      const base = await readBase(database.pool)
-      const [since, until] = ['2026-01-29', '2026-02-03'] as const
-      const curve = new Map(
-        (await ask('select position, ctr from analysis.ctr')).map(([place, ctr]) => [place, ctr]),
-      )
-      const weights = new Map(
-        (await ask('select query_id, weight from analysis.latest_weights')).map(([id, weight]) => [
-          id,
-          weight,
-        ]),
-      )
-      const clicks = (query: unknown, place: unknown) =>
-        Number(weights.get(query) ?? 1) * Number(curve.get(Number(place)) ?? 0)
-      const gains = (
-        await ask(
-          'select query_id, domain, previous_position, position from analysis.movers_between($1, $2)',
-          since,
-          until,
-        )
-      ).map(([query, domain, before, now]) => ({
-        key: `${String(query)} ${String(domain)}`,
-        gain: clicks(query, now) - clicks(query, before),
-      }))
-      expect(pairsOf(base, since, until).length).toBeGreaterThan(0)
-      const flows = await ask(
-        'select query_id, loser, taker, clicks from analysis.flows_between($1, $2)',
+  test.each([31, 32, 34])('losses and gains add up over the flows, history %i', async (seed) => {
+    await tell(seed)
+    const base = await readBase(database.pool)
+    const [since, until] = ['2026-01-29', '2026-02-03'] as const
+    const curve = new Map(
+      (await ask('select position, ctr from analysis.ctr')).map(([place, ctr]) => [place, ctr]),
+    )
+    const weights = new Map(
+      (await ask('select query_id, weight from analysis.latest_weights')).map(([id, weight]) => [
+        id,
+        weight,
+      ]),
+    )
+    const clicks = (query: unknown, place: unknown) =>
+      Number(weights.get(query) ?? 1) * Number(curve.get(Number(place)) ?? 0)
+    const gains = (
+      await ask(
+        'select query_id, domain, previous_position, position from analysis.movers_between($1, $2)',
         since,
         until,
       )
-      const sums = new Map<string, number>()
-      for (const [query, loser, taker, amount] of flows) {
-        expect(Number(amount)).toBeGreaterThanOrEqual(0)
-        const add = (domain: unknown, sign: number) => {
-          const key = `${String(query)} ${String(domain)}`
-          sums.set(key, (sums.get(key) ?? 0) + sign * Number(amount))
-        }
-        if (loser !== null) add(loser, -1)
-        if (taker !== null) add(taker, 1)
+    ).map(([query, domain, before, now]) => ({
+      key: `${String(query)} ${String(domain)}`,
+      gain: clicks(query, now) - clicks(query, before),
+    }))
+    expect(pairsOf(base, since, until).length).toBeGreaterThan(0)
+    const flows = await ask(
+      'select query_id, loser, taker, clicks from analysis.flows_between($1, $2)',
+      since,
+      until,
+    )
+    const sums = new Map<string, number>()
+    for (const [query, loser, taker, amount] of flows) {
+      expect(Number(amount)).toBeGreaterThanOrEqual(0)
+      const add = (domain: unknown, sign: number) => {
+        const key = `${String(query)} ${String(domain)}`
+        sums.set(key, (sums.get(key) ?? 0) + sign * Number(amount))
       }
-      for (const { key, gain } of gains) expect(sums.get(key) ?? 0).toBeCloseTo(gain, 9)
-    },
-  )
+      if (loser !== null) add(loser, -1)
+      if (taker !== null) add(taker, 1)
+    }
+    for (const { key, gain } of gains) expect(sums.get(key) ?? 0).toBeCloseTo(gain, 9)
+  })
 })
 
 describe('the newest day', () => {
   const many = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`q${n}`, ['a.com/']]))
 
-  test('is not that of a list of one query, of a night that failed or of one that only began', async () => {
+  test('is not that of a list of one query, of a failed night or of one that has just begun', async () => {
     const story = new Story(database.pool)
     await story.night('2026-01-01', many)
     await story.night('2026-01-02', many)
@@ -161,7 +158,7 @@ describe('the newest day', () => {
     ])
   })
 
-  test('is the newest with any answer where no day is full, and none where nothing was answered', async () => {
+  test('is the newest with any answer if no day is full, and none if nothing was answered', async () => {
     expect(await ask('select analysis.newest_day()')).toEqual([[null]])
     const story = new Story(database.pool)
     await story.night('2026-01-01', { q0: ['a.com/'], q1: 'failed', q2: 'failed' })

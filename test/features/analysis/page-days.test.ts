@@ -27,7 +27,7 @@ async function placesOf(): Promise<{ readonly read: string[]; readonly said: str
 }
 
 test.each([1, 2, 3])(
-  'every place of a page is found on days that are kept, on others and with suspect nights, history %i',
+  'every position of a page is found on stored days, on others and with suspect nights, history %i',
   async (seed) => {
     await tellByChance(scene.story, { seed, days: 5 })
     await scene.pool.query("update runs set state = 'done', suspect = id % 4 = 0")

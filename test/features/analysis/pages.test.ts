@@ -20,7 +20,7 @@ describe('cannibalisation', () => {
     ).toEqual([['shoes', 'us.com', 2, [1, 3, 5], ['us.com/1', 'us.com/2', 'us.com/1']]])
   })
 
-  test('a result without an address is no page', async () => {
+  test('a result without an address is not a page', async () => {
     const night = await scene.story.night('2026-01-01', {
       shoes: ['us.com/1', 'us.com/none', 'us.com/2'],
     })
@@ -45,7 +45,7 @@ describe('cannibalisation', () => {
     expect(await ask(switches)).toEqual([['shoes', 'us.com', 2, 2, ['us.com/2', 'us.com/1']]])
   })
 
-  test('switches before the window do not count', async () => {
+  test('switches before the period do not count', async () => {
     await scene.story.night('2026-01-01', { shoes: ['us.com/1'] })
     await scene.story.night('2026-01-02', { shoes: ['us.com/2'] })
     await scene.story.night('2026-01-03', { shoes: ['us.com/1'] })
@@ -54,7 +54,7 @@ describe('cannibalisation', () => {
     expect(await ask('select switches from analysis.page_switches')).toEqual([])
   })
 
-  test('another page than the one the list names is shown with the place of the right one', async () => {
+  test('a page other than the target page is shown with the position of the target', async () => {
     scene.story.says('shoes', { target: 'https://www.us.com/right/?utm_source=list#a' })
     scene.story.says('boots', { target: 'us.com/right' })
     await scene.story.night('2026-01-01', {
@@ -74,7 +74,7 @@ describe('cannibalisation', () => {
     'https://us.com/a/../b',
     'https://us.com?lang=de',
     'us.com:8443/a',
-  ])('the page that a list names as %s is known again in an answer', async (given) => {
+  ])('the target page written as %s is recognised in an answer', async (given) => {
     const target = checkTarget(given)
     const shown = given.includes('://') ? given : `https://${given}`
     const wrong = new URL('/wrong', shown).href
@@ -89,7 +89,7 @@ describe('volatility', () => {
   const values =
     'select run_date, volatility, compared_depth from analysis.volatility order by run_date'
 
-  test('the same answer again is 0, a full exchange is 1', async () => {
+  test('the same answer again is 0, a complete exchange is 1', async () => {
     await scene.story.night('2026-01-01', { shoes: ten('a') })
     await scene.story.night('2026-01-02', { shoes: ten('a') })
     await scene.story.night('2026-01-03', { shoes: ten('b') })
@@ -99,19 +99,19 @@ describe('volatility', () => {
     ])
   })
 
-  test('two neighbours that change places move two places of twelve', async () => {
+  test('two neighbours that swap positions move two positions of twelve', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['b.com/', 'a.com/', 'c.com/'] })
     expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
   })
 
-  test('one page replaced at the last place moves one place out and one place in', async () => {
+  test('one page replaced at the last position moves one position out and one in', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['a.com/', 'b.com/', 'd.com/'] })
     expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
   })
 
-  test('a full exchange is 1 where pages share a place, and where a place is held by none', async () => {
+  test('a complete exchange is 1 even if pages share a position or a position is empty', async () => {
     const first = await scene.story.night('2026-01-01', {
       tied: ['a.com/', 'b.com/', 'c.com/'],
       holes: ['a.com/', null, 'b.com/'],
@@ -130,13 +130,13 @@ describe('volatility', () => {
     ])
   })
 
-  test('below the last place of the shallower answer nothing is compared', async () => {
+  test('nothing is compared below the last position of the shallower answer', async () => {
     await scene.story.night('2026-01-01', { shoes: ten('a') })
     await scene.story.night('2026-01-02', { shoes: ten('a').slice(0, 4) })
     expect(await ask(values)).toEqual([['2026-01-02', 0, 4]])
   })
 
-  test('a night is measured against the thirty before it, itself left out', async () => {
+  test('a night is compared with the thirty before it, without itself', async () => {
     const calm = ['a.com/', 'b.com/', 'c.com/']
     const moved = ['b.com/', 'a.com/', 'c.com/']
     await scene.story.night('2026-01-01', { shoes: calm })
@@ -154,7 +154,7 @@ describe('volatility', () => {
     expect(rows[2]?.[2]).toBeCloseTo(1 / 12, 12)
   })
 
-  test('a night has a distance from the usual only where fourteen nights lie before it', async () => {
+  test('a night has a distance from the usual only after fourteen nights', async () => {
     const [calm, moved] = [
       ['a.com/', 'b.com/', 'c.com/'],
       ['b.com/', 'a.com/', 'c.com/'],
@@ -187,7 +187,7 @@ describe('churn and tenure', () => {
     ).toEqual([['2026-01-02', 2, 2, 2, 18]])
   })
 
-  test('a stay ends at a break and begins anew, and the last one lasts', async () => {
+  test('a stay ends at a break and starts again, and the last one lasts', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'us.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['us.com/', 'a.com/'] })
     await scene.story.night('2026-01-03', { shoes: ['a.com/'] })
@@ -227,7 +227,7 @@ describe('titles', () => {
 })
 
 describe('rivals', () => {
-  test('domains that stand where ours do are told with how much more than by chance', async () => {
+  test('domains in the same answers as ours are shown with how much more often than by chance', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     await scene.story.night('2026-01-01', {
       q1: ['us.com/', 'rival.com/', 'every.com/'],
@@ -246,7 +246,7 @@ describe('rivals', () => {
     ])
   })
 
-  test('a gap is a rival in the top 10 of an answer at least ten deep that shows nothing of ours', async () => {
+  test('a gap is a rival in the top 10 of an answer at least ten deep that shows none of our domains', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     const deep = [...ten('r'), ...ten('s')]
     await scene.story.night('2026-01-01', {
@@ -265,7 +265,7 @@ describe('rivals', () => {
     ])
   })
 
-  test('a place below the twentieth is a gap, and no domain of ours is a rival', async () => {
+  test('a position below the twentieth is a gap, and none of our domains is a rival', async () => {
     await scene.pool.query(
       "insert into own_domains (domain, label) values ('us.com', 'Us'), ('r2.com', 'Us too')",
     )
@@ -290,7 +290,7 @@ describe('rivals', () => {
     expect(rivals.flat()).not.toContain('us.com')
   })
 
-  test('a query that left its list is no gap, no step to take and no answer that a list waits for', async () => {
+  test('a query that has left its list is no gap, no striking distance and no missing answer', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     await scene.story.night('2026-01-01', { gone: [...ten('r'), 'us.com/'], stays: ten('s') })
     await scene.story.night('2026-01-02', { stays: ten('s') })

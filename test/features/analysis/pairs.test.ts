@@ -26,7 +26,7 @@ const pairs = (rows: unknown[]) =>
   ])
 
 describe('overlap of answers', () => {
-  test('pairs are told with the pages they share and the share of these in all', async () => {
+  test('pairs are shown with their shared pages and the share of these in all', async () => {
     await scene.story.night('2026-01-01', { a: sharing(5, 'a'), b: sharing(3, 'b'), c: ten('c') })
     expect(
       pairs(await ask('select q, other_q, shared, jaccard from analysis.serp_overlap')),
@@ -51,7 +51,7 @@ describe('overlap of answers', () => {
     ).toEqual([['a', 'b', 1, 1]])
   })
 
-  test('a page that is in more than 200 answers makes no pair of its own, yet counts in one', async () => {
+  test('a page in more than 200 answers makes no pair on its own, but counts in one', async () => {
     const answers: Record<string, string[]> = {}
     for (let n = 0; n < 201; n++) answers[`q${n}`] = ['hot.com/', `own${n}.com/`]
     answers['x'] = ['hot.com/', 'rare.com/']
@@ -84,7 +84,7 @@ describe('groups of queries', () => {
     ).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 
-  test('groups and hubs of one text on two devices are told apart', async () => {
+  test('groups and twins with one text on two devices are distinguished', async () => {
     const answers: Record<string, string[]> = {}
     for (const [q, device] of [
       ['a @m', 'mobile'],
@@ -119,7 +119,7 @@ describe('groups of queries', () => {
     )
   })
 
-  test('a hub is the heaviest query in reach, and hubs do not chain', async () => {
+  test('a twin is the query of highest weight in reach, and twins do not chain', async () => {
     scene.story.says('a', { weight: 1 }).says('b', { weight: 2 }).says('c', { weight: 3 })
     await scene.story.night('2026-01-01', {
       a: [...ten('s').slice(0, 4), ...ten('a').slice(0, 6)],
@@ -135,7 +135,7 @@ describe('groups of queries', () => {
     ])
   })
 
-  test('components name each node by the first node it hangs together with', async () => {
+  test('components name each node by the first node that it is connected to', async () => {
     expect(
       await ask(
         'select node, component from analysis.components($1, $2) order by node collate "C"',
@@ -165,7 +165,7 @@ describe('groups of queries', () => {
     ])
   })
 
-  test('a language and a country of one code read differently, and more results are no other way to ask', async () => {
+  test('a language and a country with one code are distinguished, and more results are not another parameter', async () => {
     scene.story.says('shoes @hl', { hl: 'de' }).says('shoes @gl', { gl: 'de' })
     scene.story.says('boots @ten', { hl: 'de' }).says('boots @more', { hl: 'de', num: 20 })
     await scene.story.night('2026-01-01', {
@@ -186,7 +186,7 @@ describe('groups of queries', () => {
 })
 
 describe('entities', () => {
-  test('an entity counts once for each query that names it, a day', async () => {
+  test('an entity counts once per day for each query that names it', async () => {
     scene.story.says('shoes', { weight: 4 })
     await scene.story.night('2026-01-01', {
       shoes: { entities: ['Foot', 'Foot', 'Leather'] },
@@ -200,7 +200,7 @@ describe('entities', () => {
     ])
   })
 
-  test('entities that came and went are told against the answer before', async () => {
+  test('new and missing entities are found by comparison with the previous answer', async () => {
     await scene.story.night('2026-01-01', { shoes: { entities: ['Foot', 'Old'] } })
     await scene.story.night('2026-01-02', { shoes: { unreadable: true } })
     await scene.story.night('2026-01-03', { shoes: { entities: ['New', 'Foot'] } })
@@ -212,7 +212,7 @@ describe('entities', () => {
     ])
   })
 
-  test('pairs seen three times have the mutual information that the formula gives', async () => {
+  test('pairs seen three times have the mutual information of the formula', async () => {
     const both = { entities: ['A', 'B'] }
     await scene.story.night('2026-01-01', {
       q1: both,
@@ -231,7 +231,7 @@ describe('entities', () => {
     expect(rows[0]?.[4]).toBeCloseTo(Math.log((3 * 6) / (5 * 3)) / -Math.log(3 / 6), 12)
   })
 
-  test('entities that every answer names together are as close as can be', async () => {
+  test('entities that every answer names together have the maximum', async () => {
     const both = { entities: ['A', 'B'] }
     await scene.story.night('2026-01-01', { q1: both, q2: both, q3: both })
     expect(await ask('select npmi from analysis.entity_pairs')).toEqual([[1]])
@@ -239,7 +239,7 @@ describe('entities', () => {
 })
 
 describe('related searches', () => {
-  test('an edge says when it was seen, and whether we ask its end', async () => {
+  test('an edge shows when it was seen, and whether its end is one of our queries', async () => {
     await scene.story.night('2026-01-01', { shoes: { related: ['boots', 'sandals'] }, boots: {} })
     await scene.story.night('2026-01-02', { shoes: { related: ['new shoes', 'boots'] } })
     expect(
@@ -270,7 +270,7 @@ describe('related searches', () => {
     ])
   })
 
-  test('the frontier holds what the newest answers name and nobody asks, in one spelling', async () => {
+  test('the frontier contains what the newest answers name and no query asks, in one spelling', async () => {
     scene.story.says('shoes', { weight: 4 })
     await scene.story.night('2026-01-01', {
       shoes: { related: ['gone'] },
@@ -298,7 +298,7 @@ describe('related searches', () => {
 })
 
 describe('rules that SQL and the program share', () => {
-  test('a text is spelled as a query would be, for every format character and blank there is', async () => {
+  test('a text is normalized like a query, for every format character and blank', async () => {
     const odd = ['e\u0301', 'नमस्\u200dते', ' a  b\tc\n', '\u1e9b\u0323', 'a\u00ad\u0300b', '']
     for (let code = 1; code <= 0x10ffff; code++) {
       if (code >= 0xd800 && code <= 0xdfff) continue
@@ -312,7 +312,7 @@ describe('rules that SQL and the program share', () => {
     expect(rows).toEqual(odd.map((text) => [canonicalText(text)]))
   })
 
-  test('a page that a list names is keyed like a page of an answer', async () => {
+  test('a target page is normalized like a page of an answer', async () => {
     const urls = [
       'https://Example.com',
       'http://example.com/',

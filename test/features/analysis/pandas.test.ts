@@ -97,7 +97,7 @@ describe.skipIf(!has('pandas'))('pandas', () => {
   }
 
   test.each([{ bom: false }, { bom: true }])(
-    'reads from CSV every value that was written, nothing as nothing, with %j',
+    'reads every written value from CSV, and nulls as null, with %j',
     async (how) => {
       const read = inPandas(readCsv, await write(drawn, 'csv', how))
       expect(read).toHaveLength(20_000)
@@ -105,14 +105,14 @@ describe.skipIf(!has('pandas'))('pandas', () => {
     },
   )
 
-  test('reads from lines of JSON every value that was written, whole numbers with gaps as texts', async () => {
+  test('reads every written value from JSON lines, whole numbers with gaps as texts', async () => {
     const text = drawn.replace('9007199254740993 + n end', '(9007199254740993 + n)::text end')
     const read = inPandas(readLines, await write(asLines(text), 'ndjson'))
     expect(read).toHaveLength(20_000)
     expect(read).toEqual(await kept())
   })
 
-  test('reads a view by the line of the page for analysts', async () => {
+  test('reads a view with the documented command', async () => {
     const story = new Story(database.pool)
     await story.night('2026-01-01', { shoes: placed(ten('r'), 4, 'caniuse.com/=x') })
     await story.night('2026-01-02', { shoes: placed(ten('r'), 4, '=taker.com/') })

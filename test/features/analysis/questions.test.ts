@@ -63,18 +63,15 @@ describe('without a domain', () => {
     ['ranks', '--show', 'losses'],
     ['ranks', '--show', 'reach'],
     ['shares', '--show', 'bounds'],
-  ])(
-    '%s %s %s is about domains that are ours on its days, not about those that were',
-    async (...asked) => {
-      const [name = '', ...flags] = asked
-      await own(null)
-      const always = await rows(name, ...flags)
-      expect(always.length).toBeGreaterThan(0)
-      await database.pool.query("update own_domains set until = '2025-12-31'")
-      expect(await rows(name, ...flags)).toEqual([])
-      expect(await rows(name, '--domain', 'us.com', ...flags)).toEqual(always)
-    },
-  )
+  ])('%s %s %s covers domains that are ours on its days, not those that were', async (...asked) => {
+    const [name = '', ...flags] = asked
+    await own(null)
+    const always = await rows(name, ...flags)
+    expect(always.length).toBeGreaterThan(0)
+    await database.pool.query("update own_domains set until = '2025-12-31'")
+    expect(await rows(name, ...flags)).toEqual([])
+    expect(await rows(name, '--domain', 'us.com', ...flags)).toEqual(always)
+  })
 
   test('days on which a domain was ours are shown, and no later one', async () => {
     await own('2026-01-02')
@@ -83,9 +80,9 @@ describe('without a domain', () => {
   })
 })
 
-describe('a text that is asked for two devices', () => {
+describe('a text asked for two devices', () => {
   test.each(['keyword', 'keyword-history', 'keyword-stays', 'keyword-related'])(
-    'has one block of rows for each of them in %s, which says which it is',
+    'has one block of rows for each of them in %s, which names the device',
     async (name) => {
       await own(null)
       const seen = (await rows(name, '--q', 'boots')).map(({ variant }) => variant)
@@ -94,7 +91,7 @@ describe('a text that is asked for two devices', () => {
     },
   )
 
-  test('is told apart in the greatest moves', async () => {
+  test('is distinguished in the largest moves', async () => {
     await own(null)
     const moves = await rows('ranks', '--day', '2026-01-04', '--days', '1')
     expect(moves.map(({ q, variant }) => [q, variant])).toEqual([
@@ -105,7 +102,7 @@ describe('a text that is asked for two devices', () => {
     ])
   })
 
-  test('is told apart in groups and under the heavier twin, one after the other', async () => {
+  test('is distinguished in groups and under its twin, one after the other', async () => {
     const groups = await rows('groups')
     expect(groups.map(({ group_name, q }) => [group_name, q])).toEqual([
       ['boots', 'boots'],
@@ -125,7 +122,7 @@ describe('a text that is asked for two devices', () => {
   })
 })
 
-test('a domain that stood at two places fell out once, from the better one', async () => {
+test('a domain at two positions fell out once, from the better one', async () => {
   await own(null)
   const story = new Story(database.pool)
   await story.night('2026-02-01', { hats: placed(placed(ten('r'), 2, 'us.com/1'), 5, 'us.com/1') })
@@ -140,7 +137,7 @@ test.each([
   ['%', ['100% wool']],
   ['_', ['snake_case']],
   ['WOOL', ['100% wool']],
-])('the word %s is found where a query has it, and nowhere else', async (word, found) => {
+])('the word %s is found only in queries that contain it', async (word, found) => {
   await new Story(database.pool).night('2026-03-01', { '100% wool': [], snake_case: [] })
   expect((await rows('keyword', '--show', 'find', '--word', word)).map(({ q }) => q)).toEqual(found)
 })
@@ -158,7 +155,7 @@ test.each(['https://t.com?lang=de', 'https://t.com:8443/', 'https://www.t.com/a'
   },
 )
 
-test('a text is found however its letters are written', async () => {
+test('a text is found however its letters are encoded', async () => {
   await own(null)
   expect((await rows('keyword-history', '--q', ' BOOTS ')).length).toBeGreaterThan(0)
   expect((await rows('keyword', '--q', 'Boots')).length).toBeGreaterThan(0)
@@ -187,7 +184,7 @@ test('one text asked in two towns is no group and no pair', async () => {
   expect(await rows('groups', '--day', '2026-06-01')).toEqual([])
 })
 
-test('a question about the newest day passes over a thin one and says so', async () => {
+test('a question about the newest day skips a thin one and says so', async () => {
   await own(null)
   const story = new Story(database.pool)
   const all = { a: ten('a'), b: ten('b'), c: ten('c') }
@@ -208,7 +205,5 @@ test('a question about the newest day passes over a thin one and says so', async
   let text = ''
   for await (const piece of answerQuestion(database.pool, reading, answering)) text += piece
   expect(text).toContain('"queries":3')
-  expect(said.join()).toMatch(
-    /the day is 2026-08-01, the newest full one; 2026-08-02 holds too few/,
-  )
+  expect(said.join()).toMatch(/the day is 2026-08-01, the newest full day; 2026-08-02 has too few/)
 })

@@ -18,7 +18,7 @@ async function write(
   return text
 }
 
-test('cells are quoted where they must be, and nothing differs from an empty text', async () => {
+test('cells are quoted if needed, and null differs from an empty text', async () => {
   expect(
     await write({ a: 'text', b: 'text' }, [
       ['plain', 'with, comma'],
@@ -28,7 +28,7 @@ test('cells are quoted where they must be, and nothing differs from an empty tex
   ).toBe('a,b\nplain,"with, comma"\n"a ""quote""","two\nlines"\n,""\n')
 })
 
-test('what a spreadsheet would compute is disarmed, byte for byte, and numbers are left alone', async () => {
+test('text that a spreadsheet would evaluate is escaped, byte for byte, and numbers are unchanged', async () => {
   const formulas = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', 'x=1']
   expect(
     await write(
@@ -38,11 +38,11 @@ test('what a spreadsheet would compute is disarmed, byte for byte, and numbers a
   ).toBe(`a,n\n'=1+1,-5\n'+1,-5\n'-1,-5\n'@x,-5\n'\tx,-5\n"'\rx",-5\nx=1,-5\n`)
 })
 
-test('raw cells are as the database has them', async () => {
+test('raw cells are as in the database', async () => {
   expect(await write({ a: 'text' }, [['=1+1'], ["'x"]], { raw: true })).toBe("a\n=1+1\n'x\n")
 })
 
-test('a byte order mark stands before the first byte, and only where it is asked for', async () => {
+test('a byte order mark precedes the first byte, only on request', async () => {
   expect(await write({ a: 'text' }, [['é']], { bom: true })).toBe('\ufeffa\né\n')
   expect(await write({ a: 'text' }, [['é']])).toBe('a\né\n')
 })
@@ -57,14 +57,14 @@ test('yes and no are written as words that programs and spreadsheets know', asyn
   expect(await write({ ours: 'boolean' }, [['t'], ['f'], [null]])).toBe('ours\ntrue\nfalse\n\n')
 })
 
-test('lines of JSON are as the database wrote them, one line each', async () => {
+test('lines of JSON are as the database wrote them, one per row', async () => {
   const rows = [['{"n":1.50}'], ['{"more":{"a":1,\r\n\n"b":"x\\ny"}}']]
   expect(await write({ line: 'text' }, rows, { format: 'ndjson' })).toBe(
     '{"n":1.50}\n{"more":{"a":1, "b":"x\\ny"}}\n',
   )
 })
 
-test('a row as an object has values of their own kinds', () => {
+test('a row as an object has values of their own types', () => {
   const kinds = ['number', 'number', 'boolean', 'instant', 'json', 'text'] as const
   const row = ['1.5', '9007199254740993', 't', '2026-01-01 01:00:00+00', '{"a":[1]}', null]
   const columns = kinds.map((kind, index) => ({ name: `c${index}`, kind, type: 25 }))
@@ -78,7 +78,7 @@ test('a row as an object has values of their own kinds', () => {
   })
 })
 
-test('an answer without rows still has its heads', async () => {
+test('an answer without rows still has its header', async () => {
   expect(await write({ a: 'text', b: 'text' }, [])).toBe('a,b\n')
   expect(['csv', 'ndjson'] as const).toEqual(['csv', 'ndjson'])
 })

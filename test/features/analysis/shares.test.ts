@@ -13,7 +13,7 @@ async function curve(...shares: (readonly [number, number])[]): Promise<void> {
 }
 
 describe('share of voice', () => {
-  test('the published example of two queries comes out: 520 of 10,100 is 0.0515', async () => {
+  test('the published example of two queries is reproduced: 520 of 10,100 is 0.0515', async () => {
     await curve([1, 0.2], [5, 0.05])
     scene.story.says('small', { weight: 100 }).says('large', { weight: 10_000 })
     await scene.story.night('2026-01-01', {
@@ -28,7 +28,7 @@ describe('share of voice', () => {
     expect(row?.slice(2)).toEqual([10_100, 2, 2])
   })
 
-  test('the best place of a domain counts once, and a query it does not rank for counts as none', async () => {
+  test('the best position of a domain counts once, and a query for which it does not rank counts as zero', async () => {
     await curve([1, 0.5], [2, 0.25])
     await scene.story.night('2026-01-01', { shoes: ['us.com/1', 'us.com/2'], boots: ['b.com/'] })
     expect(
@@ -40,7 +40,7 @@ describe('share of voice', () => {
     ])
   })
 
-  test('each label is a whole of its own, and a query without weight weighs 1', async () => {
+  test('each label has a separate total, and a query without weight weighs 1', async () => {
     await curve([1, 0.5], [2, 0.25])
     scene.story.says('shoes', { weight: 3, tags: ['red', 'new'] }).says('boots', { tags: ['red'] })
     await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/', 'us.com/'] })
@@ -54,7 +54,7 @@ describe('share of voice', () => {
     ])
   })
 
-  test('a day without an answer to a query leaves that query out of the whole', async () => {
+  test('a day without an answer to a query leaves that query out of the total', async () => {
     await curve([1, 0.5])
     await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: 'failed' })
     expect(
@@ -62,7 +62,7 @@ describe('share of voice', () => {
     ).toEqual([[0.5, 1]])
   })
 
-  test('a domain of ours has a row of nothing where it does not rank, within its dates', async () => {
+  test('a domain of ours has a row of zeros where it does not rank, within its dates', async () => {
     await scene.pool.query(
       "insert into own_domains (domain, label, since) values ('us.com', 'Us', '2026-01-02')",
     )
@@ -74,7 +74,7 @@ describe('share of voice', () => {
     ).toEqual([['2026-01-02', 0, 0]])
   })
 
-  test('one day of many that are not finished is read alone', async () => {
+  test('one day of many unfinished ones is read alone', async () => {
     for (const day of ['2026-01-01', '2026-01-02', '2026-01-03']) {
       await scene.story.night(day, { shoes: ['us.com/'] })
     }
@@ -93,7 +93,7 @@ describe('share of voice', () => {
     expect(reads.filter(([, , loops]) => Number(loops) > 1)).toEqual([])
   })
 
-  test('a curve of one’s own is used when the setting names it', async () => {
+  test('a custom curve is used if the setting names it', async () => {
     await scene.pool.query("insert into ctr_curve values ('mine', 1, 0.9)")
     await scene.story.night('2026-01-01', { shoes: ['us.com/'] })
     const client = await scene.pool.connect()
@@ -105,7 +105,7 @@ describe('share of voice', () => {
     expect(rows).toEqual([{ share_of_voice: 0.9 }])
   })
 
-  test('the curve that comes with the tables is 0.312 and 0.16 at the top, and 0.6702 over ten places', async () => {
+  test('the default curve is 0.312 and 0.16 at the top, and 0.6702 over ten positions', async () => {
     expect(
       await ask(`select max(ctr) filter (where position = 1), max(ctr) filter (where position = 2),
         round(sum(ctr) filter (where position <= 10)::numeric, 4), count(*) from ctr_curve`),
@@ -138,8 +138,8 @@ describe('slices', () => {
   })
 })
 
-describe('words of lists', () => {
-  test('a changed weight or label leaves earlier days as they were', async () => {
+describe('values of lists', () => {
+  test('a changed weight or label leaves earlier days unchanged', async () => {
     await curve([1, 0.5])
     scene.story.says('shoes', { weight: 2, tags: ['old'] })
     await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/'] })
@@ -168,14 +168,14 @@ describe('words of lists', () => {
     ])
   })
 
-  test('a reading that changes nothing writes no history', async () => {
+  test('a reading without changes writes no history', async () => {
     scene.story.says('shoes', { weight: 2, tags: ['old'] })
     await scene.story.night('2026-01-01', { shoes: ['us.com/'] })
     await scene.story.night('2026-01-02', { shoes: ['us.com/'] })
     expect(await ask('select * from list_query_history')).toEqual([])
   })
 
-  test('a query of two lists has the labels of both and the greater weight', async () => {
+  test('a query in two lists has the labels of both and the higher weight', async () => {
     scene.story.says('shoes', { weight: 2, tags: ['red', 'a'] })
     await scene.story.night('2026-01-01', { shoes: ['us.com/'] }, { list: 'one' })
     scene.story.says('shoes', { weight: 5, tags: ['b', 'red'] })
@@ -206,7 +206,7 @@ describe('buckets, averages and coverage', () => {
     })
   }
 
-  test('each query falls into one bucket, and the buckets add up', async () => {
+  test('each query is in one bucket, and the buckets add up', async () => {
     await fiveQueries()
     expect(
       await ask(`select from_1_to_3, from_4_to_10, from_11_to_20, from_21, not_ranked, queries
@@ -214,7 +214,7 @@ describe('buckets, averages and coverage', () => {
     ).toEqual([[1, 1, 1, 1, 1, 5]])
   })
 
-  test('the average is told over ranked queries and with a stand-in, never as one number', async () => {
+  test('the average is shown over ranked queries and with a substitute, never as one number', async () => {
     await fiveQueries()
     const average = `select average_where_ranked, average_with_stand_in, stand_in, ranked
       from analysis.average_rank where domain = 'us.com' and tag = '*'`
@@ -237,7 +237,7 @@ describe('buckets, averages and coverage', () => {
     ).toEqual([[null, 100]])
   })
 
-  test('coverage is the share of queries within three, ten and all places', async () => {
+  test('coverage is the share of queries within three, ten and all positions', async () => {
     await fiveQueries()
     expect(
       await ask(`select share_in_top_3, share_in_top_10, share_ranked
@@ -259,7 +259,7 @@ describe('buckets, averages and coverage', () => {
     ])
   })
 
-  test('striking distance orders places 4 to 20 by what the third place would add', async () => {
+  test('striking distance orders positions 4 to 20 by what position 3 would add', async () => {
     await curve([3, 0.1], [4, 0.06], [5, 0.02])
     scene.story.says('heavy', { weight: 10 })
     await scene.story.night('2026-01-01', {
@@ -275,7 +275,7 @@ describe('buckets, averages and coverage', () => {
     ])
   })
 
-  test('topics have shares of their own', async () => {
+  test('topics have separate shares', async () => {
     await curve([1, 0.5])
     await scene.story.night('2026-01-01', {
       shoes: { results: ['us.com/'], clusters: ['Sport', 'Feet'] },

@@ -190,14 +190,14 @@ describe('flags of the library', () => {
     expect(await ask(question.name, ...flagsOf(question), between)).toEqual([])
   })
 
-  test('two days are named instead of a day and a count of days', async () => {
+  test('two days may be named instead of a day and a number of days', async () => {
     const counted = await ask('ranks', '--day', '2026-01-02', '--days', '1')
     expect(counted.length).toBeGreaterThan(0)
     expect(await ask('ranks', '--between', '2026-01-01..2026-01-02')).toEqual(counted)
     expect(await ask('ranks', '--since', '2026-01-01', '--day', '2026-01-02')).toEqual(counted)
   })
 
-  test('the share of voice by device is that of the questions asked for each device alone', async () => {
+  test('the share of voice by device equals that of a slice with each device', async () => {
     const together = await ask('shares', '--by', 'device')
     expect(new Set(together.map(([, , device]) => device))).toEqual(new Set(['desktop', 'mobile']))
     for (const [, domain, device, , ...held] of together) {
@@ -206,7 +206,7 @@ describe('flags of the library', () => {
     }
   })
 
-  test('one list has a newest day of its own', async () => {
+  test('one list has its own newest day', async () => {
     const story = new Story(database.pool)
     await story.night('2026-01-04', { hats: ten('h') }, { list: 'adhoc' })
     expect((await ask('keyword', '--q', 'hats')).length).toBe(0)

@@ -41,7 +41,7 @@ async function readMembers(): Promise<ReadonlyMap<string, Member>> {
 
 describe('a share of voice', () => {
   test.each(histories)(
-    'lies between what the unanswered queries leave open at both ends, history %i',
+    'lies between the bounds of the unanswered queries, history %i',
     async (seed) => {
       const days = await tellByChance(story, { seed, days: 4 })
       const { answers, places } = await readBase(database.pool)
@@ -88,7 +88,7 @@ describe('a share of voice', () => {
 
 describe('volatility', () => {
   test.each(histories)(
-    'by label, device and day of the week is what its queries and nights say, history %i',
+    'by label, device and day of the week follows from its queries and nights, history %i',
     async (seed) => {
       await tellByChance(story, { seed, days: 40, restless: 2 })
       const members = await readMembers()

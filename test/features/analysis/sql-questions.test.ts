@@ -6,7 +6,7 @@ import {
 } from '../../../src/features/analysis/library.ts'
 
 describe('questions', () => {
-  test('a cast is no parameter, and a parameter that is not declared is an error', () => {
+  test('a cast is not a parameter, and an undeclared parameter is an error', () => {
     const text = '-- What?\n-- :a (text)\n-- :b = 5 (number)\nselect :a::text, :b::integer, :a'
     expect(parseQuestion('x', text)).toMatchObject({
       sql: 'select $1::text, $2::integer, $1',
@@ -18,7 +18,7 @@ describe('questions', () => {
     expect(() => parseQuestion('x', '-- What?\nselect :c')).toThrow(/declare :c/)
   })
 
-  test('parameters are given in either spelling, and wrong ones are named', () => {
+  test('parameters are accepted in either spelling, and wrong ones are named', () => {
     const question = parseQuestion('x', '-- What?\n-- :a (text)\n-- :b = (number)\nselect :a, :b')
     expect(bindParameters(question, ['--a', 'two words']).values).toEqual(['two words', null])
     expect(bindParameters(question, ['--b=1', '--a=']).values).toEqual([null, '1'])
@@ -31,7 +31,7 @@ describe('questions', () => {
   const narrowed = (text: string, ...flags: string[]) =>
     bindParameters(parseQuestion('x', `-- What?\n-- :day = newest (day)\n${text}`), flags)
 
-  test('flags of queries narrow every question but those that say why not, flags of days those that know a time', () => {
+  test('flags of queries restrict every question but those that say why not, flags of days those with a time', () => {
     expect(narrowed('select :day', '--device', 'mobile,tablet', '--list', 'a,b').slice).toEqual({
       conditions: [['+list=a,b'], ['+device=mobile', '+device=tablet']],
       since: undefined,
@@ -53,7 +53,7 @@ describe('questions', () => {
     expect(() => bindParameters(apart, ['--tag', 'a'])).toThrow(/got --tag; it has none/)
   })
 
-  test('a day that is none, a time that runs backwards and two ways to say one are refused', () => {
+  test('an invalid day, a reversed period and two ways to say one are refused', () => {
     const spanned = 'select :day where analysis.in_span(run_date)'
     for (const [flags, message] of [
       [['--since', '2026-02-30'], /--since to be a day like 2026-11-01, got "2026-02-30"/],
@@ -65,7 +65,7 @@ describe('questions', () => {
     }
   })
 
-  test('labels are joined by and, or, not and parentheses, and words beside each other are one', () => {
+  test('labels are joined by and, or, not and parentheses, and adjacent words are one', () => {
     const read = (typed: string) => narrowed('select :day', '--tag', typed).slice.conditions
     expect(read('red shoes AND not (sale or "and")')).toEqual([['+red shoes'], ['-sale'], ['-and']])
     expect(read('a and b or c')).toEqual([
@@ -80,7 +80,7 @@ describe('questions', () => {
     expect(() => read(dear)).toThrow(/at most 200 conditions/)
   })
 
-  test("SQL of one's own takes the flags of queries, and no others", () => {
+  test('custom SQL accepts the flags of queries, and no others', () => {
     expect(findQuestion('select 1 as a', ['--device', 'mobile']).slice?.conditions).toEqual([
       ['+device=mobile'],
     ])

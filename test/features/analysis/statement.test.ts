@@ -86,7 +86,7 @@ const alone = { kind: 'call', used: 3, early: 1, late: 1 } as const
 const quiet = Array.from({ length: 10 }, () => ({ kind: 'others', credits: 0 }) as const)
 
 describe('the statement of an account', () => {
-  test('of which nobody else spends is its first balance and each call, however they overlapped', async () => {
+  test('without external spend is its first balance and each call, however they overlapped', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), async (deeds) => {
         const { lines, balance } = await statementOf(1000, deeds)
@@ -99,7 +99,7 @@ describe('the statement of an account', () => {
     )
   })
 
-  test('shows a top-up that comes between calls in flight as one line of its size', async () => {
+  test('shows a top-up between calls in flight as one line of its size', async () => {
     const both = fc.tuple(fc.array(call, { minLength: 1 }), fc.array(call, { minLength: 1 }))
     await fc.assert(
       fc.asyncProperty(both, async ([some, more]) => {
@@ -120,7 +120,7 @@ describe('the statement of an account', () => {
     )
   })
 
-  test('adds up to the credit, whatever others do and however many replies are lost', async () => {
+  test('adds up to the credit, whatever others spend and however many replies are lost', async () => {
     const deed: fc.Arbitrary<Deed> = fc.oneof(
       { weight: 6, arbitrary: call },
       fc.record({
@@ -153,7 +153,7 @@ describe('the statement of an account', () => {
     )
   })
 
-  test('tells a lost reply from a stranger: what was set aside is perhaps ours, the rest is not', async () => {
+  test('distinguishes a lost reply from external spend: the reserved amount is possibly ours, the rest is not', async () => {
     const lostReply = { kind: 'lost', used: 4, bound: 5 } as const
     const one = await statementOf(100, [alone, lostReply, alone])
     expect(one.lines).toEqual([
@@ -170,7 +170,7 @@ describe('the statement of an account', () => {
     ])
   })
 
-  test('takes what an answer without a balance says it used, seen by a later one or not yet', async () => {
+  test('uses the cost of an answer without a balance, seen by a later one or not yet', async () => {
     const silent = { kind: 'silent', used: 2 } as const
     const { lines } = await statementOf(100, [alone, silent, alone, silent])
     expect(lines.map(({ kind, balance }) => [kind, balance])).toEqual([

@@ -54,7 +54,7 @@ async function staysOf(base: Base): Promise<readonly { length: number; lasts: bo
 
 describe('stays in the top 10', () => {
   test.each(histories)(
-    'outlast so many answers as Kaplan and Meier estimate it, history %i',
+    'last for as many answers as Kaplan and Meier estimate, history %i',
     async (seed) => {
       await tellByChance(story, { seed, days: 12, domains: 4, restless: 2 })
       const stays = await staysOf(await readBase(database.pool))
@@ -81,7 +81,7 @@ describe('stays in the top 10', () => {
     },
   )
 
-  test('that still last keep the estimate up, where counting them as ended would bring it down', async () => {
+  test('that still last keep the estimate up; counting them as ended would lower it', async () => {
     const first = ['a.com/', 'b.com/']
     await story.night('2026-01-01', { shoes: ['x.com/'] })
     for (const day of ['2026-01-02', '2026-01-03']) await story.night(day, { shoes: first })
@@ -101,7 +101,7 @@ describe('stays in the top 10', () => {
 
 describe('a move', () => {
   test.each(histories)(
-    'is held against all moves in the earlier answers to its query, history %i',
+    'is compared with all moves in the earlier answers to its query, history %i',
     async (seed) => {
       const days = await tellByChance(story, { seed, days: 9, restless: 2 })
       const base = await readBase(database.pool)
@@ -146,7 +146,7 @@ describe('a move', () => {
     },
   )
 
-  test('is significant where the query is quiet, noise where it never rests, and unknown where little is known', async () => {
+  test('is significant for a stable query, noise for a volatile one, and unknown with few earlier moves', async () => {
     const quiet = ten('q')
     for (let day = 1; day <= 10; day++) {
       const date = `2026-01-${String(day).padStart(2, '0')}`

@@ -42,7 +42,7 @@ function pipe(): string {
 }
 
 describe('a file', () => {
-  test('is replaced whole, and stays as it was when the pieces break off', async () => {
+  test('is replaced completely, and stays unchanged if the pieces end early', async () => {
     const folder = place()
     const path = join(folder, 'out.csv')
     await write(path, ['old'])
@@ -53,7 +53,7 @@ describe('a file', () => {
     expect(readdirSync(folder)).toEqual(['out.csv'])
   })
 
-  test('is never half there for its readers', async () => {
+  test('is never incomplete for its readers', async () => {
     const path = join(place(), 'out.csv')
     await write(path, ['old'])
     const seen: string[] = []
@@ -66,7 +66,7 @@ describe('a file', () => {
     expect([...seen, readFileSync(path, 'utf8')]).toEqual(['old', 'new and whole'])
   })
 
-  test('leaves no draft behind when the process ends in the middle', () => {
+  test('leaves no draft behind if the process ends in the middle', () => {
     const folder = place()
     const program = `
       const { findTarget, writeTarget } = await import('./dist/src/features/analysis/target.js')
@@ -89,7 +89,7 @@ describe('a file', () => {
 })
 
 describe('a link', () => {
-  test('stays a link, and what it leads to is replaced', async () => {
+  test('stays a link, and its target is replaced', async () => {
     const folder = place()
     mkdirSync(join(folder, 'deep'))
     writeFileSync(join(folder, 'deep', 'real.csv'), 'old')
@@ -102,7 +102,7 @@ describe('a link', () => {
     expect(readdirSync(join(folder, 'deep'))).toEqual(['real.csv'])
   })
 
-  test('to a file that is not there yet makes that file', async () => {
+  test('to a missing file creates that file', async () => {
     const folder = place()
     mkdirSync(join(folder, 'deep'))
     symlinkSync('deep/new.csv', join(folder, 'link'))
@@ -111,7 +111,7 @@ describe('a link', () => {
     expect(readFileSync(join(folder, 'deep', 'new.csv'), 'utf8')).toBe('new')
   })
 
-  test('that waits where the draft goes is not written through', async () => {
+  test('at the place of the draft is not written through', async () => {
     const folder = place()
     writeFileSync(join(folder, 'precious'), 'mine')
     symlinkSync('precious', join(folder, `out.csv.${process.pid}.part`))
@@ -158,7 +158,7 @@ describe('a pipe', () => {
     expect(lstatSync(`${path}.link`).isSymbolicLink()).toBe(true)
   })
 
-  test('without a reader does not keep a process that is ended', () => {
+  test('without a reader does not block a process that is ended', () => {
     const program = `
       const { findTarget, writeTarget } = await import('./dist/src/features/analysis/target.js')
       setTimeout(() => process.exit(130), 100)
@@ -181,8 +181,8 @@ describe('a device', () => {
   })
 })
 
-describe('a place that cannot be written', () => {
-  test('is refused with what it is and what to do', async () => {
+describe('an unwritable target', () => {
+  test('is refused with the reason and what to do', async () => {
     const folder = place()
     writeFileSync(join(folder, 'file'), '')
     symlinkSync('loop', join(folder, 'loop'))

@@ -35,7 +35,7 @@ describe('the guided tour', () => {
   )
 
   test.each(asksOf(tour))(
-    'the question $typed $flags can be typed as the page has it',
+    'the question $typed $flags can be run as the page has it',
     async (asked) => {
       const reading = { timeoutMs: 20_000, warn: () => undefined }
       let heads = 0
@@ -49,7 +49,7 @@ describe('the guided tour', () => {
     },
   )
 
-  test('exports what can be exported: its lines are taken as they stand', async () => {
+  test('the documented exports work as written', async () => {
     const typed = [...tour.matchAll(/^\$ npm run export -- (.+)$/gm)].map(([, line]) => line ?? '')
     expect(typed.length).toBeGreaterThan(3)
     for (const line of typed) {
@@ -77,34 +77,31 @@ describe('the guided tour', () => {
     }
   })
 
-  test.skipIf(!has('postgresql'))(
-    'has lines for psql that can be typed as they stand',
-    async () => {
-      const lines = [...tour.matchAll(/^\$ (psql -.+)$/gm)].map(([, line]) => line ?? '')
-      expect(lines.length).toBeGreaterThan(2)
-      const asked = /`(select quote_literal[^`]+\\gset)`/.exec(tour)?.[1]
-      expect(asked).toBeDefined()
-      const name = new URL(database.url).pathname.slice(1)
-      for (const line of [...lines, `printf '%s' '${asked}' | psql "postgres://…"`]) {
-        const typed = line
-          .replace('"postgres://…"', `-v ON_ERROR_STOP=1 "${database.url}"`)
-          .replace('alter database querymill', `alter database \\"${name}\\"`)
-        // Changes made by a command are dropped with the database.
-        expect(() =>
-          execFileSync('/bin/sh', ['-c', typed], { cwd: root, stdio: 'pipe' }),
-        ).not.toThrow()
-      }
-      await database.pool.query(`alter database ${JSON.stringify(name)} reset querymill.ctr_curve`)
-    },
-  )
+  test.skipIf(!has('postgresql'))('has psql commands that work as written', async () => {
+    const lines = [...tour.matchAll(/^\$ (psql -.+)$/gm)].map(([, line]) => line ?? '')
+    expect(lines.length).toBeGreaterThan(2)
+    const asked = /`(select quote_literal[^`]+\\gset)`/.exec(tour)?.[1]
+    expect(asked).toBeDefined()
+    const name = new URL(database.url).pathname.slice(1)
+    for (const line of [...lines, `printf '%s' '${asked}' | psql "postgres://…"`]) {
+      const typed = line
+        .replace('"postgres://…"', `-v ON_ERROR_STOP=1 "${database.url}"`)
+        .replace('alter database querymill', `alter database \\"${name}\\"`)
+      // Changes made by a command are dropped with the database.
+      expect(() =>
+        execFileSync('/bin/sh', ['-c', typed], { cwd: root, stdio: 'pipe' }),
+      ).not.toThrow()
+    }
+    await database.pool.query(`alter database ${JSON.stringify(name)} reset querymill.ctr_curve`)
+  })
 
-  test('asks every question that it names, and twenty everyday ones', () => {
+  test('contains every question that it names, and twenty everyday ones', () => {
     const typed = [...tour.matchAll(/^\$ npm run sql -- (.+)$/gm)].length
     expect(asksOf(tour)).toHaveLength(typed + blocks.length)
     expect([...tour.matchAll(/^\d+\. .+\?$/gm)]).toHaveLength(20)
   })
 
-  test('takes answers in the place of those that it had, and nothing else', () => {
+  test('replaces its old answers, and nothing else', () => {
     const answers = asksOf(tour).map((_, index) => `answer ${index}`)
     const written = withAnswers(tour, answers)
     expect(withAnswers(written, answers)).toBe(written)
@@ -112,7 +109,7 @@ describe('the guided tour', () => {
     expect(written).toContain('--crossed 10 --change left --days 1\nanswer')
   })
 
-  test('answers by hand what the library answers: which page fell, and who took its place', async () => {
+  test('answers in plain SQL what the library answers: which page fell, and what took its position', async () => {
     expect((await database.pool.query({ text: blocks[0] ?? '', rowMode: 'array' })).rows).toEqual([
       ['shoes', 'caniuse.com/shoes', 4, 'taker.com', 'taker.com/shoes'],
     ])
@@ -129,7 +126,7 @@ describe('the guided tour', () => {
     )
   })
 
-  test('of examples includes sources for dbt that name views there are', async () => {
+  test('includes dbt sources that name existing views', async () => {
     const example = readFileSync(join(root, 'docs', 'deploy', 'dbt', 'sources.yml'), 'utf8')
     const named = [...example.matchAll(/^ {6}- name: (\w+)$/gm)].map((match) => match[1])
     const { rows } = await database.pool.query<{ name: string }>(

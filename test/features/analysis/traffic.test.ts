@@ -25,7 +25,7 @@ async function answer(typed: string, ...flags: string[]): Promise<(string | null
 
 describe('estimated traffic', () => {
   test.each(histories)(
-    'is volume times the share of its place, for queries whose lists name a volume, history %i',
+    'is volume times the share of its position, for queries whose lists name a volume, history %i',
     async (seed) => {
       await tellByChance(scene.story, { seed, days: 3 })
       const roll = dice(seed)
@@ -60,7 +60,7 @@ describe('estimated traffic', () => {
     },
   )
 
-  test('follows the curve that the database is told to use, and the curve can be looked at', async () => {
+  test('uses the configured curve, and the curve can be shown', async () => {
     await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     scene.story.says('shoes', { weight: 1000 }).says('boots', {})
     await scene.story.night('2026-01-01', {
@@ -90,7 +90,7 @@ describe('estimated traffic', () => {
     ])
   })
 
-  test('of domains adds up that of their queries, and says how many have a price', async () => {
+  test('of domains adds up that of their queries, and shows how many have a price', async () => {
     scene.story.says('shoes', { weight: 1000 }).says('boots', { weight: 100 })
     await scene.story.night('2026-01-01', {
       shoes: ['a.com/', 'b.com/'],

@@ -45,7 +45,7 @@ const everything = `
   union all
   select null, null, null, null, null, null, null, null, null, null, null, null, null`
 
-test('every type comes back value by value, and null as null, as hyparquet reads it', async () => {
+test('every type is read back value by value, and null as null, by hyparquet', async () => {
   const file = await asyncBufferFromFile(await write('types.parquet', everything))
   const [row, nothing] = await parquetReadObjects({ file })
   expect(row).toEqual({
@@ -68,7 +68,7 @@ test('every type comes back value by value, and null as null, as hyparquet reads
   )
 })
 
-test('a file says what its columns are, with microseconds and the last digit of JSON in it', async () => {
+test('a file declares its column types, with microseconds and the last digit of JSON in it', async () => {
   const path = await write('said.parquet', everything)
   const file = await asyncBufferFromFile(path)
   const { schema } = await parquetMetadataAsync(file)

@@ -41,9 +41,9 @@ async function broken() {
   return checks.filter(({ ok, name }) => !ok && ours.test(name)).map(({ name }) => name)
 }
 
-describe('a round trip', () => {
+describe('archiving and restoring', () => {
   test.each(['one', 'two'])(
-    'what came back is what left, row by row, for random histories (%s)',
+    'restores the same rows, row by row, for random histories (%s)',
     async (seed) => {
       await makePast(database, seed)
       await finishDays(database.db)
@@ -63,7 +63,7 @@ describe('a round trip', () => {
   )
 })
 
-test('an archive that is cut short at any step loses and doubles nothing, and the next one ends it', async () => {
+test('interrupted at any step loses and duplicates nothing, and the next one completes it', async () => {
   await makePast(database, 'cut')
   const before = await readTables(database.pool)
   const told: unknown[] = []
@@ -86,7 +86,7 @@ test('an archive that is cut short at any step loses and doubles nothing, and th
   expect(await readTables(database.pool)).toEqual(before)
 })
 
-describe('what is in the way', () => {
+describe('an obstacle for the archive', () => {
   const sabotage = async (
     change: (day: string) => void | Promise<void>,
   ): Promise<readonly string[]> => {
@@ -111,7 +111,7 @@ describe('what is in the way', () => {
     return problems
   }
 
-  test('a file that is gone is told by its name, and nothing of its day comes back', async () => {
+  test('such as a missing file is reported by name, and nothing of its day is restored', async () => {
     const path = 'organic_results/run_date=2025-01-02/1-001.parquet'
     const problems = await sabotage(() => rmSync(join(folder, path)))
     expect(problems).toEqual([
@@ -121,7 +121,7 @@ describe('what is in the way', () => {
     ])
   })
 
-  test('a byte that was changed in a file, or in the manifest, is told', async () => {
+  test('such as a changed byte in a file or manifest is reported', async () => {
     const change = (path: string) => {
       const bytes = readFileSync(path)
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
@@ -137,7 +137,7 @@ describe('what is in the way', () => {
     ])
   })
 
-  test('a folder of another installation, one that is a file, and a second archive are refused, and nothing leaves', async () => {
+  test('such as a folder of another installation, a file or a second archive command is refused, and nothing is archived', async () => {
     await makePast(database, 'way', 2)
     const before = await readTables(database.pool)
     mkdirSync(folder, { recursive: true })
@@ -153,21 +153,24 @@ describe('what is in the way', () => {
     expect(await readTables(database.pool)).toEqual(before)
   })
 
-  test.runIf(mayMount())('a full disk is told, leaves no drafts, and nothing leaves', async () => {
-    await makePast(database, 'full', 2)
-    const before = await readTables(database.pool)
-    const disk = smallDisk(1)
-    await moveAll(database, { folder: join(disk.folder, 'kept'), before: '2025-01-01' })
-    disk.fill()
-    await expect(moveAll(database, { folder: join(disk.folder, 'kept') })).rejects.toThrow(
-      'got no space left',
-    )
-    expect(await readTables(database.pool)).toEqual(before)
-    const names = readdirSync(join(disk.folder, 'kept'), { recursive: true, encoding: 'utf8' })
-    expect(names.filter((name) => name.endsWith('.part'))).toEqual([])
-  })
+  test.runIf(mayMount())(
+    'such as a full disk is reported, leaves no drafts, and nothing is archived',
+    async () => {
+      await makePast(database, 'full', 2)
+      const before = await readTables(database.pool)
+      const disk = smallDisk(1)
+      await moveAll(database, { folder: join(disk.folder, 'kept'), before: '2025-01-01' })
+      disk.fill()
+      await expect(moveAll(database, { folder: join(disk.folder, 'kept') })).rejects.toThrow(
+        'got no space left',
+      )
+      expect(await readTables(database.pool)).toEqual(before)
+      const names = readdirSync(join(disk.folder, 'kept'), { recursive: true, encoding: 'utf8' })
+      expect(names.filter((name) => name.endsWith('.part'))).toEqual([])
+    },
+  )
 
-  test('a database that was restored from before an answer does not write over the files that hold it', async () => {
+  test('such as a database restored from before an answer does not overwrite the files that contain it', async () => {
     const story = await makePast(database, 'older', 2)
     await moveAll(database, { folder, before: '2025-01-02' })
     const manifest = readFileSync(join(folder, 'days/2025-01-01.1.json'), 'utf8')
@@ -195,7 +198,7 @@ describe('what is in the way', () => {
     expect(readFileSync(kept, 'utf8')).toBe(manifest)
   })
 
-  test('days behind a run that is not over stay, with the run that keeps them', async () => {
+  test('such as an open run keeps its day and later days in the tables, and is named', async () => {
     await makePast(database, 'open', 3)
     await database.pool.query("update runs set state = 'open' where run_date = '2025-01-02'")
     const { days, kept } = await readLeavingDays(database.db, 0)
@@ -204,8 +207,8 @@ describe('what is in the way', () => {
   })
 })
 
-describe('what happens meanwhile', () => {
-  test('an answer that comes late stays here, and leaves with the next part of its day', async () => {
+describe('changes during archiving', () => {
+  test('such as a late answer stay in the tables, and are archived with the next part of their day', async () => {
     const story = await makePast(database, 'late', 2)
     const { rows } = await database.pool.query<{ id: number }>(
       "select searches.id from searches join tasks on tasks.id = task_id join runs on runs.id = run_id where run_date = '2025-01-01'",
@@ -235,7 +238,7 @@ describe('what happens meanwhile', () => {
     expect(await count('archived_days')).toBe(0)
   })
 
-  test('an answer that is read again while it leaves is taken as it is then', async () => {
+  test('such as an answer that is parsed again are archived in their new state', async () => {
     await makePast(database, 'reread', 1)
     let changed = false
     const step = async (name: string) => {
@@ -251,7 +254,7 @@ describe('what happens meanwhile', () => {
     expect(rows).toEqual([{ title: 'read again' }])
   })
 
-  test('an answer that a younger day uses stays until that day leaves', async () => {
+  test('do not affect an answer that a later day uses, which stays until that day is archived', async () => {
     const story = new Story(database.pool)
     await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
     await story.night('2025-01-01', { shoes: ten('a'), boots: ten('b') })

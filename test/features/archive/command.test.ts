@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { parseManifest } from '../../../src/features/archive/files.ts'
 import { archiveFlags, tablesOf } from '../../../src/features/archive/load.ts'
 
-describe('which tables a question may read', () => {
+describe('the tables that a question may read', () => {
   const tables = ['organic_results', 'search_entities', 'raw_answers']
 
-  test('are those that it names, and those behind its views and functions, however deep', () => {
+  test('are those that it names, and those behind its views and functions, at any depth', () => {
     expect(tablesOf('select * from ORGANIC_RESULTS', tables)).toEqual(['organic_results'])
     expect(tablesOf('select * from analysis.movers', tables)).toEqual(['organic_results'])
     expect(tablesOf('select * from entity_frequency', tables)).toContain('search_entities')
@@ -15,7 +15,7 @@ describe('which tables a question may read', () => {
 })
 
 describe('the flags of a question', () => {
-  test('name the whole archive, some days of it, or nothing', () => {
+  test('select the whole archive, some days of it, or nothing', () => {
     expect(archiveFlags({}, {})).toBeUndefined()
     expect(archiveFlags({ withArchive: true }, {})).toEqual({ span: undefined, folder: undefined })
     expect(archiveFlags({ archived: '2026-01-01' }, {})?.span).toEqual({

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-test('a day leaves when it is older than the age, and none behind one with a call in flight', async () => {
+test('a day is archived when it is older than the age, and none after one with a call in flight', async () => {
   const { pool, db } = database
   await pool.query(`
     insert into lists (name, source) values ('l', '');
@@ -30,7 +30,7 @@ test('a day leaves when it is older than the age, and none behind one with a cal
   expect(await readLeavingDays(db, olderMs)).toMatchObject({ days: [first], kept: { day: second } })
 })
 
-test('the name of a type in a manifest is a name, and never SQL', async () => {
+test('the name of a type in a manifest is only a name, and never SQL', async () => {
   const client = await database.pool.connect()
   async function* none(): AsyncGenerator<Buffer> {}
   const columns = [{ name: 'name', type: 'text); drop table lists; --' }]

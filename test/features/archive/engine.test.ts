@@ -167,12 +167,12 @@ async function through(table: string, told: readonly FiledColumn[], path: string
   return { copied: Buffer.concat(copied), back: Buffer.concat(back), rows: spool.rows }
 }
 
-describe('what the server copies out', () => {
+describe('rows copied out by the server', () => {
   const numbered = [{ name: 'nth', type: 'integer' }, ...columns]
   const names = columns.map(({ name }) => `"${name.replaceAll('"', '""')}"`)
   const shape = columns.map(({ type }, at) => `${names[at]} ${type}`).join(', ')
 
-  test('comes out of a file byte for byte, and into a table value for value, whatever the values', async () => {
+  test('are restored from a file byte for byte, and in a table value for value, whatever the values', async () => {
     await client.query(`create temp table given (nth integer, ${shape})`)
     await client.query('create temp table taken (like given)')
     const path = join(folder, 'values.parquet')
@@ -203,7 +203,7 @@ describe('what the server copies out', () => {
     )
   })
 
-  test('is of types that were tried, in every column of every table', async () => {
+  test('have tested types in every column of every table', async () => {
     const used = new Set<string>()
     for (const table of archivedTables) {
       for (const column of await readColumns(client, table)) used.add(column.typeName)
@@ -211,7 +211,7 @@ describe('what the server copies out', () => {
     expect([...used].filter((type) => !(type in hostile))).toEqual([])
   })
 
-  test('may be as long as the longest body that is kept, and as many rows as make several groups', async () => {
+  test('may be as long as the longest stored body, and may fill several row groups', async () => {
     await client.query(`
       create temp table long as
       select 1 as nth, decode(string_agg(md5(n::text), ''), 'hex') as body

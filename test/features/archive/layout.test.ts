@@ -27,7 +27,7 @@ async function note(day: ArchivedDay, text: string): Promise<void> {
   )
 }
 
-test('an archive is checked and brought back row for row; a sum that differs is told', async () => {
+test('an archive is checked and restored row for row, and a different sum is reported', async () => {
   await makePast(database, 'layout', 3)
   await database.pool.query(
     `update organic_results set title = (select string_agg(chr(n), '') from generate_series(1, 300) as n)
@@ -51,7 +51,7 @@ test('an archive is checked and brought back row for row; a sum that differs is 
   expect(await readTables(database.pool)).toEqual(before)
 })
 
-test('a value that a file cannot hold is told, and nothing leaves', async () => {
+test('a value that a file cannot store is reported, and nothing is archived', async () => {
   await makePast(database, 'odd', 2)
   await database.pool.query(
     "update raw_answers set received_at = '0044-03-15 BC' where call_id = (select min(call_id) from raw_answers)",

@@ -4,7 +4,7 @@ vi.mock('@duckdb/node-api', () => {
   throw new Error("Cannot find package '@duckdb/node-api'")
 })
 
-test('where the package that reads and writes files is missing, the line to type is told', async () => {
+test('without the package for archive files, the command to install it is shown', async () => {
   const { ParquetEngine } = await import('../../../src/features/archive/engine.ts')
   await expect(ParquetEngine.open()).rejects.toThrow(
     /^expected the package that reads and writes files of the archive, got .*; run: npm install @duckdb\/node-api$/,

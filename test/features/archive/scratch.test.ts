@@ -42,7 +42,7 @@ async function somebody(place: string) {
   return child
 }
 
-test('what a killed command left is cleared away by the next one; two at once keep what is theirs', async () => {
+test('files left by a killed command are deleted by the next one; two concurrent commands keep their own', async () => {
   const place = ownPlace('killed')
   const first = await somebody(place)
   onTestFinished(() => void first.kill('SIGKILL'))
@@ -62,7 +62,7 @@ test('what a killed command left is cleared away by the next one; two at once ke
   expect(foldersIn(place)).toEqual([])
 })
 
-test('folders of other names, of processes that this one cannot see, and files stay', async () => {
+test('folders with other names, folders of unknown processes, and files stay', async () => {
   const place = ownPlace('others')
   const [prefix = '', name = '', among = ''] =
     /^(.*querymill-(\w+)-)(\w+)-/.exec(await makeScratch())?.slice(1) ?? []

@@ -37,7 +37,7 @@ interface Told {
 const nothing: Told['lists'][number] = { list: '', price: 0, whole: {}, tags: [], nights: [] }
 
 describe('npm run cadence', () => {
-  test('replays the nights that are there, and gives calls, moves and tags that add up', async () => {
+  test('replays the stored nights, and reports calls, moves and tags that add up', async () => {
     const { code, stdout } = await cadence('--backtest', '--json', '--list', 'main')
     expect(code).toBe(0)
     const { lists } = JSON.parse(stdout) as Told
@@ -56,14 +56,14 @@ describe('npm run cadence', () => {
     ])
   })
 
-  test('says of every list what resting saves, and of one night that nothing can be seen in it', async () => {
+  test('shows the savings for every list, and says that one night is not enough', async () => {
     const { stdout } = await cadence('--backtest')
     expect(stdout).toContain('main, 28 nights from 2026-03-01 to 2026-03-28')
     expect(stdout).toContain('56 into or out of the top 10, as a daily cadence sees them')
     expect(stdout).toMatch(/young, 1 night.*\na history of one night shows no moves yet/)
   })
 
-  test('says that no list rests where none does, and what to type', async () => {
+  test('says that no list is adaptive if none is, and which command to run', async () => {
     const { code, stdout } = await cadence()
     expect(code).toBe(0)
     expect(stdout).toContain('no list has an adaptive cadence: every query is asked every night')

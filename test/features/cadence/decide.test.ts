@@ -44,7 +44,7 @@ function decide(queries: readonly KnownQuery[], day: number, more: Partial<typeo
 }
 
 describe('a night of an adaptive list', () => {
-  test('asks a query that was never answered, and one that was answered once, as daily asking does', () => {
+  test('buys a query that was never answered, and one that was answered once, as a daily cadence does', () => {
     const decided = decide([known('never', []), quiet('once', 1)], 1)
     expect(decided.map(({ interval, due }) => [interval, due - firstDay])).toEqual([
       [1, 1],
@@ -52,14 +52,14 @@ describe('a night of an adaptive list', () => {
     ])
   })
 
-  test('asks all of a new list five nights long, whatever share it may cost', () => {
+  test('buys all queries of a new list for five nights, whatever share this costs', () => {
     const intervals = [2, 5, 6, 7].map((nights) => {
       return decide([quiet('new', nights)], nights, { share: 0.1 })[0]?.interval
     })
     expect(intervals).toEqual([1, 1, 14, 14])
   })
 
-  test('lets a query rest longer the longer nothing moved, and never longer than the list allows', () => {
+  test('skips a query longer the longer nothing moved, and never longer than the list allows', () => {
     const after = [3, 10, 59].map((nights) => decide([quiet('quiet', nights)], nights)[0]?.interval)
     expect(after).toEqual([1, 2, 3])
     const poor = { share: 0.01 }
@@ -67,7 +67,7 @@ describe('a night of an adaptive list', () => {
     expect(decide([quiet('quiet', 40)], 40, { ...poor, longest: 5 })[0]?.interval).toBe(5)
   })
 
-  test('asks again the next night once something moved, until it has been quiet for a while', () => {
+  test('buys again the next night once something moved, until it has been stable for a while', () => {
     const calm = days(40).map((day) => [day, still] as const)
     const at = (nights: number) => {
       const since = days(nights).map((ago) => [40 + ago, moved] as const)
@@ -76,7 +76,7 @@ describe('a night of an adaptive list', () => {
     expect([at(1), at(4), at(20)]).toEqual([1, 1, 2])
   })
 
-  test('wakes a resting query when another that shows the same pages moved since, and leaves strangers asleep', () => {
+  test('buys a skipped query early if another with the same pages has moved since, and no unrelated ones', () => {
     const calm = days(40).map((day) => [day, still] as const)
     const neighbour = quiet('neighbour', 40)
     const stranger = quiet(
@@ -91,7 +91,7 @@ describe('a night of an adaptive list', () => {
     expect(decided[1]?.due).toBeGreaterThan(firstDay + 41)
   })
 
-  test('chooses one in twenty of the resting by chance, the same ones whoever asks again', () => {
+  test('samples one in twenty of the skipped queries at random, the same ones each time', () => {
     const queries = days(2000).map((index) => quiet(`query ${index}`, 40))
     const decided = decide(queries, 40, { share: 0.1 })
     const chosen = decided.filter(({ byChance }) => byChance)
@@ -102,17 +102,17 @@ describe('a night of an adaptive list', () => {
     expect(other.map(({ id }) => id)).not.toEqual(chosen.map(({ id }) => id))
   })
 
-  test('asks a query of which the newest answer is dated later than the night itself', () => {
+  test('buys a query whose newest answer is dated later than the night itself', () => {
     const [decision] = decide([quiet('ahead', 40)], 20)
     expect(decision).toMatchObject({ due: firstDay + 20, interval: 1 })
   })
 
-  test('takes an empty answer for no change, as nothing can be compared with it', () => {
+  test('counts an empty answer as no change, because it cannot be compared', () => {
     const empty: FirstTen = { day: 2, depth: 0, pages: [] }
     expect(stepBetween({ day: 1, depth: 20, pages: still }, empty)).toBeNull()
   })
 
-  test('compares two answers no further down than the shallower one reaches', () => {
+  test('compares two answers only down to the depth of the shallower one', () => {
     const shallow: FirstTen = { day: 2, depth: 3, pages: [1, 2, 4] }
     expect(stepBetween({ day: 1, depth: 20, pages: still }, shallow)?.moves).toBe(2)
     expect(
@@ -129,7 +129,7 @@ const aFirstTen = fc.record({
 const aHistory = fc.uniqueArray(aFirstTen, { selector: ({ day }) => day, maxLength: 20 })
 
 describe('a replay', () => {
-  test('asks only what daily asking asks, whoever comes and goes, and each query once it is new', () => {
+  test('buys only what a daily cadence buys, however the members change, and each query once it is new', () => {
     const aList = fc.array(aHistory, { maxLength: 6 })
     fc.assert(
       fc.property(aList, fc.integer({ min: 1, max: 20 }), (lives, longest) => {
@@ -153,13 +153,13 @@ describe('a replay', () => {
     )
   })
 
-  test('of one day asks every query once, and saves nothing', () => {
+  test('of one day buys every query once, and saves nothing', () => {
     const firstTens = [{ day: firstDay, depth: 20, pages: still }]
     const nights = replayNights([{ id: 'one', firstTens }], rules)
     expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [] }])
   })
 
-  test('of a list whose members are others each night asks each of them', () => {
+  test('of a list with different members each night buys each of them', () => {
     const lives = days(30).map((day): QueryHistory => {
       return { id: `${day}`, firstTens: [{ day: firstDay + day, depth: 20, pages: still }] }
     })
@@ -168,7 +168,7 @@ describe('a replay', () => {
     )
   })
 
-  test('of a list that is asked once a week asks as often, since every interval is over by then', () => {
+  test('of a list that is bought once a week buys as often, because every interval is over by then', () => {
     const firstTens = days(20).map((week) => {
       return { day: firstDay + 7 * week, depth: 20, pages: still }
     })

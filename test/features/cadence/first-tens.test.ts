@@ -42,7 +42,7 @@ const kept = async () => {
 }
 
 describe('the top 10 of answers', () => {
-  test('are the same whether they were kept, are being kept or were never looked at', async () => {
+  test('are the same whether they are stored, being stored or computed', async () => {
     const before = await readFirstTens(database.db, order)
     expect(await kept()).toBe(0)
     expect(await storeFirstTens(database.db, order)).toEqual(before)
@@ -72,7 +72,7 @@ describe('the top 10 of answers', () => {
     expect(await read()).toEqual(after)
   })
 
-  test('are not forgotten when other answers come', async () => {
+  test('are not lost when other answers arrive', async () => {
     await storeFirstTens(database.db, order)
     await new Story(database.pool).night('2026-03-03', { boots: pages(1, 5) })
     expect(await kept()).toBe(4)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { decideCadence } from '../../../src/features/cadence/choose.ts'
 import { freshDatabase } from '../../support/database.ts'
 
-test('of a list that holds no query nothing is decided', async () => {
+test('nothing is decided for a list without queries', async () => {
   const database = await freshDatabase()
   try {
     const night = { list: 7, runDate: '2026-03-02', longestDays: 14 }

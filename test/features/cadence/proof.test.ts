@@ -35,7 +35,7 @@ describe('two hundred queries over two hundred nights', () => {
     },
   )
 
-  test('that are mostly quiet show as many for half of the credits', () => {
+  test('that are mostly stable show as many for half of the credits', () => {
     const mix = { ...none, stable: 80, weekly: 5, seasonal: 5, burst: 5, regime: 3, busy: 2 }
     const receipt = receiptOf(makeHistories({ seed: 'quiet', queries: 200, nights: 200, mix }))
     expect(receipt.calls / receipt.daily_calls).toBeLessThanOrEqual(0.5)
@@ -113,7 +113,7 @@ describe('a hundred small histories', () => {
   }
 
   test.each(['saved', 'seen_in_time', 'never_seen'] as const)(
-    'hold what is true of all of them within the bounds of the backtest in 95 or more: %s',
+    'have true values within the bounds of the backtest in 95 or more: %s',
     (figure) => {
       const truth = truths[figure]
       const held = lives.filter(({ receipt }) => {
@@ -127,7 +127,7 @@ describe('a hundred small histories', () => {
     },
   )
 
-  test('hide as much in their resting queries as those drawn by chance say, in 95 or more', () => {
+  test('hide as many moves in skipped queries as the random sample estimates, in 95 or more', () => {
     const held = lives.filter(({ hidden }) => {
       const all = hidden.reduce((total, night) => ({
         resting: total.resting + night.resting,

@@ -80,7 +80,7 @@ async function replay(histories: readonly QueryHistory[]) {
 }
 
 describe('a backtest', () => {
-  test('says to the call whom the nights of the scheduler ask', async () => {
+  test('selects exactly the queries that the scheduler buys', async () => {
     const histories = makeHistories({ seed: 'nights', queries: 30, nights: 40 })
     const lived = await live(histories, 40)
     const { nights, replayed } = await replay(histories)
@@ -98,8 +98,8 @@ describe('a backtest', () => {
   })
 })
 
-describe('what is decided for a list', () => {
-  test('is kept once for each query, and the same when it is decided again', async () => {
+describe('the decisions about a list', () => {
+  test('are stored once for each query, and are the same when repeated', async () => {
     const histories = makeHistories({ seed: 'again', queries: 12, nights: 20 })
     await live(histories, 20)
     const { list } = await listAndIds()
@@ -117,7 +117,7 @@ describe('what is decided for a list', () => {
     expect(rows.every(({ why }) => why.includes('comparisons: expected to change'))).toBe(true)
   })
 
-  test('rests nobody on a night that a clock put before all answers', async () => {
+  test('skip no query on a night that a clock dated before all answers', async () => {
     const histories = makeHistories({ seed: 'clock', queries: 6, nights: 12 })
     await live(histories, 12)
     const { list } = await listAndIds()
@@ -127,7 +127,7 @@ describe('what is decided for a list', () => {
     expect(kept.map(({ due_on: due }) => due)).toEqual(Array.from({ length: 6 }, () => runDate))
   })
 
-  test('rests on no answer of another origin or API, and on none of a suspect night', async () => {
+  test('use no answer of another origin or API, and none of a suspect night', async () => {
     const histories = makeHistories({ seed: 'origin', queries: 6, nights: 12 })
     await live(histories, 12)
     const { list } = await listAndIds()

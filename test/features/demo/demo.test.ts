@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('a demo with a history keeps the books of its two keys apart, each without a credit unexplained', async () => {
+test('a demo with a history has separate ledgers for its two keys, both without unexplained credits', async () => {
   const env = { DATABASE_URL: database.url, MILL_HOME: home }
   const ended = await run('demo', ['--nights', '2', '--json'], env)
   expect(ended).toMatchObject({ code: 0 })
@@ -35,7 +35,7 @@ test('a demo with a history keeps the books of its two keys apart, each without 
   ])
 })
 
-test('a month in which things go wrong shows what is to come, each wrong night and nothing else, and a statement that adds up', async () => {
+test('a month with faults shows the forecast, each faulty night and nothing else, and a statement that adds up', async () => {
   const month = await freshDatabase()
   const own = mkdtempSync(join(tmpdir(), 'querymill-month-'))
   const env = { DATABASE_URL: month.url, MILL_HOME: own }
@@ -76,7 +76,7 @@ test('a month in which things go wrong shows what is to come, each wrong night a
   expect(forecast.floor_at).not.toBeNull()
 })
 
-test('a month with fewer nights than things can go wrong in is refused', async () => {
+test('a month with fewer nights than faults is refused', async () => {
   const env = { DATABASE_URL: database.url, MILL_HOME: home }
   const ended = await run('demo', ['--nights', '8', '--faults'], env)
   expect(ended).toMatchObject({
@@ -85,7 +85,7 @@ test('a month with fewer nights than things can go wrong in is refused', async (
   })
 })
 
-test('a demo that asks less buys every query in its first half, fewer in its second, and shows the receipt', async () => {
+test('a demo with a cadence buys every query in its first half, fewer in its second, and shows the savings', async () => {
   const less = await freshDatabase()
   const own = mkdtempSync(join(tmpdir(), 'querymill-less-'))
   const env = { DATABASE_URL: less.url, MILL_HOME: own }
@@ -104,7 +104,7 @@ test('a demo that asks less buys every query in its first half, fewer in its sec
   expect(rows.reduce((sum, { not_asked: rested }) => sum + rested, 0)).toBeGreaterThan(6 * 20)
 })
 
-test('a demo does not ask less and go wrong at once: it says to type one of the two', async () => {
+test('a demo does not accept cadence and faults at once, and says so', async () => {
   const { code, stderr } = await run('demo', ['--faults', '--cadence'])
   expect(code).toBe(2)
   expect(stderr).toContain('expected --faults or --cadence, got both')

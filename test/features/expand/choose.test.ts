@@ -42,7 +42,7 @@ async function chosen(candidates: readonly RelatedQuery[], choice: Partial<Selec
 
 const nothing = { unwanted: 0, twins: 0, other_script: 0, unusable: 0 }
 
-describe('near twins', () => {
+describe('near duplicates', () => {
   test.each([
     ['css grid layout', 'layout grid css'],
     ['css grid', 'css grids'],
@@ -71,20 +71,20 @@ describe('near twins', () => {
   })
 })
 
-describe('what is taken', () => {
-  test('is the most promising as long as the credits reach', async () => {
+describe('the selection', () => {
+  test('has the most promising ones as long as credits suffice', async () => {
     const candidates = ['a', 'b', 'c', 'd'].map((q) => named(q))
     const found = await chosen(candidates, { price: () => 2.5, credits: 8 })
     expect(found).toEqual({ taken: ['a', 'b', 'c'], leftOut: nothing, looked: 3, short: true })
   })
 
-  test('is no near twin of what is there or of what is taken before it', async () => {
+  test('has no near duplicate of existing or selected ones', async () => {
     const there = [{ ...plain, q: 'css grid' }]
     const found = await chosen([named('grid css'), named('flex box'), named('box flex')], { there })
     expect(found).toMatchObject({ taken: ['flex box'], leftOut: { ...nothing, twins: 2 } })
   })
 
-  test('may be the same text for another device, language or place', async () => {
+  test('may have the same text for another device, language or place', async () => {
     const there = [{ ...plain, q: 'css grid', device: 'mobile' as const }]
     const texts = [
       named('css grids', { device: 'desktop' }),
@@ -99,12 +99,12 @@ describe('what is taken', () => {
     })
   })
 
-  test('can be sent as a query', async () => {
+  test('has only texts that can be sent as a query', async () => {
     const found = await chosen([named('x'.repeat(3000)), named('bell\u0007'), named('fine')])
     expect(found).toMatchObject({ taken: ['fine'], leftOut: { ...nothing, unusable: 2 } })
   })
 
-  test('is written as the list is', async () => {
+  test('has only texts in the script of the list', async () => {
     const scripts = scriptsOfAll(['купить телефон'])
     const texts = ['купить iphone', 'iphone', 'buy phone', '電話', '2024'].map((q) => named(q))
     const found = await chosen(texts, { scripts })
@@ -116,7 +116,7 @@ describe('what is taken', () => {
 })
 
 describe('the script of a list', () => {
-  test('is every one that its queries are written in', () => {
+  test('is every script that its queries use', () => {
     const list = scriptsOfAll(['東京', 'шины', 'tyres'])
     const texts = ['ホテル', 'зимние шины', 'winter', 'ελλάδα', '서울', 'עברית', 'ไทย']
     expect(texts.filter((text) => writtenLike(text, list))).toEqual([
@@ -138,29 +138,29 @@ describe('a filter', () => {
   ]
   const kept = (typed: Parameters<typeof readFilter>[0]) => texts.filter(readFilter(typed))
 
-  test('of words keeps what holds all of them, in any order and spelling', () => {
+  test('of words accepts texts with all of them, in any order and spelling', () => {
     expect(kept({ match: ['grid css'] })).toEqual(['css grid', 'grid of css', 'CSS-Grid!'])
   })
 
-  test('given several times keeps what fits one of them', () => {
+  test('given several times accepts texts that match one of them', () => {
     expect(kept({ match: ['how', 'gridlock'] })).toEqual(['how to grid', 'gridlock css'])
   })
 
-  test('that is not wanted goes before one that is', () => {
+  test('for exclusion takes precedence', () => {
     expect(kept({ match: ['grid'], not: ['css', '/^how /'] })).toEqual([])
     expect(kept({ not: ['css'] })).toEqual(['how to grid', 'バッグ 東京'])
   })
 
-  test('between strokes is a regular expression, whatever the case of letters', () => {
+  test('between slashes is a case-insensitive regular expression', () => {
     expect(kept({ match: ['/^CSS\\b.grid/'] })).toEqual(['css grid', 'CSS-Grid!'])
   })
 
-  test('finds parts of texts that are written without blanks', () => {
+  test('finds parts of texts in languages without blanks', () => {
     expect(kept({ match: ['東京'] })).toEqual(['バッグ 東京'])
     expect(readFilter({ match: ['京'] })('東京ホテル')).toBe(true)
   })
 
-  test('that is broken or empty is refused with what was typed', () => {
+  test('that is invalid or empty is refused with the given text', () => {
     expect(() => readFilter({ match: ['/(/'] })).toThrow(
       /expected --match .* got \/\(\/, which is none/,
     )

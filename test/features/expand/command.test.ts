@@ -6,7 +6,7 @@ import { openScene } from '../../support/scene.ts'
 import { plant, rowsOf, seed } from './seed.ts'
 
 describe('npm run expand', () => {
-  test('shows what it takes and what each round brought, until the credits are used', async () => {
+  test('shows the selection and the result of each round, until the credits are used', async () => {
     const { mill } = await openScene({ api: { credits: 200 } })
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const expandOnce = (...more: string[]) =>
@@ -34,7 +34,7 @@ describe('npm run expand', () => {
     expect(stdout).toContain('8 of 8 credits are used')
   })
 
-  test('tells a program the same in one object', async () => {
+  test('reports the same to a program in one object', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const flags = [
@@ -70,7 +70,7 @@ describe('npm run expand', () => {
     expect(told).toHaveProperty('queries[0].from_q', 'red shoes')
   })
 
-  test('leaves an open round no more credits than were typed last', async () => {
+  test('leaves an open round at most the credits that were last given', async () => {
     const { api, mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const type = (credits: string, ...more: string[]) =>
@@ -91,7 +91,7 @@ describe('npm run expand', () => {
     })
   })
 
-  test('says by its exit code that the purchase would reach the credit floor', async () => {
+  test('shows by its exit code that the purchase would reach the credit floor', async () => {
     const { mill } = await openScene({ api: { credits: 110 } })
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const flags = ['--list', 'seeds', '--credits', '15']
@@ -100,7 +100,7 @@ describe('npm run expand', () => {
     expect(code).toBe(3)
   })
 
-  test('refuses with exit code 2 what makes no sense, and takes nothing', async () => {
+  test('refuses invalid arguments with exit code 2, and adds nothing', async () => {
     const { mill } = await openScene()
     await plant(mill, 'bare', ['query', 'shoes'])
     await plant(mill, 'seeds', ['query', 'boots'])
@@ -131,7 +131,7 @@ describe('npm run expand', () => {
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })
 
-  test('refuses to expand what was made by expanding, and names the list to type instead', async () => {
+  test('refuses to expand an expanded list, and names the list to use instead', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes'])
     await run('expand', ['--list', 'seeds', '--credits', '2', '--yes'], mill.env)
@@ -145,7 +145,7 @@ describe('npm run expand', () => {
     ])
   })
 
-  test('says what is left out when nothing is left to buy', async () => {
+  test('says what was left out when nothing is left to buy', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', ['red shoes'])
     const flags = ['--list', 'seeds', '--credits', '2', '--match', 'zebra']

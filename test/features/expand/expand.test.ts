@@ -40,7 +40,7 @@ function bought(api: { charges(): readonly { q: string; charged: number }[] }) {
 }
 
 describe('five rounds of expansion', () => {
-  test('cost no more than was typed, buy no query twice, keep each edge and the floor', async () => {
+  test('cost at most the given credits, buy no query twice, and respect each source and the floor', async () => {
     const { api, mill } = await openScene({
       api: { credits: 300, cost: { least: 1, most: 3 } },
       settings: { MILL_CREDIT_FLOOR: '40', MILL_CONCURRENCY: '3' },
@@ -60,7 +60,7 @@ describe('five rounds of expansion', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('cost no more than was typed although some replies are charged and lost', async () => {
+  test('cost at most the given credits although some replies are charged and lost', async () => {
     const { api, mill } = await openScene({ api: { credits: 5_000, cost: 1 } })
     await seed(mill, 'seeds', seeds)
     api.set({ faults: [{ kind: 'drop', chance: 0.3 }] })
@@ -77,7 +77,7 @@ describe('five rounds of expansion', () => {
     expect(cost).toBeGreaterThan(10)
   })
 
-  test('stop at the floor, and go on after a top-up where they stood', async () => {
+  test('stop at the floor, and continue after a top-up', async () => {
     const { api, mill } = await openScene({
       api: { credits: 60, cost: 1 },
       settings: { MILL_CREDIT_FLOOR: '30' },
@@ -95,7 +95,7 @@ describe('five rounds of expansion', () => {
 })
 
 describe('an expansion', () => {
-  test('is queued as a run of a list of its own that bears the credits as its budget', async () => {
+  test('is queued as a run of a separate list with the credits as its budget', async () => {
     const { mill } = await openScene()
     await seed(mill, 'seeds', seeds)
     const { run } = await expand(mill, typed({ credits: 10 }), silent)
@@ -111,7 +111,7 @@ describe('an expansion', () => {
     ])
   })
 
-  test('takes nothing more while its round is not answered', async () => {
+  test('adds nothing while its round is not answered', async () => {
     const { api, mill } = await openScene()
     await seed(mill, 'seeds', seeds)
     const order = typed({ credits: 10, depth: 2 })
@@ -124,7 +124,7 @@ describe('an expansion', () => {
     expect(await rowsOf(mill, 'select sum(budget) as budgets from runs')).toEqual([{ budgets: 10 }])
   })
 
-  test('takes the next best of the same list when more credits are typed', async () => {
+  test('adds the next best of the same list when more credits are given', async () => {
     const { api, mill } = await openScene()
     await seed(mill, 'seeds', seeds)
     await buyRounds(mill, typed({ credits: 10 }))
@@ -145,7 +145,7 @@ describe('an expansion', () => {
     expect(await rowsOf(mill, 'select count(*) as taken from expansions')).toEqual([{ taken: 8 }])
   })
 
-  test('asks in the language and country, at the place, of the device and to the depth of its source', async () => {
+  test('uses the language, country, place, device and number of results of its source', async () => {
     const { api, mill } = await openScene()
     await plant(mill, 'seeds', [
       'query,hl,gl,location,num,device',
@@ -166,7 +166,7 @@ describe('an expansion', () => {
     }
   })
 
-  test('takes what another list asks for no second time', async () => {
+  test('does not add what another list already buys', async () => {
     const { api, mill } = await openScene()
     await seed(mill, 'seeds', ['shoes'])
     const [{ q } = { q: '' }] = await rowsOf<{ q: string }>(
@@ -179,7 +179,7 @@ describe('an expansion', () => {
     expect(api.charges()).toHaveLength(1 + 1 + 7)
   })
 
-  test('asks again first what was cancelled before anybody asked it', async () => {
+  test('first buys again what was cancelled before it was bought', async () => {
     const { api, mill } = await openScene()
     await seed(mill, 'seeds', seeds)
     const order = typed({ credits: 6 })
@@ -196,7 +196,7 @@ describe('an expansion', () => {
     expect(await broken(mill)).toEqual([])
   })
 
-  test('takes up what its credits did not reach, once more are typed', async () => {
+  test('buys what its credits did not cover, once more are given', async () => {
     const { api, mill } = await openScene({ settings: { MILL_CONCURRENCY: '1' } })
     await seed(mill, 'seeds', seeds)
     await expand(mill, typed({ credits: 10 }), silent)
@@ -234,7 +234,7 @@ describe('an expansion', () => {
 })
 
 describe('a list that cannot be expanded', () => {
-  test('is one that nobody knows, or without an answer', async () => {
+  test('is unknown, or has no answer', async () => {
     const { mill } = await openScene()
     await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
       /expected --list to be the name of a list, got "seeds"/,

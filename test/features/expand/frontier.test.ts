@@ -34,7 +34,7 @@ async function ranked(more: Partial<FrontierSources> = {}) {
 }
 
 describe('related searches', () => {
-  test('come by the weights of the queries that name them, then by how many these are', async () => {
+  test('are ordered by the weights of the queries that name them, then by their number', async () => {
     scene.story
       .says('heavy', { weight: 4 })
       .says('light', { weight: 2 })
@@ -61,7 +61,7 @@ describe('related searches', () => {
     })
   })
 
-  test('are asked for the device of their source, unless it is asked there already', async () => {
+  test('are selected for the device of their source, unless they are already bought there', async () => {
     scene.story.says('shoes @m', { device: 'mobile' }).says('shoes @d', { device: 'desktop' })
     scene.story.says('boots @m', { device: 'mobile' })
     await scene.story.night('2026-01-01', {
@@ -77,7 +77,7 @@ describe('related searches', () => {
     ])
   })
 
-  test('are those of the newest readable answer of the same origin and API that is believed', async () => {
+  test('are those of the newest trusted answer of the same origin and API', async () => {
     await scene.story.night('2026-01-01', { seed: { related: ['old'] } })
     await scene.story.night('2026-01-02', { seed: { related: ['new'] } })
     await scene.story.night('2026-01-03', { seed: { unreadable: true } })
@@ -93,7 +93,7 @@ describe('related searches', () => {
     expect((await ranked()).found).toEqual(['old |  | 1 | 1 | seed | 1'])
   })
 
-  test('are not asked of queries that the list holds no more', async () => {
+  test('are not taken from queries that have left the list', async () => {
     await scene.story.night('2026-01-01', { gone: { related: ['far'] } })
     await scene.story.night('2026-01-02', { seed: { related: ['near'] } })
     expect(await ranked()).toMatchObject({ answered: 1, found: ['near |  | 1 | 1 | seed | 1'] })

@@ -46,7 +46,7 @@ async function expectAllBought(scene: Awaited<ReturnType<typeof openScene>>): Pr
 }
 
 describe('an expansion that was killed', () => {
-  test('before it took anything has taken nothing, and is made by typing the same again', async () => {
+  test('before the selection has changed nothing, and is completed by the same command', async () => {
     const scene = await openScene()
     await seed(scene.mill, 'seeds', seeds)
     await killAt(scene.mill, 'querymill expansions seeds-expanded')
@@ -54,7 +54,7 @@ describe('an expansion that was killed', () => {
     await expectAllBought(scene)
   })
 
-  test('between taking and planning is planned by typing the same again', async () => {
+  test('between selection and planning is planned by the same command', async () => {
     const scene = await openScene()
     await seed(scene.mill, 'seeds', seeds)
     await killAt(scene.mill, 'querymill list seeds-expanded')
@@ -64,7 +64,7 @@ describe('an expansion that was killed', () => {
     await expectAllBought(scene)
   })
 
-  test('between planning and queueing is queued by typing the same again', async () => {
+  test('between planning and queueing is queued by the same command', async () => {
     const scene = await openScene()
     const { mill } = scene
     await seed(mill, 'seeds', seeds)
@@ -79,7 +79,7 @@ describe('an expansion that was killed', () => {
 })
 
 describe('two expansions at once', () => {
-  test('of one list take and buy what one of them would have', async () => {
+  test('of one list add and buy what one of them would have', async () => {
     const scene = await openScene()
     const { mill } = scene
     await seed(mill, 'seeds', seeds)
@@ -89,7 +89,7 @@ describe('two expansions at once', () => {
     await expectAllBought(scene)
   })
 
-  test('as commands end in good order, and buy it once', async () => {
+  test('as commands end normally, and buy it once', async () => {
     const scene = await openScene()
     await seed(scene.mill, 'seeds', seeds)
     const both = await Promise.all(

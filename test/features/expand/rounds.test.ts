@@ -15,7 +15,7 @@ const step = (more: Partial<RoundsState>) =>
   nextRound({ rounds: [], busy: false, depth: 2, left: 100, price: 1, ...more })
 
 describe('the next step', () => {
-  test('shares the credits that are left over the rounds to come', () => {
+  test('divides the remaining credits over the remaining rounds', () => {
     expect(step({})).toEqual({ kind: 'take', from: 0, until: 0, share: 50 })
     expect(step({ depth: 5, left: 60, rounds: [round(1)] })).toEqual({
       kind: 'take',
@@ -25,11 +25,11 @@ describe('the next step', () => {
     })
   })
 
-  test('takes at least one query where the credits are fewer than the rounds', () => {
+  test('adds at least one query if there are fewer credits than rounds', () => {
     expect(step({ depth: 5, left: 3 })).toMatchObject({ kind: 'take', share: 1 })
   })
 
-  test('gives what is left after the last round to the best of all rounds', () => {
+  test('spends what is left after the last round on the best of all rounds', () => {
     expect(step({ rounds: [round(1), round(2)], left: 7 })).toEqual({
       kind: 'take',
       from: 0,
@@ -43,12 +43,12 @@ describe('the next step', () => {
     expect(step({ rounds: [round(1)], busy: true })).toEqual({ kind: 'wait', round: 1 })
   })
 
-  test('asks first what was taken and never asked', () => {
+  test('first buys what was selected and never bought', () => {
     const rounds = [round(1, { unasked: 3 }), round(2, { unplanned: 4 })]
     expect(step({ rounds })).toEqual({ kind: 'again', round: 2, queries: 7 })
   })
 
-  test('is none when the credits are too few for the cheapest query', () => {
+  test('is none if the credits do not cover the cheapest query', () => {
     expect(step({ left: 1, price: 2 })).toEqual({ kind: 'spent' })
     expect(step({ left: 1, price: 2, rounds: [round(1, { unasked: 3 })] })).toEqual({
       kind: 'spent',
@@ -56,15 +56,15 @@ describe('the next step', () => {
   })
 })
 
-describe('what is typed', () => {
+describe('the flags', () => {
   const refused = (flags: ExpandFlags) => () => readOrder(flags)
 
-  test('needs a list and credits', () => {
+  test('need a list and credits', () => {
     expect(refused({ credits: '5' })).toThrow(/expected --list with the name of a list, got none/)
     expect(refused({ list: 'a' })).toThrow(/expected --credits with the most/)
   })
 
-  test('buys for at least one credit and goes at least one round deep', () => {
+  test('allow at least one credit and at least one round', () => {
     for (const credits of ['0', '-1', '1.5', 'many', '']) {
       expect(refused({ list: 'a', credits })).toThrow(/expected --credits to be a whole number/)
     }
@@ -73,7 +73,7 @@ describe('what is typed', () => {
     }
   })
 
-  test('is taken into a list of its own, one round deep unless told', () => {
+  test('select a new list, with one round by default', () => {
     expect(readOrder({ list: 'a', credits: '9' })).toMatchObject({
       into: 'a-expanded',
       credits: 9,

@@ -24,7 +24,7 @@ const shape = z.looseObject({
 })
 
 describe('npm run forget', () => {
-  test('says first what would go and what stays, does it with --yes, and leaves books that verify', async () => {
+  test('shows what would be deleted and what stays, deletes it with --yes, and leaves a ledger that passes verify', async () => {
     const { mill, forget } = await lived()
     const counted = await forget('--list', 'airships')
     expect(counted).toMatchObject({ code: 0, stderr: expect.stringContaining('--yes') })
@@ -48,7 +48,7 @@ describe('npm run forget', () => {
     })
   })
 
-  test('goes on with one that broke off, whatever is typed', async () => {
+  test('continues an interrupted one, whatever the flags', async () => {
     const { mill, forget } = await lived()
     await sql`insert into forgetting_queries (query_id) select id from queries where q = 'zeppelin one'`.execute(
       mill.db,
@@ -60,7 +60,7 @@ describe('npm run forget', () => {
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
   })
 
-  test('refuses what the archive may name, and forgets it by the way that the refusal tells', async () => {
+  test('refuses what the archive may contain, and forgets it after the suggested steps', async () => {
     const { mill, forget } = await lived()
     const to = join(temporaryFolder('forget'), 'kept')
     const move = () => run('archive', ['--older', '30d', '--to', to, '--yes'], mill.env)

@@ -157,7 +157,7 @@ const forgettings = {
 } satisfies Record<string, { args: string[]; words: string[]; stays: string[]; points: Point[] }>
 
 test.each(['list', 'query'] as const)(
-  'a %s that is being forgotten while the command is killed again and again is named nowhere in the end, and every credit stays explained',
+  'a %s that is forgotten by a repeatedly killed command is finally named nowhere, and every credit stays explained',
   async (kind) => {
     const { args, words, stays, points } = forgettings[kind]
     const [before, broken] = [await moneyOf(mill.db), await brokenIn(mill.db)]

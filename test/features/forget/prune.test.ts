@@ -13,7 +13,7 @@ afterAll(() => database.close())
 
 const day = 86_400_000
 
-test('pruning removes bodies of that age and nothing else, once', async () => {
+test('pruning removes bodies older than the age and nothing else, once', async () => {
   const { db } = database
   await askQuery(db)
   const bodies = [
@@ -40,7 +40,7 @@ test('pruning removes bodies of that age and nothing else, once', async () => {
   expect(await rows()).toEqual(before)
 })
 
-test('pruning removes more bodies than one of its transactions takes', async () => {
+test('pruning removes more bodies than one of its transactions holds', async () => {
   await sql`
     insert into raw_answers (call_id, status, received_at, body)
     select 1000 + n, 200, now() - interval '10 days', 'x' from generate_series(1, 4500) as n
@@ -48,7 +48,7 @@ test('pruning removes more bodies than one of its transactions takes', async () 
   expect(await pruneBodies(database.db, 5 * day)).toMatchObject({ bodies: 4501 })
 })
 
-test('pruning keeps every body that was young when it began, however long it takes', async () => {
+test('pruning keeps every body that was recent when it began, however long it takes', async () => {
   const { db } = await freshDatabase()
   await sql`
     insert into raw_answers (call_id, status, received_at, body)

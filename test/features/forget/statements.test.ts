@@ -76,8 +76,8 @@ const once = (work: () => Promise<unknown>) => async () => {
   }
 }
 
-describe('a list that is forgotten', () => {
-  test('is named nowhere, nor are queries that it alone held, and every credit stays explained', async () => {
+describe('a forgotten list', () => {
+  test('is named nowhere, nor are queries that only it contained, and every credit stays explained', async () => {
     const before = await moneyOf(mill.db)
     await forgetWholly(await listOf('airships'))
     expect(await whereFound(mill.db, 'airships')).toEqual([])
@@ -93,11 +93,11 @@ describe('a list that is forgotten', () => {
     expect(await countLeft(mill.db)).toEqual({ queries: 0, words: 0 })
   })
 
-  test('stood in books that held every promise', async () => {
+  test('leaves a ledger that passes every check', async () => {
     expect(await brokenIn(mill.db)).toEqual([])
   })
 
-  test('takes no answer any more that comes late, since its calls bear their marks no more', async () => {
+  test('stores no late answer any more, because its calls have no marks', async () => {
     const marks = async () => {
       const { rows } = await sql<{ id: number; mark: string }>`select id, mark from calls`.execute(
         mill.db,
@@ -111,7 +111,7 @@ describe('a list that is forgotten', () => {
     expect(changed).toHaveLength(4)
   })
 
-  test('leaves a query that stands in another list there, with all its answers', async () => {
+  test('leaves a query of another list, with all its answers', async () => {
     expect(await answersTo('common thing')).toBe(4)
     await forgetWholly(await listOf('airships'))
     expect(await answersTo('common thing')).toBe(4)
@@ -124,7 +124,7 @@ describe('a list that is forgotten', () => {
     expect(await brokenIn(mill.db)).toEqual([])
   })
 
-  test('leaves no view that cannot answer', async () => {
+  test('leaves no view that fails', async () => {
     await forgetWholly(await listOf('airships'))
     const { rows } = await sql<{ name: string }>`
       select viewname as name from pg_views where schemaname = 'analysis'`.execute(mill.db)
@@ -137,7 +137,7 @@ describe('a list that is forgotten', () => {
     })
   })
 
-  test('takes along what it held together with one that was forgotten before', async () => {
+  test('includes what it shared only with a list that was forgotten before', async () => {
     const before = await moneyOf(mill.db)
     await forgetWholly(await listOf('airships'))
     await forgetWholly(await listOf('boots'))
@@ -149,7 +149,7 @@ describe('a list that is forgotten', () => {
     expect(await brokenIn(mill.db)).toEqual([])
   })
 
-  test('is a new one when it is read again, and its queries are bought again', async () => {
+  test('is new when it is read again, and its queries are bought again', async () => {
     await forgetWholly(await listOf('airships'))
     await seed(mill, 'airships', ['zeppelin one'])
     expect(await answersTo('zeppelin one')).toBe(1)
@@ -158,7 +158,7 @@ describe('a list that is forgotten', () => {
   })
 })
 
-describe('a query that is forgotten', () => {
+describe('a forgotten query', () => {
   test('is named nowhere, not even as a related search of another, and every credit stays explained', async () => {
     const before = await moneyOf(mill.db)
     await forgetWholly(await queryOf('zeppelin one'))
@@ -168,7 +168,7 @@ describe('a query that is forgotten', () => {
     expect(await brokenIn(mill.db)).toEqual([])
   })
 
-  test('goes from every list that holds it', async () => {
+  test('is removed from every list that contains it', async () => {
     await forgetWholly(await queryOf('common thing'))
     expect(await whereFound(mill.db, 'common thing')).toEqual([])
     expect(await brokenIn(mill.db)).toEqual([])
@@ -177,7 +177,7 @@ describe('a query that is forgotten', () => {
 
 describe('forgetting', () => {
   test.each(['list', 'query'] as const)(
-    'a %s changes nothing at all while it is only counted',
+    'a %s changes nothing while rows are only counted',
     async (kind) => {
       const subjects = {
         list: await listOf('airships'),
@@ -196,7 +196,7 @@ describe('forgetting', () => {
     },
   )
 
-  test('that breaks off after each of its portions keeps every promise, and goes on from there', async () => {
+  test('that is interrupted after each of its batches passes every check, and continues from there', async () => {
     const before = await moneyOf(mill.db)
     const list = await listOf('airships')
     const breaks: DeletedRows[] = []
@@ -219,7 +219,7 @@ describe('forgetting', () => {
     expect(await moneyOf(mill.db)).toEqual(before)
   })
 
-  test('that broke off when the query was gone already is ended by the next one', async () => {
+  test('that was interrupted after the query was gone is completed by the next one', async () => {
     await sql`
       insert into forgetting_queries (query_id) select id from queries where q = 'zeppelin two'`.execute(
       mill.db,

@@ -15,15 +15,15 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-describe('what is to be forgotten', () => {
+describe('the subject of a forget', () => {
   test.each([
     [{}, 'expected one of --list NAME'],
     [{ list: 'a', query: 'b' }, 'got both'],
-  ])('is refused when %j is typed', async (flags, reason) => {
+  ])('is refused for %j', async (flags, reason) => {
     await expect(findSubject(database.db, flags)).rejects.toThrow(reason)
   })
 
-  test('is every query of a text', async () => {
+  test('is every query with a text', async () => {
     const { mill } = await openScene()
     await mill.plan([{ q: 'shoes' }, { q: 'shoes', gl: 'us' }, { q: 'Shoes' }])
     const every = await findSubject(mill.db, { query: ' shoes ' })
@@ -33,11 +33,11 @@ describe('what is to be forgotten', () => {
   })
 })
 
-describe('in the way of forgetting', () => {
+describe('obstacles to forgetting', () => {
   const list = { id: 1, name: 'test' }
   const said = (way: Blockers) => blockerSentence({ kind: 'list', list }, way)
 
-  test('stand open runs, answers that may still come and schedules, each with what to do about it', async () => {
+  test('are open runs, pending answers and schedules, each with what to do about it', async () => {
     const { mill } = await openScene()
     await mill.plan(['zeppelin one'])
     const { rows } = await sql<{ id: string }>`select id from queries`.execute(mill.db)

@@ -31,7 +31,7 @@ async function note(): Promise<void> {
   )
 }
 
-test('an address that an answer names which is stored in the same moment stays, with its host', async () => {
+test('an address named by an answer that is stored at the same moment stays, with its host', async () => {
   await note()
   const client = await database.pool.connect()
   await client.query('begin')
@@ -54,14 +54,14 @@ test('an address that an answer names which is stored in the same moment stays, 
   expect((await sql`select from forgetting_words`.execute(database.db)).rows).toEqual([])
 })
 
-test('an address that no answer names goes, and its host with it', async () => {
+test('an address that no answer names is deleted, with its host', async () => {
   await sql`delete from organic_results`.execute(database.db)
   await note()
   expect(await forgetWords(database.db)).toMatchObject({ pages: 1, domains: 1, entities: 0 })
   expect(await pages()).toBe(0)
 })
 
-test('a transaction that writes in another database of the server keeps nobody waiting', async () => {
+test('a transaction that writes to another database of the server is not awaited', async () => {
   const other = await freshDatabase()
   const client = await other.pool.connect()
   onTestFinished(async () => {
@@ -73,7 +73,7 @@ test('a transaction that writes in another database of the server keeps nobody w
   expect(await forgetWords(database.db)).toMatchObject({ pages: 1, domains: 1 })
 })
 
-test('a transaction that writes in this database is waited for', async () => {
+test('a transaction that writes to this database is awaited', async () => {
   await note()
   const client = await database.pool.connect()
   await client.query(

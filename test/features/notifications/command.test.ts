@@ -13,10 +13,10 @@ beforeEach(async () => {
 
 afterEach(() => receiver.close().catch(() => undefined))
 
-describe('the command that tries a webhook', () => {
+describe('the webhook test command', () => {
   const secret = 'a-secret-for-tests-only-of-40-characters'
 
-  test('sends one signed notice without a database, and prints what came back', async () => {
+  test('sends one signed notice without a database, and prints the response', async () => {
     const settings = { MILL_WEBHOOK: receiver.url.href, MILL_WEBHOOK_SECRET: secret }
     const { code, stderr } = await run('notify', ['--test'], settings)
     expect({ code, stderr }).toEqual({
@@ -29,7 +29,7 @@ describe('the command that tries a webhook', () => {
     expect(receiver.got[0]?.headers['webhook-signature']).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
   })
 
-  test('ends with 5 when the receiver refuses, and prints what it said, but neither address nor secret', async () => {
+  test('exits with 5 if the receiver refuses, and prints its response, but neither address nor secret', async () => {
     receiver.statuses = [403]
     const settings = { MILL_WEBHOOK: receiver.url.href, MILL_WEBHOOK_SECRET: secret }
     const { code, stdout, stderr } = await run('notify', ['--test', '--json'], settings)
@@ -39,7 +39,7 @@ describe('the command that tries a webhook', () => {
     expect(stdout + stderr).not.toMatch(/secret-path|a-secret-for/)
   })
 
-  test('ends with 5 when nobody answers, and with 2 without an address', async () => {
+  test('exits with 5 if there is no response, and with 2 without an address', async () => {
     await receiver.close()
     const away = await run('notify', ['--test'], { MILL_WEBHOOK: receiver.url.href })
     expect(away.stderr).toContain('expected the webhook to answer, got ECONNREFUSED')
@@ -57,7 +57,7 @@ describe('the list of notices', () => {
 
   afterEach(() => database.close())
 
-  test('shows the newest first, with what became of each and why it waits', async () => {
+  test('shows the newest first, with the state of each and why it waits', async () => {
     await sql`
       with account as (
         insert into accounts (name, kind) values ('api.example.com', 'live') returning id

@@ -28,29 +28,29 @@ async function get({ port }: Health, path: string) {
 }
 
 describe('health checks', () => {
-  test('a process that runs is alive, whatever it lacks', async () => {
+  test('a running process is alive, whatever it lacks', async () => {
     expect(await get(await open(['no database']), '/livez')).toEqual({ status: 200, text: 'ok\n' })
   })
 
-  test('a process is ready while it lacks nothing, and otherwise says what', async () => {
+  test('a process is ready while it lacks nothing, and otherwise says what is missing', async () => {
     expect((await get(await open(), '/readyz')).status).toBe(200)
     const answer = await get(await open(['the database does not answer']), '/readyz')
     expect(answer).toEqual({ status: 503, text: 'the database does not answer\n' })
   })
 
-  test('a check that fails answers without the words of the error', async () => {
+  test('a failed check responds without the text of the error', async () => {
     const answer = await get(await open(new Error('postgres://user:secret@host')), '/readyz')
     expect(answer).toEqual({ status: 503, text: 'Error\n' })
   })
 
-  test('metrics come as Prometheus reads them', async () => {
+  test('metrics are in the format of Prometheus', async () => {
     const { port } = await open()
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
     expect(answer.headers.get('content-type')).toContain('text/plain; version=0.0.4')
     expect(await answer.text()).toBe('one 1\n')
   })
 
-  test('a port that is taken is a setting to correct', async () => {
+  test('a port that is in use is reported as an invalid setting', async () => {
     const { port } = await open()
     const second = startHealth({ port, problems: async () => [], metrics: async () => '' })
     await expect(second).rejects.toThrow(/MILL_METRICS_PORT: expected a free port/)

@@ -13,7 +13,7 @@ describe('metrics', () => {
 
   afterEach(() => database.close())
 
-  test('tell balance, stops, successes, tasks and request times, and no query text', async () => {
+  test('contain balance, stops, successes, tasks and request times, and no query text', async () => {
     await sql`
       with list as (
         insert into lists (name, source) values ('words', 'words.csv') returning id
@@ -61,7 +61,7 @@ describe('metrics', () => {
     expect(lines).toContain('bullmq_jobs 0')
   })
 
-  test('tell of the forecast what was kept, and of suspect runs how many and whether it is the newest', async () => {
+  test('contain the stored forecast, and the number of suspect runs and whether the newest is suspect', async () => {
     const lines = async () => {
       const text = await openMetrics({ db: database.db, supplier, floor: 100 }).text()
       return text
@@ -98,7 +98,7 @@ describe('metrics', () => {
     expect(later.join(' ')).not.toContain('days_to_floor')
   })
 
-  test('stay readable while the queue is away', async () => {
+  test('are available while the queue is unreachable', async () => {
     const metrics = openMetrics({
       db: database.db,
       supplier,
@@ -108,13 +108,13 @@ describe('metrics', () => {
     expect(await metrics.text()).toContain('querymill_tasks_open 0')
   })
 
-  test('show nothing of a balance that nobody knows', async () => {
+  test('omit an unknown balance', async () => {
     const metrics = openMetrics({ db: database.db, supplier, floor: 100 })
     const text = await metrics.text()
     expect(text).not.toMatch(/^querymill_credits_(remaining|above_floor) /m)
   })
 
-  test('tell open tasks as unattended while no worker lives', async () => {
+  test('show open tasks as unattended while no worker is alive', async () => {
     await sql`
       with list as (
         insert into lists (name, source) values ('words', 'words.csv') returning id
@@ -147,7 +147,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('take no run for a success, and no night for a good one, of which no answer can be read', async () => {
+  test('count no run as a success, and no night as a good one, without a readable answer', async () => {
     await sql`
       with list as (
         insert into lists (name, source) values ('words', 'words.csv') returning id

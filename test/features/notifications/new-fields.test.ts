@@ -41,7 +41,7 @@ async function told(events?: readonly string[]): Promise<readonly unknown[]> {
   return receiver.bodies().splice(0)
 }
 
-test('a field that no answer of an API had before is told once, with how many answers carry it', async () => {
+test('a field that no answer of an API had before is reported once, with the number of answers that have it', async () => {
   await night('2026-01-01', { ads: [] }, { result: { stars: 5 } })
   // In the first answers of an API, no field is new.
   expect(await told()).toEqual([])
@@ -63,7 +63,7 @@ test('a field that no answer of an API had before is told once, with how many an
   ])
 })
 
-test('a field that older answers carry is no news to a webhook that is set up later, nor one of another API', async () => {
+test('a field of older answers is not new for a webhook that is set up later, nor for another API', async () => {
   await night('2026-01-01', { ads: [] }, { result: { stars: 5 } })
   await night('2026-01-02', { ads: [], questions: [] })
   expect(await told(['stop'])).toEqual([])
@@ -83,7 +83,7 @@ test('a field that older answers carry is no news to a webhook that is set up la
 test.each([
   ['that finished in one batch with it', "update runs set state = 'done'"],
   ['that is still open', "update runs set state = 'open', finished_at = null where id = 3"],
-])('a field is told although a run %s bought an earlier answer with it', async (_, by) => {
+])('a field is reported although a run %s bought an earlier answer with it', async (_, by) => {
   await night('2026-01-01', {})
   expect(await told()).toEqual([])
   const [first = 0] = await night('2026-01-02', {})

@@ -77,8 +77,8 @@ async function happen(): Promise<void> {
     from generate_series(1, 3) as age`.execute(database.db)
 }
 
-describe('news', () => {
-  test('a finished run, a stop and missed nights are posted as one line each', async () => {
+describe('notices', () => {
+  test('have one line each for a finished run, a stop and missed nights', async () => {
     await happen()
     expect(await tell()).toBeNull()
     expect(receiver.bodies()).toHaveLength(3)
@@ -100,7 +100,7 @@ describe('news', () => {
     expect(await states()).toEqual(['told', 'told', 'told'])
   })
 
-  test('several processes at the same time post each notice once', async () => {
+  test('are posted once by several concurrent processes', async () => {
     await happen()
     await Promise.all([tell(), tell(), tell(), tell()])
     await tell()
@@ -108,7 +108,7 @@ describe('news', () => {
     expect(new Set(receiver.bodies().map(({ id }) => id)).size).toBe(3)
   })
 
-  test('a notice that was refused keeps its id in each further try, and the time between tries grows', async () => {
+  test('that were refused keep their id in each further try, with growing intervals', async () => {
     await happen()
     receiver.statuses = [500, 503, 500, 429]
     const waits: { least: number; most: number }[] = []
@@ -138,7 +138,7 @@ describe('news', () => {
     expect(receiver.bodies().map(({ id }) => id)).toEqual([ids[0]])
   })
 
-  test('a receiver that wants to be left alone for longer is left alone', async () => {
+  test('wait as long as the receiver requests', async () => {
     await happen()
     receiver.statuses = [429]
     receiver.headers = { 'retry-after': '600' }
@@ -151,7 +151,7 @@ describe('news', () => {
     expect(rows[0]?.wait).toBeGreaterThan(590)
   })
 
-  test('what a process took that then was killed is told by another one, with the same id', async () => {
+  test('that a killed process had claimed are sent by another one, with the same id', async () => {
     await happen()
     const webhook = receiver.webhook({ events: ['stop'] })
     await recordNotices(database.db, { webhook, unattendedMs })
@@ -163,7 +163,7 @@ describe('news', () => {
     expect(receiver.bodies()).toMatchObject([{ event: 'stop', id: dead?.id }])
   })
 
-  test('a receiver in trouble is asked once a look, and no message holds its address', async () => {
+  test('are sent once per check to a failing receiver, and no message contains its address', async () => {
     await happen()
     receiver.statuses = [500, 404]
     expect(await tell()).not.toContain('secret-path')
@@ -176,14 +176,14 @@ describe('news', () => {
     expect(receiver.bodies()).toHaveLength(3)
   })
 
-  test('a notice that the receiver does not want holds up no other', async () => {
+  test('that the receiver rejects do not delay any other', async () => {
     await happen()
     receiver.statuses = [400]
     expect(await tell()).toMatch(/got status 400$/)
     expect(receiver.bodies()).toHaveLength(2)
   })
 
-  test('what nobody took for a day is given up, and kept as such with the reason', async () => {
+  test('that were not accepted for a day are given up, and stored with the reason', async () => {
     await happen()
     receiver.statuses = [500, 500]
     await tell(['stop'])
@@ -196,14 +196,14 @@ describe('news', () => {
     ])
   })
 
-  test('only events that were asked for are told, and the others are not kept for later', async () => {
+  test('are recorded only for the selected events', async () => {
     await happen()
     await tell(['stop'])
     expect(receiver.bodies().map(({ event }) => event)).toEqual(['stop'])
     expect(await states()).toEqual(['told'])
   })
 
-  test('a receiver that never answers does not keep a command from ending', async () => {
+  test('to a receiver that never responds do not prevent a command from ending', async () => {
     await happen()
     receiver.statuses = ['never', 'never', 'never']
     const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 50 }
@@ -214,7 +214,7 @@ describe('news', () => {
     expect(await states()).toContain('waiting')
   })
 
-  test('a database that does not know the tables is said once, and looked at again', async () => {
+  test('with an unmigrated database give one message, and are checked again', async () => {
     const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 20 }
     await sql`alter table notices rename to elsewhere`.execute(database.db)
     const news = startNotices(database.db, { ...options, report: (line) => said.push(line) })
@@ -226,7 +226,7 @@ describe('news', () => {
     expect(said).toEqual([expect.stringMatching(/^notices cannot be read: /)])
   })
 
-  test('what happened a day ago is not posted any more', async () => {
+  test('are not posted for events of more than a day ago', async () => {
     await happen()
     await sql`update runs set finished_at = now() - interval '1 day'`.execute(database.db)
     await sql`update stops set since = now() - interval '1 day'`.execute(database.db)
@@ -235,7 +235,7 @@ describe('news', () => {
     expect(receiver.got).toEqual([])
   })
 
-  test('a night that nobody decided is posted as overdue, once', async () => {
+  test('report an undecided night as overdue, once', async () => {
     await sql`
       insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
       values (
@@ -248,7 +248,7 @@ describe('news', () => {
   })
 })
 
-describe('work that nobody does', () => {
+describe('open tasks without a worker', () => {
   async function openRun(age: string, tasks = 3): Promise<void> {
     await sql`
       with list as (
@@ -283,7 +283,7 @@ describe('work that nobody does', () => {
 
   const events = ['work_unattended']
 
-  test('for longer than half an hour is told once, until a worker came and went', async () => {
+  test('for more than half an hour are reported once, until a worker came and went', async () => {
     await openRun('31 minutes')
     await tell(events)
     await openRun('3 hours')
@@ -308,7 +308,7 @@ describe('work that nobody does', () => {
     expect(receiver.bodies()).toHaveLength(2)
   })
 
-  test('is not told while a worker lives or has just gone, nor when nothing is open', async () => {
+  test('are not reported while a worker is alive or has just ended, nor if nothing is open', async () => {
     await openRun('3 hours', 0)
     await tell(events)
     await openRun('3 hours')
@@ -320,7 +320,7 @@ describe('work that nobody does', () => {
     expect(receiver.got).toEqual([])
   })
 
-  test('begins to wait when it is opened again', async () => {
+  test('start to wait when they are reopened', async () => {
     await openRun('3 hours')
     await sql`update tasks set state = 'failed'`.execute(database.db)
     await reopenTasks(

@@ -46,7 +46,7 @@ function tell() {
 }
 
 describe('a rank alert', () => {
-  test('is told once and signed, with both answers, places, taker and question; so is its end', async () => {
+  test('is reported once and signed, with both answers, positions, other domain and question, and so is its end', async () => {
     const base = await night('2026-03-01', ten('a'))
     const now = await night('2026-03-02', placed(placed(ten('a'), 4, 'taker.com/'), 7, 'b.com/'))
     await Promise.all([tell(), tell()])
@@ -82,7 +82,7 @@ describe('a rank alert', () => {
     })
   })
 
-  test('that is taken back is told with the reason', async () => {
+  test('that is withdrawn is reported with the reason', async () => {
     for (const day of ['01', '02', '03']) await night(`2026-03-${day}`, ten('a'))
     await night('2026-03-04', placed(ten('a'), 4, 'taker.com/'))
     await database.pool.query(`

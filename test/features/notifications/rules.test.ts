@@ -33,7 +33,7 @@ function metricsOf(expression: string): string[] {
   return names.map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
 }
 
-test('every metric of the alerts and the dashboard is one that a worker serves', async () => {
+test('every metric of the alerts and the dashboard is served by a worker', async () => {
   const database = await freshDatabase()
   const text = await openMetrics({
     db: database.db,
@@ -51,7 +51,7 @@ test('every metric of the alerts and the dashboard is one that a worker serves',
   expect(ours.filter((name) => !page.includes(`\`${name}`))).toEqual([])
 })
 
-test('every panel of the dashboard has a number and a title of its own, and asks something', () => {
+test('every panel of the dashboard has a unique number and title, and a query', () => {
   const { panels } = dashboard
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length)
@@ -180,12 +180,12 @@ const courses: readonly {
   },
 ]
 
-test('every alert has a course of figures that it is tried on', () => {
+test('every alert has a series of values that it is tested with', () => {
   expect(courses.map(({ alert }) => alert)).toEqual(rules.map(({ alert }) => alert))
 })
 
 describe.skipIf(!has('prometheus'))("Debian's promtool", { tags: ['slow'] }, () => {
-  test('finds nothing wrong with the alerts, nor with what the dashboard asks', () => {
+  test('finds no problem with the alerts, nor with the queries of the dashboard', () => {
     const asked = drawn.map((expr, index) => ({ record: `panel_${index}`, expr }))
     const { status, said } = promtool(['check', 'rules', 'rules.yml', 'dashboard.yml'], {
       'rules.yml': rulesText,
@@ -198,7 +198,7 @@ describe.skipIf(!has('prometheus'))("Debian's promtool", { tags: ['slow'] }, () 
   })
 
   test.each(courses)(
-    'hears $alert when it is time, and not before',
+    'fires $alert when it is time, and not before',
     ({ alert, series, silent, fires, labels = {} }) => {
       const found = rules.find((one) => one.alert === alert)
       const severity = z.object({ severity: z.string() }).parse(found?.['labels'])

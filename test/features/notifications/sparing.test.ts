@@ -15,7 +15,7 @@ function slowCount() {
   return { clock, count }
 }
 
-test('a count that took a second is taken again after twenty seconds, not before', async () => {
+test('a count that took a second is repeated after twenty seconds, not before', async () => {
   const { clock, count } = slowCount()
   expect(await count()).toBe(1)
   clock.ms += 19_999
@@ -24,7 +24,7 @@ test('a count that took a second is taken again after twenty seconds, not before
   expect(await count()).toBe(2)
 })
 
-test('a count that failed is tried again at once', async () => {
+test('a count that failed is retried at once', async () => {
   let tries = 0
   const count = askSparingly(async () => {
     tries += 1

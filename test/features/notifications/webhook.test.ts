@@ -39,7 +39,7 @@ async function documentedCheck(): Promise<IsOurs> {
 }
 
 describe('a webhook', () => {
-  test('gets a notice as JSON: its text, its kind, its id and its fields', async () => {
+  test('gets a notice as JSON: text, kind, id and fields', async () => {
     expect(await post(receiver.webhook(), notice)).toMatchObject({ ok: true, said: 'thanks' })
     expect(receiver.bodies()).toEqual([
       {
@@ -53,7 +53,7 @@ describe('a webhook', () => {
     expect(receiver.got[0]?.headers).toMatchObject({ 'webhook-id': notice.id })
   })
 
-  test('with a secret can prove by the lines of the manual who sent a notice, that it is new and that nobody changed it', async () => {
+  test('with a secret can verify the sender, the time and the content of a notice with the documented code', async () => {
     await post(receiver.webhook({ secret: new Secret(secret) }), notice)
     const [got] = receiver.got
     if (got === undefined) throw new Error('expected a notice')
@@ -70,7 +70,7 @@ describe('a webhook', () => {
     expect(receiver.got[0]?.headers).not.toHaveProperty('webhook-signature')
   })
 
-  test('with a secret of the prefixed kind is signed as the published example of standardwebhooks.com', () => {
+  test('with a prefixed secret is signed like the published example of standardwebhooks.com', () => {
     const known = new Secret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
     const signed = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }
     expect(headersOf(signed, known, 1614265330)).toEqual({
@@ -80,7 +80,7 @@ describe('a webhook', () => {
     })
   })
 
-  test('of Slack gets its line alone, in which nothing calls anybody or makes a link', () => {
+  test('of Slack gets only the line, without mentions or links', () => {
     const text = 'querymill: list <!channel> & <https://x.example|here> *bold*'
     expect(JSON.parse(bodyOf({ ...notice, text }, 'slack'))).toEqual({
       text: 'querymill: list &lt;!channel&gt; &amp; &lt;https://x.example|here&gt; *bold*',
@@ -95,7 +95,7 @@ describe('a webhook', () => {
     expect(receiver.got.map(({ path }) => path)).toEqual(['/hook'])
   })
 
-  test('that names a time to wait is heard, in seconds, as a date, and for an hour at most', async () => {
+  test('with a requested wait is respected, in seconds, as a date, and for an hour at most', async () => {
     const waits: (number | null)[] = []
     const date = new Date(Date.now() + 600_000).toUTCString()
     const before = Date.now()
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     ])
   })
 
-  test('that is out of reach is named by the code of the error, never by its address', async () => {
+  test('that is unreachable is reported by the error code, never by its address', async () => {
     const url = new URL('/secret-path', receiver.url)
     await receiver.close()
     await expect(post(receiver.webhook({ url }), notice)).rejects.toThrow(

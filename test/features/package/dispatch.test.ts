@@ -19,7 +19,7 @@ const querymill = (...args: readonly string[]) => start('querymill', args, away)
 
 describe('querymill, the program of the package', () => {
   test.each([[[]], [['--help']], [['help']]])(
-    'explains the commands of every day, and names the others by their purpose, when asked with %j',
+    'describes the everyday commands, and lists the others by purpose, for %j',
     async (args) => {
       const { code, stdout } = await querymill(...args)
       expect(code).toBe(0)
@@ -41,11 +41,11 @@ describe('querymill, the program of the package', () => {
     },
   )
 
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await querymill('--version')).toMatchObject({ code: 0, stdout: `${version}\n` })
   })
 
-  test('refuses a command that it does not have, with exit code 2', async () => {
+  test('refuses an unknown command, with exit code 2', async () => {
     expect(await querymill('toString')).toMatchObject({
       code: 2,
       stdout: '',
@@ -53,7 +53,7 @@ describe('querymill, the program of the package', () => {
     })
   })
 
-  test('names the command that was probably meant', async () => {
+  test('suggests the command that was probably meant', async () => {
     expect(await querymill('statu')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('(Did you mean status?)'),
@@ -97,7 +97,7 @@ describe('querymill, the program of the package', () => {
   })
 
   test.each(['status', 'enqueue'])(
-    'hands %s its flags and gives back its exit code, with bounds for its memory and without',
+    'passes %s its flags and returns its exit code, with memory limits and without',
     async (name) => {
       const { code, stdout } = await querymill(name, '--help')
       expect([code, stdout]).toEqual([0, expect.stringContaining(`Usage: npm run ${name} --`)])
@@ -106,7 +106,7 @@ describe('querymill, the program of the package', () => {
     },
   )
 
-  test('bounds the memory of a command as npm run does, and passes on the signal that ends it', async () => {
+  test('limits the memory of a command as npm run does, and passes on the signal that ends it', async () => {
     const { mill } = await openScene()
     const desk = start('querymill', ['desk', '--port', '0'], mill.env)
     await desk.line('http://127.0.0.1')

@@ -504,12 +504,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
 ]
 
-describe('what verify finds', () => {
+describe('a change found by verify', () => {
   test.each(wider)('is %s', async (_, promise, statement) => {
     expect(brokenOf(await foundAfter((db) => statement.execute(db)))).toContain(promise)
   })
 
-  test('is nothing while nobody meddles', async () => {
+  test('is none if nothing was changed', async () => {
     expect(brokenOf(await prove(mill.db, { zone: 'UTC', deep: true }))).toEqual([])
   })
 
@@ -520,7 +520,7 @@ describe('what verify finds', () => {
     expect(brokenOf(verified).toSorted()).toEqual(found.toSorted())
   })
 
-  test('is no body that was pruned, but it says that nobody can tell what that answer says', async () => {
+  test('is not a pruned body, but verify reports that its answer cannot be checked', async () => {
     const verified = await foundAfter(async (db) => pruneBodies(db, 0))
     expect(brokenOf(verified)).toEqual([])
     expect(verified.unproved).toContain(

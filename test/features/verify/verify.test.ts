@@ -24,12 +24,12 @@ async function broken(): Promise<Record<string, number>> {
   )
 }
 
-test('a list that was planned breaks no promise', async () => {
+test('a planned list violates no check', async () => {
   await planList(office.desk, await office.order('kept', 'q,gl\nmünchen "x",us\na,\n日本語,jp\n'))
   expect(await broken()).toEqual({})
 })
 
-test('an answer that was bought a second time although the first one was there is found', async () => {
+test('an answer bought a second time although the first one exists is found', async () => {
   const scene = await openScene()
   const { mill } = scene
   await mill.plan(['shoes'])
@@ -53,7 +53,7 @@ test('an answer that was bought a second time although the first one was there i
   expect(await twice()).toEqual([])
 })
 
-test('each sum of an account and of a run that its calls do not say is found', async () => {
+test('each sum of an account and of a run that does not match its calls is found', async () => {
   const { mill } = await openScene()
   await mill.plan(['shoes'])
   await mill.drain()
@@ -98,7 +98,7 @@ test('a task with two calls in flight, or with the answer of another task, is fo
   expect(await foundAfter(twice)).toContain('a task has at most one call in flight')
 })
 
-test('a query that is said not to have been asked, and was, or has nothing or what came later for an answer, is found', async () => {
+test('a query marked as not asked is found if it was bought, has no answer, or has a later one', async () => {
   const { mill } = await openScene()
   await mill.plan(['shoes'])
   await mill.drain()
@@ -124,7 +124,7 @@ test('a query that is said not to have been asked, and was, or has nothing or wh
   expect(await foundAfter(rest)).toEqual([rests])
 })
 
-test('a thing in a block of an answer that names a page or a host nobody knows is found', async () => {
+test('an item of a block that names an unknown page or host is found', async () => {
   const { mill } = await openScene()
   await mill.plan(['shoes'])
   await mill.drain()
@@ -147,7 +147,7 @@ test('a thing in a block of an answer that names a page or a host nobody knows i
 `)
 })
 
-test('a query that stands under an id of its own making is found', async () => {
+test('a query with a wrong id is found', async () => {
   const query = { q: 'astray', location: null, hl: null, gl: null, num: 10, device: null }
   const key = queryKey(query)
   const id = queryId(queryKey({ ...query, num: 20 }))
@@ -159,7 +159,7 @@ test('a query that stands under an id of its own making is found', async () => {
   await sql`delete from queries where id = ${id}`.execute(office.desk.db)
 })
 
-test('external spend is told, and ends with 1 once it is above --max-external', async () => {
+test('external spend is reported, and the exit code is 1 once it is above --max-external', async () => {
   const { api, mill } = await openScene({ api: { credits: 10_000 } })
   await mill.plan(queries(5))
   await mill.drain()

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 
 describe('the corpus command', () => {
-  test('adds pages and says how many lines it left out', async () => {
+  test('adds pages and reports how many lines it left out', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'pages-')), 'pages.jsonl')
     writeFileSync(file, '{"url":"https://a.example/","title":"A"}\nnot a page\n')
     const { code, stdout, stderr } = await run('corpus', ['add', file, '--json'], env)
@@ -23,14 +23,14 @@ describe('the corpus command', () => {
     expect(stderr).toContain(`${file}:2: `)
   })
 
-  test('names a file that is not there, and adds nothing of the others', async () => {
+  test('names a missing file, and adds nothing of the others', async () => {
     await run('corpus', ['load'], env)
     const folder = mkdtempSync(join(tmpdir(), 'pages-'))
     writeFileSync(join(folder, 'pages.jsonl'), '{"url":"https://early.example/","title":"E"}\n')
     const there = { ...env, INIT_CWD: folder }
     const { code, stderr } = await run('corpus', ['add', 'pages.jsonl', 'missing.jsonl'], there)
     expect(stderr).toBe(
-      'error: expected missing.jsonl to be a readable file, got nothing there; check the path\n',
+      'error: expected missing.jsonl to be a readable file, got no such file; check the path\n',
     )
     expect(code).toBe(2)
     const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
@@ -41,7 +41,7 @@ describe('the corpus command', () => {
     expect(rows).toEqual([])
   })
 
-  test('refuses an action that it does not know', async () => {
+  test('refuses an unknown action', async () => {
     const { code, stderr } = await run('corpus', ['build'], env)
     expect([code, stderr]).toEqual([2, 'error: expected load or add, got build\n'])
   })

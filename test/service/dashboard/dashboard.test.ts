@@ -29,15 +29,15 @@ function form(fields: Record<string, string>, headers: Record<string, string> = 
   }
 }
 
-describe('who may see the dashboard', () => {
-  test('on its own machine everybody, by a name of this machine and without a proxy between', async () => {
+describe('access to the dashboard', () => {
+  test('is open on its own machine, by a name of this machine and without a proxy', async () => {
     expect((await shop.ask('/dashboard')).status).toBe(200)
     for (const headers of [{ host: 'evil.example' }, { 'x-forwarded-for': '1.2.3.4' }]) {
       expect((await shop.ask('/dashboard', null, { headers })).status).toBe(403)
     }
   })
 
-  test('with a password only who knows it, and a guesser is slowed down', async () => {
+  test('requires the password if one is set, and slows down an attacker', async () => {
     const password = new Secret('correct horse battery')
     const lone = await openShop({ password })
     const basic = (text: string) => ({ authorization: `Basic ${btoa(`me:${text}`)}` })
@@ -61,7 +61,7 @@ describe('who may see the dashboard', () => {
     await lone.service.close()
   })
 
-  test('the addresses that people type are pages', async () => {
+  test('is at the addresses that people type', async () => {
     const lone = await openShop({ databaseUrl: shop.databaseUrl, basePath: '/search-api' })
     for (const path of ['/', '/dashboard/keys', '/search-api', '/search-api/']) {
       const at = path.startsWith('/search-api') ? lone.service.url.slice(0, -11) : shop.service.url
@@ -77,7 +77,7 @@ describe('who may see the dashboard', () => {
     await lone.service.close()
   })
 
-  test('a form that another site sends does nothing', async () => {
+  test('rejects a form from another site', async () => {
     const before = await shop.service.keys.list()
     for (const site of ['cross-site', 'same-site', 'none']) {
       const sent = form({ kind: 'live' }, { 'sec-fetch-site': site })
@@ -89,20 +89,20 @@ describe('who may see the dashboard', () => {
     expect(await shop.service.keys.list()).toEqual(before)
   })
 
-  test('it forbids scripts, frames and everything from elsewhere', async () => {
+  test('forbids scripts, frames and everything from other origins', async () => {
     const { headers, body } = await shop.ask('/dashboard')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self';/)
     expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store' })
     expect(String(body)).not.toMatch(/<script|\sstyle=|\son\w+=/)
   })
 
-  test('nothing else of the service takes a form', async () => {
+  test('allows forms nowhere else in the service', async () => {
     expect((await shop.ask('/v1/search?q=a', null, form({}))).status).toBe(405)
   })
 })
 
 describe('forms of the dashboard', () => {
-  test('a form that is sent twice makes one key, shown once', async () => {
+  test('that are sent twice create one key, shown once', async () => {
     const sent = form({ ticket: 'once', kind: 'live', plan: 'prepaid', credits: '5', name: '<b>x' })
     const first = String((await shop.ask('/dashboard/keys', null, sent)).body)
     const key = /sk_live_[0-9A-Za-z]{38}/.exec(first)?.[0] ?? ''
@@ -115,7 +115,7 @@ describe('forms of the dashboard', () => {
     expect(named).toHaveLength(1)
   })
 
-  test('what does not fit is said on the page, and makes nothing', async () => {
+  test('with invalid values show the problem on the page, and create nothing', async () => {
     const before = (await shop.service.keys.list()).length
     for (const wrong of [
       { kind: 'gold' },
@@ -153,7 +153,7 @@ describe.skipIf(!has('chromium'))(
       return page
     }
 
-    test('makes a key, names and limits it, and takes it back', async () => {
+    test('creates a key, names and limits it, and revokes it', async () => {
       const page = await open(1200)
       await page.getByLabel('Name', { exact: true }).fill('garden')
       await page.getByLabel('Kind').selectOption('live')

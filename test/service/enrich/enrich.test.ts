@@ -9,7 +9,7 @@ import { measureEnrich } from '../../bench/enrich.ts'
 const none = new Gazetteer([])
 
 describe('labels', () => {
-  test('agree with those of the labelled set as well as they did', async () => {
+  test('agree with the labelled set as well as before', async () => {
     const { intent, sentiment, entities } = await measureEnrich()
     expect(intent.agreement).toBeGreaterThanOrEqual(0.95)
     expect(sentiment.agreement).toBeGreaterThanOrEqual(0.95)
@@ -17,7 +17,7 @@ describe('labels', () => {
     expect(entities.recall).toBeGreaterThanOrEqual(0.7)
   })
 
-  test('a brand is recognised by the host of the first result, not by a host further down', () => {
+  test('recognise a brand by the host of the first result, not by a later host', () => {
     expect(labelIntent('git hub', ['github.com'])).toBe('navigational')
     expect(labelIntent('git hub', ['other.example', 'github.com'])).toBe('informational')
     expect(labelIntent('css', ['css-tricks.com'])).toBe('informational')
@@ -31,11 +31,11 @@ describe('labels', () => {
     ['cheap .io domain', 'transactional'],
     ['node.js streams', 'informational'],
     ['github.com login', 'navigational'],
-  ])('the end of a host name alone decides nothing: %s is %s', (q, intent) => {
+  ])('are not decided by a domain suffix alone: %s is %s', (q, intent) => {
     expect(labelIntent(q, [])).toBe(intent)
   })
 
-  test('a negation turns a word round', () => {
+  test('a negation reverses a word', () => {
     expect(tone('good')).toBeGreaterThan(0)
     expect(tone('not good')).toBeLessThan(0)
     expect(tone('it isn’t bad')).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ describe('labels', () => {
 })
 
 describe('entities', () => {
-  test('that are not known and not repeated are left out', async () => {
+  test('that are unknown and not repeated are left out', async () => {
     const texts = ['Rachel Andrew wrote this.', 'Another page altogether.']
     expect(await findEntities({ q: 'css grid', texts, known: [] }, none)).toEqual([])
   })
@@ -56,14 +56,14 @@ describe('entities', () => {
     ])
   })
 
-  test('what an upstream knows comes first and keeps its type', async () => {
+  test('reported by an upstream come first and keep their type', async () => {
     const known = [{ name: 'Paris', type: 'CreativeWork' }]
     const [first, ...rest] = await findEntities({ q: 'flights to paris', texts: [], known }, none)
     expect(first).toEqual(known[0])
     expect(rest.map(({ name }) => name)).not.toContain('Paris')
   })
 
-  test('are not the names of sites behind the titles', async () => {
+  test('exclude the names of sites behind the titles', async () => {
     const gazetteer = new Gazetteer([{ name: 'JavaScript', type: 'Technology' }])
     const result = (position: number) => ({
       position,
@@ -77,7 +77,7 @@ describe('entities', () => {
     expect((await enrich('map', found, gazetteer)).entities).toEqual([])
   })
 
-  test('a known name of one everyday word counts in a query, not in a text', async () => {
+  test('that are one everyday word count in a query, not in a text', async () => {
     const gazetteer = new Gazetteer([{ name: 'Grid', type: 'Technology' }])
     const texts = ['A grid of rows.', 'The grid again.']
     expect(await findEntities({ q: 'grid', texts: [], known: [] }, gazetteer)).toHaveLength(1)
@@ -89,7 +89,7 @@ describe('clusters', () => {
   const isName = (text: string) => text === 'Least Able'
   const page = (text: string, host = `${text.length}.example`) => ({ host, text })
 
-  test('of fewer than four results are none', () => {
+  test('are none for fewer than four results', () => {
     const pages = ['heat pump noise', 'heat pump noise level', 'heat pump noise'].map((t) =>
       page(t),
     )
@@ -115,7 +115,7 @@ describe('clusters', () => {
     expect(labels).not.toContain('Garden')
   })
 
-  test('are things, not what is said of anything, unless it is a name that is known', () => {
+  test('are nouns, unless they are a known name', () => {
     const texts = ['Static method', 'Polyfill based', 'Newly available', 'Least Able'].flatMap(
       (phrase) => [`${phrase}: one ${phrase.length}`, `Two ${phrase.length}: ${phrase}`],
     )
@@ -123,7 +123,7 @@ describe('clusters', () => {
     expect(labelClusters('tools', pages, isName)).toEqual(['Least Able'])
   })
 
-  test('of a row of the same kind are two at most, and what only two of many pages say is none', () => {
+  test('have at most two of one kind, and none that only two of many pages have', () => {
     const kinds = ['Astc Extension', 'Etc Extension', 'Draw Extension', 'Heat Pump'].flatMap(
       (phrase) => ['one', 'two', 'three'].map((word) => `${phrase}: ${word}`),
     )
@@ -139,7 +139,7 @@ describe('clusters', () => {
     expect(labels).not.toContain('Rare Bird')
   })
 
-  test('what every result says is no label', () => {
+  test('exclude what every result contains', () => {
     const texts = ['open source rake', 'open source hoe', 'open source spade', 'open source fork']
     expect(
       labelClusters(
@@ -154,7 +154,7 @@ describe('clusters', () => {
 describe('related searches', () => {
   const nothing = { suggestions: [], titles: [], clusters: [] }
 
-  test('never hold the query, nor one twice in other words', () => {
+  test('never contain the query, nor one twice in other words', () => {
     const related = relateSearches('css grid', {
       ...nothing,
       suggestions: [
@@ -169,7 +169,7 @@ describe('related searches', () => {
     expect(related).toEqual(['css grid gap', 'css flexbox'])
   })
 
-  test('take from titles what leads on, not what is about something else', () => {
+  test('use titles that lead on, not those about something else', () => {
     const titles = [
       'CSS Grid Lanes | Can I use',
       'Tutorial',
@@ -179,7 +179,7 @@ describe('related searches', () => {
     expect(relateSearches('css grid', { ...nothing, titles })).toEqual(['css grid lanes'])
   })
 
-  test('put a label behind a short query only', () => {
+  test('append a label only to a short query', () => {
     const clusters = ['Shadow DOM']
     expect(relateSearches('web components', { ...nothing, clusters })).toEqual([
       'web components Shadow DOM'.toLowerCase(),
@@ -191,7 +191,7 @@ describe('related searches', () => {
 })
 
 describe('an answer', () => {
-  test('about nothing says nothing', async () => {
+  test('without results has no labels', async () => {
     const found = { results: [], first: [], pool: [], suggestions: [], known: [] }
     expect(await enrich('zzqqxx', found, none)).toEqual({
       intent: 'informational',
@@ -209,7 +209,7 @@ describe('snippets', () => {
     expect(makeSnippet('a', '  Some\n text. ')).toBe('Some text.')
   })
 
-  test('of a long text begin where the query is spoken of, and end at a word', () => {
+  test('of a long text start at the matched words, and end at a word', () => {
     const filler = 'Nothing of interest is said in this long opening sentence about weather. '
     const text = `${filler.repeat(6)}The raised bed needs good soil. ${filler.repeat(6)}`
     const snippet = makeSnippet('raised beds', text)

@@ -57,21 +57,21 @@ async function timesOf(count: number): Promise<number[]> {
   return times.toSorted((a, b) => a - b)
 }
 
-describe('a crowd of queries', () => {
-  test('three hundred times the same word is one word, and thirty-two words decide', () => {
+describe('expensive queries', () => {
+  test('count three hundred repetitions of a word as one word, and use thirty-two words', () => {
     expect(readQuestion('css '.repeat(300)).words).toEqual(['css'])
     const many = Array.from({ length: 100 }, (_, index) => `w${index}`).join(' ')
     expect(readQuestion(many).words).toHaveLength(32)
     expect(readQuestion('a or '.repeat(200)).operators).toBe('a')
   })
 
-  test('exclusions alone are searched for as words, a vendor prefix is never one', () => {
+  test('search for exclusions alone as words, and never exclude a vendor prefix', () => {
     expect(readQuestion('-css -a')).toEqual({ words: ['css', 'a'], operators: null })
     expect(readQuestion('-webkit-box-reflect').words).toEqual(['webkit', 'box', 'reflect'])
     expect(readQuestion('css -grid')).toEqual({ words: ['css'], operators: 'css -grid' })
   })
 
-  test('a word three hundred times is answered like the word once', async () => {
+  test('answer three hundred repetitions of a word like the word once', async () => {
     const once = await shop.ask('/v1/search?q=css', live)
     const often = await shop.ask(`/v1/search?q=${'css+'.repeat(300)}`, live)
     expect(often.status).toBe(200)
@@ -80,7 +80,7 @@ describe('a crowd of queries', () => {
     )
   })
 
-  test('the fifty worst queries of one key are all answered, and leave the answers of another key quick', async () => {
+  test('from one key, fifty at once, are all answered, and leave another key fast', async () => {
     const calm = await timesOf(100)
     const worst = worstQueries()
     expect(new Set(worst).size).toBe(50)
@@ -94,7 +94,7 @@ describe('a crowd of queries', () => {
     expect(busy[98] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[98] ?? 0)))
   })
 
-  test('of two keys with three hundred searches each leaves a third one its turn', async () => {
+  test('from two keys with three hundred searches each leave a third one its turn', async () => {
     const [one, other, third] = [await shop.live(), await shop.live(), await shop.live()]
     const start = performance.now()
     let answered = 0
@@ -112,7 +112,7 @@ describe('a crowd of queries', () => {
   })
 })
 
-describe('a search that is over', () => {
+describe('a search that has ended', () => {
   let tables: Tables
   beforeAll(async () => {
     tables = await openTables(await freshUrl(), 2)
@@ -126,7 +126,7 @@ describe('a search that is over', () => {
     return rows[0]?.n ?? -1
   }
 
-  test('ends its statement on the server', async () => {
+  test('cancels its statement on the server', async () => {
     const stop = new AbortController()
     const sleeping = withStatements(tables, stop.signal, (run) =>
       run.rows({ text: 'select pg_sleep(60)' }),
@@ -137,7 +137,7 @@ describe('a search that is over', () => {
     await expect.poll(atWork).toBe(0)
   })
 
-  test('has a time limit of its own, below the deadline of the request', async () => {
+  test('has its own time limit, below the deadline of the request', async () => {
     const rows = await withStatements(tables, new AbortController().signal, (run) =>
       run.rows<{ ms: number }>({
         text: "select setting::integer as ms from pg_settings where name = 'statement_timeout'",

@@ -11,14 +11,14 @@ function order(seed: string, number: number): string[] {
     .map(({ url }) => url)
 }
 
-describe('answers that move', () => {
-  test('are the same for the same seed and day, and others on other days and for other seeds', () => {
+describe('changing answers', () => {
+  test('are the same for the same seed and day, and different on other days and for other seeds', () => {
     expect(order('a', 5)).toEqual(order('a', 5))
     expect(order('a', 6)).not.toEqual(order('a', 5))
     expect(order('b', 5)).not.toEqual(order('a', 5))
   })
 
-  test('move by little from one day to the next: most of the first ten stay among them', () => {
+  test('change little from one day to the next: most of the first ten stay among them', () => {
     for (let number = 1; number <= 30; number += 1) {
       const [today, tomorrow] = [order('a', number), order('a', number + 1)]
       const kept = today.slice(0, 10).filter((url) => tomorrow.slice(0, 10).includes(url))
@@ -26,7 +26,7 @@ describe('answers that move', () => {
     }
   })
 
-  test('stand still for days where they are calm, most of them, and move in the end', () => {
+  test('stay the same for days if calm, most of them, and change eventually', () => {
     const texts = Array.from({ length: 40 }, (_, index) => `tea ${index}`)
     const shown = (q: string, number: number) =>
       openDrift('a', day(number), true)
@@ -42,13 +42,13 @@ describe('answers that move', () => {
     expect(moved.every((times) => times > 0)).toBe(true)
   })
 
-  test('over a month have a new first page at some time, and pages that come and go', () => {
+  test('have a new first page at some time in a month, and pages that appear and disappear', () => {
     const days = Array.from({ length: 30 }, (_, index) => order('a', index + 1))
     expect(new Set(days.map(([first]) => first)).size).toBeGreaterThan(1)
     expect(new Set(days.map(({ length }) => length)).size).toBeGreaterThan(1)
   })
 
-  test('are what a service sells whose operator asked for them, with positions of their own', async () => {
+  test('are sold by a service that is configured for them, with their own positions', async () => {
     let today = new Date('2026-03-01T12:00:00Z')
     const shop = await openShop({ drift: 'seed', today: () => today })
     const key = await shop.live()

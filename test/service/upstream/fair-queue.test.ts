@@ -88,7 +88,7 @@ function chargesOf(replies: readonly Reply[]): number {
 }
 
 describe('accounts that share an upstream', () => {
-  test('take turns: a customer with one search at a time waits for one turn of each greedy account', async () => {
+  test('take turns: a customer with one search at a time waits for one turn of each busy account', async () => {
     const [one, two, third] = [await shop.live(), await shop.live(), await shop.live()]
     const before = await books()
     const greedy = [one, two].flatMap((key, who) =>
@@ -114,7 +114,7 @@ describe('accounts that share an upstream', () => {
     expect(await books()).toEqual({ used: charged, held: 0, charged })
   })
 
-  test('are served first in, first out, each within itself', async () => {
+  test('are served first in, first out, within each account', async () => {
     const key = await shop.live()
     const replies: Promise<Reply>[] = []
     for (let index = 0; index < 6; index += 1) {
@@ -128,7 +128,7 @@ describe('accounts that share an upstream', () => {
 })
 
 describe('a search that cannot be answered before its deadline', () => {
-  test('is refused with 429 and Retry-After while those before it still wait, and costs nothing', async () => {
+  test('is refused with 429 and Retry-After while earlier ones still wait, and costs nothing', async () => {
     const slow = await openShop({
       databaseUrl: shop.databaseUrl,
       upstream: 'searxng',
@@ -162,7 +162,7 @@ describe('a search that cannot be answered before its deadline', () => {
     await slow.service.close()
   })
 
-  test('is refused the same way when its deadline comes while it waits', async () => {
+  test('is refused in the same way if its deadline passes while it waits', async () => {
     const hurried = await openShop({
       databaseUrl: shop.databaseUrl,
       upstream: 'searxng',
@@ -184,11 +184,11 @@ describe('a search that cannot be answered before its deadline', () => {
   })
 })
 
-describe('a client that goes away while its search waits', () => {
+describe('a client that disconnects while its search waits', () => {
   test.each([
     ['a search', {}],
     ['a search with an Idempotency-Key', { 'idempotency-key': 'left' }],
-  ])('takes %s out of the queue', async (_, headers) => {
+  ])('removes %s from the queue', async (_, headers) => {
     const key = await shop.live()
     const staying = ['stays 0', 'stays 1', 'stays 2'].map((q) => search(key, q))
     await expect.poll(() => letIn('stays'), seldom).toBe(3)
@@ -209,7 +209,7 @@ describe('a client that goes away while its search waits', () => {
 })
 
 describe('a search that has its results', () => {
-  test('is answered without completions when there is no time left to ask for them', async () => {
+  test('is answered without completions if there is no time left to fetch them', async () => {
     const { signal } = new AbortController()
     const provider = openSearxng({
       url: upstream.url,
@@ -234,8 +234,8 @@ describe('a search that has its results', () => {
   })
 })
 
-describe('places', () => {
-  test('one account fills no more than its own, the next finds one free', async () => {
+describe('slots', () => {
+  test('one account uses at most its own, and the next one finds a free one', async () => {
     const limits = { places: 3, placesPerAccount: 2, waitingPerAccount: 5 }
     const queue = new FairQueue(limits)
     const { signal } = new AbortController()
@@ -254,7 +254,7 @@ describe('places', () => {
     await Promise.all(all)
   })
 
-  test('a search that gives up leaves the line, one beyond the line is a 429', async () => {
+  test('a search that gives up leaves the queue, and one beyond the limit is a 429', async () => {
     const queue = new FairQueue({ places: 1, placesPerAccount: 1, waitingPerAccount: 1 })
     const stop = new AbortController()
     const turn = { account: 1, signal: stop.signal, deadline: Infinity }

@@ -33,8 +33,8 @@ const tenFields = [
   'credits_remaining',
 ]
 
-describe('what was searched for instead of what was sent', () => {
-  test('is told word by word: slips, joints, and words that no page holds', async () => {
+describe('the interpretation of a query', () => {
+  test('shows each word: typos, joined words, and words that are in no page', async () => {
     const { query, interpretation } = await search('umbrella multipleimport mpas')
     expect(query).toBe('umbrella multipleimport mpas')
     expect(interpretation).toEqual({
@@ -47,7 +47,7 @@ describe('what was searched for instead of what was sent', () => {
     })
   })
 
-  test('is told of words that were left out where nothing was put right', async () => {
+  test('shows ignored words if nothing was corrected', async () => {
     const { interpretation } = await search('weak references umbrella')
     expect(interpretation).toEqual({
       query: 'weak references',
@@ -56,20 +56,20 @@ describe('what was searched for instead of what was sent', () => {
     })
   })
 
-  test('is no field at all where that was the same, nor where signs mean every letter', async () => {
+  test('is absent if the query was unchanged, or has operators', async () => {
     expect(Object.keys(await search('weak references'))).toEqual(tenFields)
     expect(Object.keys(await search('"weak references" umbrella'))).toEqual(tenFields)
     expect(Object.keys(await search('giraffe marmalade'))).toEqual(tenFields)
   })
 
-  test('stands after the ten fields, and comes again with an answer that is given again', async () => {
+  test('follows the ten fields, and is repeated with a replayed answer', async () => {
     const headers = { 'idempotency-key': 'told-twice' }
     const first = await search('weak refrences', headers)
     expect(Object.keys(first)).toEqual([...tenFields, 'interpretation'])
     expect(await search('weak refrences', headers)).toEqual(first)
   })
 
-  test('is as the description says', async () => {
+  test('matches the description', async () => {
     const { components } = (await shop.ask('/openapi.json')).json as unknown as {
       readonly components: { readonly schemas: object }
     }

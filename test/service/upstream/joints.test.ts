@@ -16,7 +16,7 @@ async function firstTitle(q: string): Promise<string | undefined> {
   return json.organic_results?.[0]?.title
 }
 
-describe('a space that slipped', () => {
+describe('a misplaced space', () => {
   test.each([
     ['weakreferences', /^Weak references/],
     ['multipleimport maps', /^Multiple import maps/],
@@ -33,22 +33,22 @@ describe('a space that slipped', () => {
     expect(await firstTitle(q)).toMatch(title)
   })
 
-  test('leaves words alone that are some, and signs that mean every letter', async () => {
+  test('does not change known words or operators', async () => {
     expect(await firstTitle('web components')).toMatch(/components/i)
     expect(await firstTitle('"weakreferences"')).toBe(undefined)
     expect(await firstTitle('"iterators array typed"')).toBe(undefined)
   })
 })
 
-describe('a slip in a short word', () => {
+describe('a typo in a short word', () => {
   test.each([
     ['extended deno', /^Extended demo/i],
     ['uaer timing', /^User Timing/i],
-  ])('%s is put right where a title holds it beside the other words', async (q, title) => {
+  ])('%s is corrected if a title contains it with the other words', async (q, title) => {
     expect(await firstTitle(q)).toMatch(title)
   })
 
-  test('invents no page where none holds it beside the other words', async () => {
+  test('is not corrected if no title contains it with the other words', async () => {
     expect(await firstTitle('used cars berlin')).toBe(undefined)
   })
 })

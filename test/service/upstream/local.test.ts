@@ -68,7 +68,7 @@ function places({ json }: Reply): string[] {
   return json.organic_results?.map(({ url }) => url) ?? []
 }
 
-describe('what is found offline', () => {
+describe('offline results', () => {
   // Expected pages for well-known terms, chosen before the ranking was looked at.
   const known = [
     ['service workers', 'https://www.w3.org/TR/service-workers/'],
@@ -85,11 +85,11 @@ describe('what is found offline', () => {
     ['dialog element', 'https://caniuse.com/dialog'],
     ['intersection observer', 'https://www.w3.org/TR/intersection-observer/'],
   ] as const
-  test.each(known)('%s leads to %s among the first five', async (q, url) => {
+  test.each(known)('for %s include %s among the first five', async (q, url) => {
     expect((await search(q)).results.slice(0, 5).map((result) => result.url)).toContain(url)
   })
 
-  test('every query of the shipped list finds real pages', async () => {
+  test('are real pages for every query of the shipped list', async () => {
     const rows: { keyword: string }[] = parse(readFileSync(join(root, 'inputs/keywords.csv')), {
       columns: true,
     })
@@ -101,17 +101,17 @@ describe('what is found offline', () => {
     expect(empty).toEqual([])
   })
 
-  test('pages with all words come before pages with some', async () => {
+  test('with all words come before those with some', async () => {
     const { results } = await search('css subgrid masonry grid lanes')
     const words = results.map(({ title, snippet }) => `${title} ${snippet}`.toLowerCase())
     expect(words[0]).toMatch(/grid/)
   })
 
-  test('a query that the documents know nothing about finds nothing rather than anything', async () => {
+  test('are none for a query that the documents do not cover', async () => {
     expect((await search('best running shoes')).results).toEqual([])
   })
 
-  test('one known word beside strange ones finds pages only if some page is about it', async () => {
+  test('for one known word with unknown ones require a page about it', async () => {
     for (const [q, right] of [
       ['popover tailwindqx', /popover/i],
       ['wie geht drag and drop qxwort', /drag/i],
@@ -124,19 +124,19 @@ describe('what is found offline', () => {
     }
   })
 
-  test('words of ordinary English are meant as they are written', async () => {
+  test('are not affected by corrections of everyday words', async () => {
     for (const q of ['buy domain name', 'cheap hosting', 'best pizza dough']) {
       const { json } = await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, live)
       expect([q, json.interpretation?.corrections ?? []]).toEqual([q, []])
     }
   })
 
-  test('what was put right is said: the query as it was understood leads the related searches', async () => {
+  test('show a correction: the corrected query is the first related search', async () => {
     expect((await search('css varaibles')).related[0]).toBe('css variables')
     expect((await search('css variables')).related).not.toContain('css variables')
   })
 
-  test('a slip in a word that says nothing, or one in a strange word, empties no answer', async () => {
+  test('do not disappear because of a typo in an unimportant or unknown word', async () => {
     for (const [q, right] of [
       ['schedule work wehn the browser is idle', /idle|schedul/i],
       ['comment fonctionne webgl', /webgl/i],
@@ -146,7 +146,7 @@ describe('what is found offline', () => {
     }
   })
 
-  test('a page with all that was asked stands above one that repeats a part of it', async () => {
+  test('rank a page with all words above one that repeats some of them', async () => {
     for (const [q, right] of [
       ['blur behind an element', /backdrop-filter/],
       ['random numbers for cryptography', /crypto/i],
@@ -155,31 +155,31 @@ describe('what is found offline', () => {
     }
   })
 
-  test('a slip that one page made, too, does not hide the pages that are meant', async () => {
+  test('are not hidden by a typo that a page contains, too', async () => {
     const { json } = await shop.ask('/v1/search?q=service+wrokers', live)
     expect(json.organic_results?.[0]?.url).toMatch(/service-?workers?/i)
   })
 
-  test('the name of the site in its titles is no subject: web components are not those of Web APIs', async () => {
+  test('ignore the site name in titles: web components are not those of Web APIs', async () => {
     const { json } = await shop.ask('/v1/search?q=web+components', live)
     const urls = json.organic_results?.slice(0, 3).map(({ url }) => url) ?? []
     expect(urls.filter((url) => /CSSMatrixComponent/.test(url))).toEqual([])
   })
 
-  test('operators mean what they say', async () => {
+  test('respect operators', async () => {
     const all = (await search('"css grid"', '&num=50')).results
     const without = (await search('"css grid" -lanes', '&num=50')).results
     expect(all.some(({ title }) => /lanes/i.test(title))).toBe(true)
     expect(without.some(({ title }) => /lanes/i.test(title))).toBe(false)
   })
 
-  test('queries of signs, quotes and odd spaces are no error', async () => {
+  test('of signs, quotes and odd spaces are not an error', async () => {
     for (const q of ['%', "'", '"', '\\', '() & | !', "';drop table x", '🌱', '\u00a0x']) {
       expect((await search(q)).results.length).toBeLessThanOrEqual(10)
     }
   })
 
-  test('parameters without an effect are named', async () => {
+  test('name parameters without effect', async () => {
     const sent = '&location=Paris&gl=fr&device=mobile&hl=fr'
     expect((await search('webp', sent)).headers['x-ignored-params']).toBe(
       'location, hl, gl, device',
@@ -187,7 +187,7 @@ describe('what is found offline', () => {
     expect((await search('webp', '&hl=en')).headers['x-ignored-params']).toBeUndefined()
   })
 
-  test('what other accounts ask changes no answer, however many ask it', async () => {
+  test('do not depend on other accounts, however many search', async () => {
     const before = await search('webp images for my garden')
     for (let accounts = 0; accounts < 3; accounts += 1) {
       const planted = '/v1/search?q=webp%20images%20for%20my%20secret%20garden'
@@ -200,7 +200,7 @@ describe('what is found offline', () => {
 })
 
 describe('documents', () => {
-  test('the shipped ones are loaded once, whoever else starts', async () => {
+  test('are loaded once, whichever service starts', async () => {
     const before = await count()
     expect(before).toBeGreaterThan(15_000)
     expect(await Promise.all([loadShipped(tables.pool), loadShipped(tables.pool)])).toEqual([0, 0])
@@ -208,7 +208,7 @@ describe('documents', () => {
     expect(readFileSync(shippedFile).length).toBeLessThan(1_000_000)
   })
 
-  test('another shipped file takes the place of the one before, and leaves added pages alone', async () => {
+  test('of another shipped version replace the previous ones, and keep added pages', async () => {
     const lone = await openTables(await emptyUrl(), 2)
     const file = join(mkdtempSync(join(tmpdir(), 'corpus-')), 'corpus.gz')
     const pack = (url: string) =>
@@ -223,7 +223,7 @@ describe('documents', () => {
     await lone.pool.end()
   })
 
-  test('an added page is found at once, in its own language', async () => {
+  test('that were added are found at once, in their own language', async () => {
     const file = lines({
       url: 'https://garten.example/hochbeet',
       title: 'Hochbeete bauen',
@@ -236,7 +236,7 @@ describe('documents', () => {
     expect(headers['x-ignored-params']).toBeUndefined()
   })
 
-  test('lines that are no pages are named with their number, the others are added', async () => {
+  test('that are not pages are named with their line, and the others are added', async () => {
     const file = lines(
       { url: 'ftp://a.example/', title: 'x' },
       { title: 'none' },
@@ -248,7 +248,7 @@ describe('documents', () => {
     expect(rejected.map((line) => line.split(':')[1])).toEqual(['1', '2', '4'])
   })
 
-  test('pages that the database cannot hold are named and left out, whatever is wrong with them', async () => {
+  test('that the database cannot store are named and left out, whatever the reason', async () => {
     // Random words, because repeated ones would be compressed and fit.
     const noise = (length: number) => randomBytes(length).toString('hex')
     const sign = () => String.fromCodePoint(0x4e00 + Math.floor(20_000 * Math.random()))
@@ -271,7 +271,7 @@ describe('documents', () => {
     expect(await count("url like 'https://good.example/%'")).toBe(3)
   })
 
-  test('a page that comes again is replaced, not doubled', async () => {
+  test('with the same address are replaced, not duplicated', async () => {
     const url = 'https://again.example/'
     await addFile(tables.pool, lines({ url, title: 'First' }, { url, title: 'Second' }))
     await addFile(tables.pool, lines({ url, title: 'Third' }))
@@ -279,7 +279,7 @@ describe('documents', () => {
     expect(rows).toEqual([{ title: 'Third' }])
   })
 
-  test('a file that breaks off leaves everything as it was', async () => {
+  test('from a file that ends early leave everything unchanged', async () => {
     const before = await count()
     const file = lines({ url: 'https://half.example/', title: 'Half' })
     const pages = await openPages(file, 'half.jsonl')
@@ -293,7 +293,7 @@ describe('documents', () => {
     expect(await count()).toBe(before)
   })
 
-  test('a folder and a file that is not there are refused by name', async () => {
+  test('from a folder or a missing file are refused by name', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'corpus-'))
     await expect(openPages(folder, 'folder')).rejects.toThrow('expected folder to be a readable')
     await expect(openPages('/nowhere.jsonl', 'no.jsonl')).rejects.toThrow('expected no.jsonl to be')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { misspellings } from '../../../src/service/upstream/spelling.ts'
 
-describe('the words that a mistyped one can have been', () => {
+describe('the possible corrections of a mistyped word', () => {
   test.each([
     ['wrokers', 'workers'],
     ['srevice', 'service'],
@@ -10,18 +10,18 @@ describe('the words that a mistyped one can have been', () => {
     ['scrolll', 'scroll'],
     ['scrpll', 'scroll'],
     ['croll', 'scroll'],
-  ])('of %s %s is one', (word, meant) => {
+  ])('of %s include %s', (word, meant) => {
     expect(misspellings(word).has(meant)).toBe(true)
   })
 
-  test('weigh by how fingers slip: a key beside the right one more than a far one, an end more than a beginning', () => {
+  test('are weighted by typing: an adjacent key more than a distant one, an end more than a beginning', () => {
     const found = misspellings('scrpll')
     expect(found.get('scroll') ?? 0).toBeGreaterThan(found.get('scrxll') ?? 1)
     const ends = misspellings('wordd')
     expect(ends.get('word') ?? 0).toBeGreaterThan(ends.get('ordd') ?? 1)
   })
 
-  test('are few where a word is short, unless the rest of the query says that it is one', () => {
+  test('are few for a short word, unless the rest of the query suggests that it is one', () => {
     expect(misspellings('cat').size).toBe(0)
     expect(misspellings('shae').has('share')).toBe(true)
     expect(misspellings('mose').has('mouse')).toBe(true)
@@ -29,7 +29,7 @@ describe('the words that a mistyped one can have been', () => {
     expect(misspellings('mise', { bold: true }).has('mine')).toBe(true)
   })
 
-  test('are none of a word with other letters, nor of one that is endless', () => {
+  test('are none for a word with other letters, nor for an endless one', () => {
     expect([misspellings('größe').size, misspellings('x'.repeat(25)).size]).toEqual([0, 0])
   })
 })

@@ -7,7 +7,7 @@ import { drawCases, strangers } from '../../bench/drawn.ts'
 import { measureQuality } from '../../bench/quality.ts'
 import { freshUrl } from '../../support/database.ts'
 
-test('the judged sets are answered as well as they were', async () => {
+test('the judged sets are answered as well as before', async () => {
   const { tuned, unseen, held, drawn } = await measureQuality(await freshUrl())
   expect([tuned, unseen, held].map(({ known }) => known.cases)).toEqual([72, 67, 87])
   const least = {
@@ -48,7 +48,7 @@ function reaches(least: number) {
   return ([, share]: [string, number]) => share >= least
 }
 
-test('the titles that are practised with are none of those that are asked, and a slip is never the word itself', () => {
+test('the titles used for development are none of those measured, and a typo is never the word itself', () => {
   const [practice, drawn] = [drawCases('practice', new Set()), drawCases('drawn', new Set())]
   const asked = new Set(drawn.known.map(({ q }) => q))
   expect([practice.known.length, asked.size]).toEqual([120, 120])
@@ -59,7 +59,7 @@ test('the titles that are practised with are none of those that are asked, and a
   }
 })
 
-test('the strange words beside drawn titles stand in no document', () => {
+test('the unknown words beside drawn titles are in no document', () => {
   const text = gunzipSync(readFileSync(shippedFile)).toString('utf8').toLowerCase()
   expect(strangers.filter((word) => text.includes(word))).toEqual([])
 })

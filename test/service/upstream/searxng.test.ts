@@ -50,7 +50,7 @@ describe('a healthy upstream', () => {
     expect([json.credits_used, json.credits_remaining]).toEqual([1, 99])
   })
 
-  test('is asked page by page, in order, until there are enough', async () => {
+  test('is queried page by page, in order, until there are enough', async () => {
     upstream.behave((params) => {
       const page = Number(params.get('pageno'))
       return { results: Array.from({ length: 10 }, (_, index) => fakeResult(page * 10 + index)) }
@@ -62,14 +62,14 @@ describe('a healthy upstream', () => {
     expect(json.credits_used).toBe(3)
   })
 
-  test('is not asked again once a page brings nothing new, and what is missing is not paid', async () => {
+  test('is not queried again once a page adds nothing new, and missing results are not charged', async () => {
     upstream.behave(() => ({ results: ten }))
     const { json } = await shop.ask('/v1/search?q=garden&num=100', key)
     expect(upstream.asked.filter(({ pageno }) => pageno !== undefined)).toHaveLength(2)
     expect([json.organic_results?.length, json.credits_used]).toEqual([10, 1])
   })
 
-  test('may name one page in several ways: it comes once', async () => {
+  test('may name one page in several ways: it is shown once', async () => {
     upstream.behave(() => ({
       results: [
         { url: 'https://a.example/x?utm_source=mail#top', title: 'First' },
@@ -81,7 +81,7 @@ describe('a healthy upstream', () => {
     expect(json.organic_results?.map(({ title }) => title)).toEqual(['First', 'Another page'])
   })
 
-  test('may send results that are no pages, without titles or with markup', async () => {
+  test('may send results that are not pages, without titles or with markup', async () => {
     upstream.behave(() => ({
       results: [
         { url: null, title: 'A map' },
@@ -109,7 +109,7 @@ describe('a healthy upstream', () => {
     ])
   })
 
-  test('may send one result, suggestion or box that is malformed: the others are given', async () => {
+  test('may send one malformed result, suggestion or box: the others are used', async () => {
     upstream.behave(() => ({
       results: [...ten.slice(0, 4), { url: 7, title: ['x'] }, 'no result', null, ...ten.slice(4)],
       suggestions: ['garden tools', 7, null, 'garden chairs'],
@@ -123,7 +123,7 @@ describe('a healthy upstream', () => {
     expect(json.related_searches).toEqual(expect.arrayContaining(['garden tools', 'garden chairs']))
   })
 
-  test('may send markup within markup and signs that are written out: snippets are plain text', async () => {
+  test('may send nested markup and escaped signs: snippets are plain text', async () => {
     const content =
       '<p>Beds <b>and <i>soil</i></b> &amp; <a href="/x">seeds</a>:<br/>it&#39;s &quot;dry&quot;&nbsp;now, see &lt;dialog&gt; and the <em> element</p>'
     upstream.behave(() => ({
@@ -136,7 +136,7 @@ describe('a healthy upstream', () => {
     })
   })
 
-  test('gives corrections and suggestions, which become related searches in a steady order', async () => {
+  test('sends corrections and suggestions, which become related searches in a fixed order', async () => {
     upstream.behave(() => ({
       results: ten,
       corrections: ['gardening'],
@@ -151,7 +151,7 @@ describe('a healthy upstream', () => {
     ])
   })
 
-  test('is asked for completions when it has few suggestions', async () => {
+  test('is queried for completions if it has few suggestions', async () => {
     upstream.behave((params) =>
       params.has('format') ? { results: ten } : { suggestions: ['garden gnome', 'garden hose'] },
     )
@@ -160,7 +160,7 @@ describe('a healthy upstream', () => {
     expect(json.related_searches).toEqual(expect.arrayContaining(['garden gnome', 'garden hose']))
   })
 
-  test('names things in boxes, whose properties tell what they are', async () => {
+  test('names entities in boxes, whose properties show their type', async () => {
     const box = (infobox: string, ...properties: string[]) => ({
       infobox,
       content: '',
@@ -214,7 +214,7 @@ describe('our parameters', () => {
     ['&device=mobile', undefined, 'device'],
   ] as const
   test.each(cases)(
-    '%s becomes language %s, and %s is said to be ignored',
+    '%s becomes language %s, and %s is named as ignored',
     async (params, language, ignored) => {
       upstream.behave(() => ({ results: ten, suggestions: ['a', 'b', 'c', 'd'] }))
       const { status, headers } = await shop.ask(`/v1/search?q=garden${params}`, key)
@@ -224,7 +224,7 @@ describe('our parameters', () => {
     },
   )
 
-  test('words that SearXNG would obey are searched for instead', async () => {
+  test('words that SearXNG would interpret are searched for instead', async () => {
     upstream.behave(() => ({ results: ten }))
     const { json } = await shop.ask(
       `/v1/search?q=${encodeURIComponent('!!ddg :fr !images tea!')}`,
@@ -239,7 +239,7 @@ describe('our parameters', () => {
     ['gifts <100', 'gifts 100'],
     ['gifts !<100 <:fr', 'gifts 100 fr'],
     ['a < b <dialog> <100€', 'a < b <dialog> <100€'],
-  ])('of %j is sent as %j: a number is no time limit of the search', async (q, sent) => {
+  ])('of %j is sent as %j: a number is not a time limit of the search', async (q, sent) => {
     upstream.behave(() => ({ results: ten }))
     await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, key)
     expect(upstream.asked.map(({ q: asked }) => asked)).toEqual(upstream.asked.map(() => sent))
@@ -248,7 +248,7 @@ describe('our parameters', () => {
 })
 
 describe('text of the web', () => {
-  test('keeps what stands in angle brackets, and loses the marks around what was found', async () => {
+  test('keeps text in angle brackets, and removes the marks around matches', async () => {
     upstream.behave(() => ({
       results: [
         {
@@ -265,7 +265,7 @@ describe('text of the web', () => {
     })
   })
 
-  test('that is nothing but brackets holds nobody up', async () => {
+  test('of nothing but brackets takes no extra time', async () => {
     const content = '<b '.repeat(50_000)
     upstream.behave(() => ({
       results: [{ url: 'https://a.example/', title: '<'.repeat(50_000), content }],
@@ -277,13 +277,13 @@ describe('text of the web', () => {
 })
 
 describe('an upstream in trouble', () => {
-  test('that says how long to wait is believed', async () => {
+  test('with a Retry-After is respected', async () => {
     upstream.behave(() => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } }))
     const { status, headers } = await shop.ask('/v1/search?q=garden', key)
     expect([status, headers['retry-after']]).toEqual([503, '17'])
   })
 
-  test('is written down in the log', async () => {
+  test('is logged', async () => {
     upstream.behave(() => ({ status: 403, body: 'no' }))
     const before = log.length
     await shop.ask('/v1/search?q=garden', key)
@@ -293,18 +293,18 @@ describe('an upstream in trouble', () => {
     expect(log.slice(before)).toContain('CAPTCHA')
   })
 
-  test('whose answer has no end is a 502', async () => {
+  test('with an endless response is a 502', async () => {
     upstream.behave(() => ({ status: 200, body: `["${'x'.repeat(5_000_000)}"]` }))
     expect((await shop.ask('/v1/search?q=garden', key)).status).toBe(502)
   })
 
-  test('whose completions hang still gives its answer', async () => {
+  test('with hanging completions still gives its answer', async () => {
     upstream.behave((params) => (params.has('format') ? { results: ten } : 'never'))
     const { status, json } = await shop.ask('/v1/search?q=garden', key)
     expect([status, json.organic_results?.length]).toEqual([200, 10])
   })
 
-  test('that is slow gives each of eight dear searches what there was time for', async () => {
+  test('that is slow gives each of eight expensive searches the results received in time', async () => {
     const slow = await startFakeSearxng(60)
     slow.behave((params) => {
       const page = Number(params.get('pageno'))
@@ -348,7 +348,7 @@ describe('an upstream in trouble', () => {
     expect([status, json.organic_results, json.credits_used]).toEqual([200, [], 1])
   })
 
-  test('that fails on a later page gives what there is, marked as partial', async () => {
+  test('that fails on a later page gives the results so far, marked as partial', async () => {
     upstream.behave((params) =>
       params.get('pageno') === '2' ? { status: 429, body: 'Too Many Requests' } : { results: ten },
     )
@@ -387,7 +387,7 @@ describe('an upstream in trouble', () => {
     await lone.service.close()
   })
 
-  test('is never asked more than two things at once', async () => {
+  test('never gets more than two requests at once', async () => {
     upstream.behave(() => ({ results: ten, suggestions: ['a', 'b', 'c', 'd'] }))
     await Promise.all(Array.from({ length: 12 }, () => shop.ask('/v1/search?q=garden', key)))
     expect(upstream.busiest()).toBeLessThanOrEqual(2)

@@ -9,11 +9,11 @@ function urls(pages: readonly { readonly url: string }[]): string[] {
   return pages.map(({ url }) => url.slice('https://'.length))
 }
 
-describe('pages of one folder of one site', () => {
+describe('pages of one folder of a site', () => {
   const members = Array.from({ length: 12 }, (_, index) => page(`docs.example/api/thing/${index}`))
   const others = Array.from({ length: 9 }, (_, index) => page(`site${index}.example/a`, 0.8))
 
-  test('stand twice at most among the first ten where other pages fit nearly as well', () => {
+  test('appear at most twice among the first ten if other pages are nearly as relevant', () => {
     const first = urls(spread([...members, ...others])).slice(0, 10)
     expect(first.filter((url) => url.startsWith('docs.example'))).toEqual([
       'docs.example/api/thing/0',
@@ -22,13 +22,13 @@ describe('pages of one folder of one site', () => {
     expect(first.slice(2)).toEqual(urls(others).slice(0, 8))
   })
 
-  test('stay where they stood when nothing else fits', () => {
+  test('keep their positions if no other pages are relevant', () => {
     expect(spread(members)).toEqual(members)
     const poor = others.map(({ url }) => ({ url, score: 0.3 }))
     expect(spread([...members, ...poor])).toEqual([...members, ...poor])
   })
 
-  test('are all there once, the later ones in the order that they had', () => {
+  test('are all included once, the later ones in their order', () => {
     const given = [...members, ...others]
     const spreadOut = urls(spread(given))
     expect(spreadOut.toSorted()).toEqual(urls(given).toSorted())
@@ -36,7 +36,7 @@ describe('pages of one folder of one site', () => {
     expect(later).toEqual(urls(members).slice(2))
   })
 
-  test('are told by host and path, whatever the address ends with', () => {
+  test('are recognised by host and path, whatever the address ends with', () => {
     const given = [
       'a.example/x/1',
       'a.example/x/2/',
