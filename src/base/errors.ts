@@ -81,7 +81,7 @@ export class Interrupted extends MillError {
 }
 
 const unreadableReasons: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file; check the path',
+  ENOENT: 'nothing there; check the path',
   EACCES: 'a file that may not be read; change its permissions',
   ELOOP: 'a link to itself; name the file',
   ENOTDIR: 'a path through a file; check the path',

@@ -142,7 +142,7 @@ describe('a list', () => {
       refusal('got a link to itself; name the file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
-      refusal('got no such file; check the path'),
+      refusal('got nothing there; check the path'),
     )
     expect(await outcomeOf(enqueue('folder.csv'))).toEqual(refusal('got a folder; name its files'))
     expect(await outcomeOf(enqueue('pipe.csv'))).toEqual(
