@@ -96,7 +96,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
 interface RuleLine extends KnownNames {
   readonly cell: (column: Column) => string
   readonly refuse: (column: Column, expected: string) => void
-  /** Returns a value of a column; refuses the cell if there is none. */
+  /** Returns the value parsed from a cell; reports the cell as wrong if there is none. */
   readonly held: <T>(column: Column, value: T | null | undefined, expected: string) => T | null
 }
 
