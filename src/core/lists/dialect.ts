@@ -2,16 +2,24 @@
 
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
-import { columnNumber, type Columns, type Dialect, plainColumns, show } from './columns.ts'
+import { isThing, type ScoredColumn, scoreColumns } from './column-score.ts'
+import {
+  columnNumber,
+  type Columns,
+  type Dialect,
+  isTitle,
+  mapColumns,
+  plainColumns,
+  readHeader,
+  readMeaning,
+  show,
+} from './columns.ts'
 import { refuseUnlikelyPlain } from './foreign.ts'
-import { type Candidate, findHeader, isClearlyRow, refuseNames, unclearHeader } from './header.ts'
-import { mapColumns } from './mapping.ts'
-import { checkDevice } from './values.ts'
+import type { ReadOptions } from './options.ts'
 import {
   divides,
+  isProse,
   isReport,
-  type ListOptions,
-  looksLikeHeader,
   placeOf,
   showRow,
   tableOf,
@@ -22,6 +30,7 @@ import {
   wantedDelimiters,
   widthOf,
 } from './trial.ts'
+import { checkDevice, filledCells, isFilled, isGap, isNumber } from './values.ts'
 
 /** How a list is to be read: split with a delimiter, under a header or none. */
 interface Choice {
@@ -30,32 +39,38 @@ interface Choice {
   readonly columns: Columns
 }
 
+type Rows = readonly (readonly string[])[]
+
+/** What the first lines of a list show. */
+interface Beginning {
+  readonly dialect: Dialect
+  /** Rows below the header. */
+  readonly rows: Rows
+  /** Columns of queries: the chosen one, then the next most likely ones. */
+  readonly candidates: readonly ScoredColumn[]
+}
+
 /**
  * Detects delimiter and header from the first lines of a list, and returns the rows below; rejects ambiguous lists
  * instead of guessing.
  */
-export function findDialect(
-  head: Buffer,
-  shown: string,
-  options: ListOptions,
-): { readonly dialect: Dialect; readonly rows: readonly (readonly string[])[] } {
+export function findDialect(head: Buffer, shown: string, options: ReadOptions): Beginning {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
   )
-  const chosen =
-    options.header === false
-      ? withoutNames(trials, shown, options)
-      : findNames(trials, shown, options)
-  const { rows, delimiter } = chosen.trial
-  const header = chosen.row?.cells ?? []
-  const columns = mapColumns(chosen.columns, header, { ...options, shown })
-  refuseSegments(chosen.trial, shown, { header, columns })
+  const choose = options.header === false ? withoutNames : findNames
+  const { trial, row, columns: found } = choose(trials, shown, options)
+  const { delimiter } = trial
+  const header = row?.cells ?? []
+  const columns = mapColumns(found, header, shown, options)
+  refuseSegments(trial, shown, { header, columns })
   const plain = delimiter === null && header.length === 0
   const free = options.header !== false && options.delimiter === undefined
   if (plain && free && options.column === undefined) refuseUnlikelyPlain(head, shown)
-  const headerLine = chosen.row?.line ?? null
-  const below = rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
-  return { dialect: { delimiter, headerLine, header, columns }, rows: below }
+  const headerLine = row?.line ?? null
+  const rows = trial.rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
+  const candidates = scoreColumns(rows, columns.width, columns.query)
+  return { dialect: { delimiter, headerLine, header, columns }, rows, candidates }
 }
 
 /**
@@ -81,7 +96,7 @@ function refuseSegments(
 
 const deviceNames: ReadonlySet<string> = new Set(['', ...devices])
 
-function findNames(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
+function findNames(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
   const candidates = trials.flatMap((trial) => findHeader(trial, shown, options) ?? [])
   const wide = candidates.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
@@ -94,7 +109,7 @@ function findNames(trials: readonly Trial[], shown: string, options: ListOptions
   return found === best ? found : singleColumn(found, trials, { shown, options })
 }
 
-function unclear(shown: string, { trial, row }: Candidate, other: Candidate): Misuse {
+function unclear(shown: string, { trial, row }: HeaderRow, other: HeaderRow): Misuse {
   const signs = `${JSON.stringify(trial.delimiter)} and ${JSON.stringify(other.trial.delimiter)}`
   return new Misuse(
     `${placeOf(shown, row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
@@ -103,9 +118,9 @@ function unclear(shown: string, { trial, row }: Candidate, other: Candidate): Mi
 
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
 function singleColumn(
-  { trial, row, columns }: Candidate,
+  { trial, row, columns }: HeaderRow,
   trials: readonly Trial[],
-  { shown, options }: { shown: string; options: ListOptions },
+  { shown, options }: { shown: string; options: ReadOptions },
 ): Choice {
   if (options.delimiter !== undefined) return { trial, row, columns }
   const divided = trials.find(({ delimiter, rows }) => {
@@ -126,7 +141,7 @@ function tryNone(trials: readonly Trial[]): Trial {
 }
 
 /** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
-function withoutHeader(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
+function withoutHeader(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
   const number = columnNumber(options.column)
@@ -142,14 +157,16 @@ function withoutHeader(trials: readonly Trial[], shown: string, options: ListOpt
   }
   const { column } = options
   if (table !== undefined || (column !== undefined && number !== 0)) {
-    const trial = table ?? trials[0] ?? tryNone(trials)
-    throw noQueryColumn(shown, trial, { column, severalFit: another !== undefined })
+    throw noQueryColumn(shown, table ?? trials[0] ?? tryNone(trials), {
+      column,
+      severalFit: another !== undefined,
+    })
   }
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
-function withoutNames(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
+function withoutNames(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
   const [table, another] = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   if (another !== undefined) {
     throw new Misuse(
@@ -188,19 +205,19 @@ interface Asked {
 
 /** Describes what was found instead of a query column, and which columns might be meant. */
 function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Asked): Misuse {
-  const { at, width, header, texts } = tableOf(trial)
+  const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
       ? 'a column of queries (named q, query, keyword or as an export names it)'
       : `a column ${JSON.stringify(column)}`
-  const [best] = texts
+  const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
   const got = `${isRow ? 'the row' : 'the first line'} ${showRow(header)}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
   const hints: string[] = []
   if (best === undefined) hints.push('no column of it holds text')
   else if (!isRow) {
-    const likely = texts.filter(({ score }) => score >= best.score * likelyShare)
+    const likely = candidates.filter(({ score }) => score >= best.score * likelyShare)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
     hints.push(
       `columns of text that would do: ${names}; name one with --column if it holds queries`,
@@ -211,10 +228,226 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
     const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
     hints.push(`if the file has no header, type ${delimiter}--no-header --column ${best.index + 1}`)
   }
-  if (width <= 2 && texts.length === width) {
+  if (width <= 2 && candidates.length === width) {
     hints.push('type --delimiter none if each line is one query')
   }
   return new Misuse(
     `${placeOf(shown, trial.rows[at])}: expected ${expected}, got ${[`${got}${more}`, ...hints].join('; ')}`,
   )
+}
+
+/** A row that may be the header. */
+interface HeaderRow {
+  readonly trial: Trial
+  readonly at: number
+  readonly row: TrialRow
+  readonly columns: Columns
+  /** Share of the rows after the header with the same width. */
+  readonly fit: number
+  /** False if it may be a row of the list, so that it and the lines above it would be lost. */
+  readonly clear: boolean
+  /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
+  readonly among: boolean
+}
+
+interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
+  /** Filled cells of each line above. */
+  readonly above: readonly number[]
+}
+
+/** Reports of keyword tools start with their name, dates and settings; the header is within this many records. */
+const headerWithin = 30
+
+/** Finds the header in the first lines of a list when split with this delimiter. */
+function findHeader(trial: Trial, shown: string, options: ReadOptions): HeaderRow | undefined {
+  let unclear: HeaderRow | undefined
+  for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
+    const candidate = candidateAt({ trial, at, row, above: widthsAbove(trial, at) }, shown, options)
+    if (candidate?.clear === true) return candidate
+    unclear ??= candidate
+  }
+  return unclear
+}
+
+function widthsAbove({ rows, broken }: Trial, at: number): number[] {
+  const line = rows[at]?.line ?? 0
+  return [
+    ...rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
+    ...broken.filter((other) => other < line).map(() => 1),
+  ]
+}
+
+function candidateAt(place: Place, shown: string, options: ReadOptions): HeaderRow | undefined {
+  const { trial, at, row, above } = place
+  const { cells } = row
+  const number = columnNumber(options.column)
+  const named = options.column !== undefined && number === undefined
+  // With --delimiter none, each line is a query, including the lines above such a "header".
+  const none = trial.delimiter === null && options.delimiter !== undefined
+  if (none && !named && above.length > 0) return undefined
+  if (options.column === undefined && isTitle(cells)) return titleAt(place)
+  if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
+  // Names next to figures may be a header or a row, and a column number does not tell which.
+  if (number !== undefined && cells.some(isFigure)) return undefined
+  const reading = readHeader(cells, options.column)
+  if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
+  if (reading.kind === 'unclear') {
+    const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
+    throw new Misuse(
+      `${placeOf(shown, row)}: ${reading.problem}; pick one with --column and its number${lines}`,
+    )
+  }
+  const { columns } = reading
+  // A single word further down may be the query "keyword".
+  if (columns.width === 1 && !row.begins && !named) return undefined
+  const fit = fitOf(trial, at, columns.width)
+  const clear = named || isClear(place, { fit, numbered: number !== undefined })
+  // A number may stand for a column without a name; a record among rows of the same width is a row.
+  const among =
+    above.some((width) => width > 1 && width >= filledWidth(cells)) &&
+    !isClear(place, { fit, numbered: true })
+  if (number !== undefined && among) return undefined
+  return { trial, at, row, columns, fit, clear, among }
+}
+
+/** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
+function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
+  const below = trial.rows.slice(at + 1)
+  const end = below.findIndex(({ begins }) => begins)
+  const rows = end < 0 ? below : below.slice(0, end)
+  const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
+  const fit = fitOf(trial, at, 2)
+  // Without a number below, it may be a query, unless it is spelled as in exports.
+  const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
+  if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
+  return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
+}
+
+function fitOf({ rows }: Trial, header: number, width: number): number {
+  const below = rows.slice(header + 1)
+  if (below.length === 0) return 1
+  return below.filter(({ cells }) => cells.length === width).length / below.length
+}
+
+/**
+ * Lines above a header are not read as queries, so there must be no doubt that it is the header and they are a title or
+ * settings.
+ */
+function isClear(
+  { trial, at, row: { cells, begins }, above }: Place,
+  { fit, numbered }: { fit: number; numbered: boolean },
+): boolean {
+  if (above.length === 0) return true
+  if (fit < 0.8) return false
+  const numbers = cells.some((_, index) => startsNumbers(trial, at, index))
+  const wider = above.every((width) => width < filledWidth(cells))
+  if (!wider) return numbered && begins && numbers
+  const known = cells.filter((cell) => readMeaning(cell) !== undefined).length
+  return numbers || ((cells.length > 2 || known > 1) && !isProse(rowsFrom(trial, at)))
+}
+
+function rowsFrom({ rows }: Trial, at: number): readonly (readonly string[])[] {
+  const width = rows[at]?.cells.length
+  const below = rows.slice(at, at + 50).map(({ cells }) => cells)
+  return below.filter(({ length }) => length === width)
+}
+
+/** True if a name is followed by numbers, and no number precedes it. */
+function startsNumbers(trial: Trial, at: number, index: number): boolean {
+  const [header, ...rows] = rowsFrom(trial, at)
+  if (!isName(header?.[index] ?? '')) return false
+  const filled = rows.map((cells) => cells[index] ?? '').filter((cell) => !isGap(cell))
+  const above = trial.rows.slice(0, at).some(({ cells }) => isNumber(cells[index] ?? ''))
+  return !above && filled.length > 0 && filled.every(isNumber)
+}
+
+const code = /^[a-z]{2}$/
+
+/** True for a first record that is data: column names are not figures, and are not repeated further down. */
+function isClearlyRow(trial: Trial, at: number): boolean {
+  const [first = [], ...rows] = rowsFrom(trial, at)
+  if (first.some((_, index) => startsNumbers(trial, at, index))) return false
+  if (first.some(isFigure)) return readHeader(first, undefined).kind === 'none'
+  const others = rows.filter((cells) => cells.some((cell, index) => cell !== first[index]))
+  const isLabel = (index: number): boolean =>
+    others.filter((cells) => cells[index] === first[index]).length * 2 > others.length
+  if (first.some((cell, index) => readMeaning(cell) !== undefined && !isLabel(index))) return false
+  return first.some((cell, index) => {
+    const below = others.map((cells) => cells[index] ?? '')
+    const codes = below.length > 0 && [cell, ...below].every((text) => code.test(text))
+    return codes || (isFilled(cell) && below.includes(cell))
+  })
+}
+
+/**
+ * If the column is given by number, rejects a first line of words that may be a header, because its name would be
+ * bought.
+ */
+function refuseNames(trial: Trial, shown: string, number: number): void {
+  const at = Math.max(
+    trial.rows.findIndex(({ cells }) => filledCells(cells).length > 1),
+    0,
+  )
+  if (isClearlyRow(trial, at)) return
+  const row = trial.rows[at]
+  const cells = row?.cells ?? []
+  throw new Misuse(
+    `${placeOf(shown, row)}: expected figures in a first row, or names over columns of figures, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+  )
+}
+
+/** Rejects a header preceded by lines that may be queries. */
+function unclearHeader(shown: string, { row, columns: { query }, among }: HeaderRow): Misuse {
+  const orRow = among ? `, --column ${query + 1} if it is a row like them` : ''
+  return new Misuse(
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
+  )
+}
+
+/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
+function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
+  if (reading.kind !== 'columns') return false
+  const header = rows[at]?.cells ?? []
+  const { query } = reading.columns
+  const others = rows.filter(({ cells }, index) => index !== at && cells.length === header.length)
+  return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
+}
+
+/** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
+function looksLikeHeader(trial: Trial, at: number): boolean {
+  const { rows } = trial
+  const cells = rows[at]?.cells ?? []
+  const reading = readHeader(cells, undefined)
+  if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
+  // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
+  if (cells.length < 2) return false
+  const block = rows.slice(
+    rows.findLastIndex(({ begins }, index) => begins && index <= at),
+    at,
+  )
+  const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
+  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
+  if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
+  const below = rows.slice(at + 1, at + 50).filter(isAlike)
+  const areFigures = (index: number): boolean =>
+    below.map((row) => row.cells[index] ?? '').every((cell) => isNumber(cell) || isThing(cell))
+  return (
+    below.length > 0 &&
+    cells.some((cell, index) => isName(cell) && !isThing(cell) && areFigures(index))
+  )
+}
+
+/** True for a cell that may be a column name. */
+function isName(cell: string): boolean {
+  return !isNumber(cell) && !isGap(cell)
+}
+
+/** True for a number that is not a column name; years may be column names. */
+function isFigure(cell: string): boolean {
+  return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
+}
+
+/** Counts the cells of a record up to the last filled one. */
+function filledWidth(cells: readonly string[]): number {
+  return cells.findLastIndex(isFilled) + 1
 }

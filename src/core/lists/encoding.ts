@@ -190,7 +190,7 @@ function knownLabel(label: string): string | undefined {
  * `toTheEnd` false, the last character may be incomplete.
  */
 export async function* decode(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   encoding: Encoding,
   { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
 ): AsyncGenerator<Buffer> {

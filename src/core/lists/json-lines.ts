@@ -1,7 +1,7 @@
 // Reads JSON lines as CSV lines: the names of the fields, then a line for each value.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
-import { readHeader, readMeaning, show } from './columns.ts'
+import { isQueryName, readHeader, show } from './columns.ts'
 import { csvCell } from './sheet.ts'
 import { peek, type Source } from './source.ts'
 
@@ -43,16 +43,12 @@ function valueOf(line: string): unknown {
 function isList(first: unknown, named: boolean): boolean {
   if (named) return typeof first === 'string' || isObject(first)
   return [...fieldsOf(first, '')].some(
-    ([name, value]) => typeof value === 'string' && isQuery(name),
+    ([name, value]) => typeof value === 'string' && isQueryName(name),
   )
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isQuery(name: string): boolean {
-  return readMeaning(name)?.role === 'query'
 }
 
 /** Fields of a line; a bare string is its query. */
@@ -66,7 +62,7 @@ async function* csvLines(
   names: readonly string[],
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(`${names.map(csvCell).join(',')}\n`)
-  const query = names.find(isQuery) ?? 'query'
+  const query = names.find(isQueryName) ?? 'query'
   let line = 0
   const rowOf = (text: string): string => {
     line++
@@ -112,7 +108,7 @@ function cellsOf(
     throw new Misuse(`${at}: expected a JSON object or string, got ${show(text)}; correct the line`)
   }
   const fields = fieldsOf(value, query)
-  const nested = [...fields].find(([name, held]) => isQuery(name) && typeof held === 'object')
+  const nested = [...fields].find(([name, held]) => isQueryName(name) && typeof held === 'object')
   if (nested !== undefined && nested[1] !== null) {
     throw new Misuse(
       `${at}: expected a text in ${show(nested[0])}, got ${show(JSON.stringify(nested[1]))}; write one query on each line`,

@@ -3,7 +3,7 @@
 import { Misuse } from '../../base/errors.ts'
 import { readJsonLines } from './json-lines.ts'
 import { isOds, odsSheets } from './ods.ts'
-import type { ReadOptions } from './reader.ts'
+import type { ReadOptions } from './options.ts'
 import { sheetLines } from './sheet.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
 import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'

@@ -1,6 +1,7 @@
 // Examines columns that may have a known name but other contents.
 
-import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
+import { type Dialect, type ListColumn, plainName, show } from './columns.ts'
+import type { ReadOptions } from './options.ts'
 import {
   checkEvery,
   checkMaxAge,
@@ -28,19 +29,14 @@ interface Tally {
   misfit: string | null
 }
 
-interface SurveyOptions {
-  readonly decimal: DecimalSign | undefined
-  readonly delimiter: string | null
-}
-
 /** Examines whole columns of priorities, weights and intervals before any of them rejects a query. */
 export class Survey {
   readonly #tallies: Tally[]
-  readonly #options: SurveyOptions
+  readonly #decide: (style: NumberStyle) => DecimalSign | null
 
-  constructor({ others }: Columns, options: SurveyOptions) {
-    this.#options = options
-    this.#tallies = others.filter(isSoft).map((column) => ({
+  constructor({ columns, delimiter }: Dialect, { decimal }: ReadOptions) {
+    this.#decide = (style) => style.decide(decimal, delimiter)
+    this.#tallies = columns.others.filter(isSoft).map((column) => ({
       column,
       style: new NumberStyle(),
       filled: 0,
@@ -71,7 +67,7 @@ export class Survey {
       const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
       if (!isNumeric(column)) continue
-      const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
+      const decimal = this.#decide(style)
       if (decimal !== null) decimals.set(column.index, decimal)
       else if (enough) {
         const why = 'ambiguous numbers such as 1.200; type --decimal point or --decimal comma'
@@ -128,13 +124,19 @@ function reasonOf({ role }: ListColumn, misfit: string): string {
 /** Surveys the first rows of a list. */
 export function surveyOf(
   rows: readonly (readonly string[])[],
-  { delimiter, columns }: Dialect,
-  { decimal }: { readonly decimal?: DecimalSign | undefined },
+  dialect: Dialect,
+  options: ReadOptions,
 ): ColumnFindings {
-  const survey = new Survey(columns, { delimiter, decimal })
+  const survey = new Survey(dialect, options)
   for (const cells of rows) survey.look(cells)
   return survey.verdict()
 }
+
+const worthSaying = new Set(
+  'country,language,locale,market,volume,land,sprache,pays,langue,país,idioma,paese,lingua,taal,kraj,język,страна,язык,国,国家,国家/地区,言語,语言,국가,언어'.split(
+    ',',
+  ),
+)
 
 /** Names the ignored columns that a user may expect to be read. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
@@ -142,9 +144,11 @@ export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindi
     const name = header[index] ?? String(index + 1)
     return `the column ${show(name)} is ignored: ${why}`
   })
-  const missed = missedColumns(columns.ignored).map(
-    (name) =>
-      `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
-  )
+  const missed = columns.ignored
+    .filter((name) => worthSaying.has(plainName(name)))
+    .map(
+      (name) =>
+        `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
+    )
   return [...left, ...missed]
 }

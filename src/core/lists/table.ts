@@ -5,6 +5,7 @@ import { plainName } from './columns.ts'
 import { decode, detectEncoding } from './encoding.ts'
 import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
+import { isBlank, isFilled } from './values.ts'
 
 /** A row of a configuration file, by column name. */
 export interface TableRow {
@@ -53,7 +54,7 @@ interface Row {
 
 function take({ records, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
   for (const record of records) {
-    if (record.cells.some((cell) => cell.trim() !== '')) rows.push({ ...record, problem: null })
+    if (!isBlank(record.cells)) rows.push({ ...record, problem: null })
   }
   for (const { line, reason, content } of broken) {
     rows.push({ line, cells: [content], problem: `expected whole cells, got ${reason}` })
@@ -76,7 +77,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
     throw new Misuse(`${shown}:${header.line}: expected each column once, got ${twice} twice`)
   }
   return rest.map(({ line, cells, problem }) => {
-    const tooMany = cells.slice(names.length).some((cell) => cell.trim() !== '')
+    const tooMany = cells.slice(names.length).some(isFilled)
     const counted = tooMany
       ? `expected ${names.length} cells as in the header, got ${cells.length}`
       : null

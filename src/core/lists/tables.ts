@@ -4,9 +4,11 @@ import { Misuse } from '../../base/errors.ts'
 import { leastScore } from './column-score.ts'
 import { plainName, show } from './columns.ts'
 import { detectEncoding } from './encoding.ts'
-import { openList, type ReadOptions } from './read.ts'
+import type { ReadOptions } from './options.ts'
+import { openList } from './read.ts'
 import { peek, type Source } from './source.ts'
 import { divides, tableOf, tryOut, wantedDelimiters } from './trial.ts'
+import { isFilled } from './values.ts'
 
 /** A table inside an archive. */
 export interface Table {
@@ -216,12 +218,8 @@ async function beginningOf(
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
   const trial = trials.find(({ delimiter, rows }) => divides(delimiter, rows)) ?? trials.at(-1)
   if (trial === undefined) return null
-  const { header, below, texts } = tableOf(trial)
+  const { header, below, candidates } = tableOf(trial)
   if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
   if (summaries.test(name.slice(name.lastIndexOf('/') + 1))) return null
-  return (texts[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
-}
-
-function isFilled(cell: string): boolean {
-  return cell.trim() !== ''
+  return (candidates[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
 }

@@ -1,28 +1,13 @@
-// Splits the beginning of a list with a delimiter, to see whether it fits.
+// Splits the beginning of a list with each delimiter, to see which of them fits.
 
 import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
-import { isThing, scoreColumns, type ScoredColumn } from './column-score.ts'
-import { type Mapping, readHeader, show } from './columns.ts'
+import { scoreColumns } from './column-score.ts'
+import { show } from './columns.ts'
 import { isComment } from './foreign.ts'
+import type { ReadOptions } from './options.ts'
 import { Cutter } from './records.ts'
-import { isGap, isNumber } from './values.ts'
-
-/** Flags about header and columns. */
-export interface ListOptions {
-  readonly delimiter?: string | undefined
-  readonly column?: string | undefined
-  /** False: the first line is an ordinary row. */
-  readonly header?: boolean | undefined
-  readonly map?: readonly Mapping[] | undefined
-  readonly weightColumn?: string | undefined
-  /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
-  readonly numbering?: 'keep' | 'strip' | undefined
-  /** Handling of lines that start with "# " or "//"; if undefined, such a list is rejected. */
-  readonly comments?: 'keep' | 'skip' | undefined
-  /** Number of the first line, if it is not 1. */
-  readonly firstLine?: number | undefined
-}
+import { isBlank } from './values.ts'
 
 /** A row at the beginning of a list that is not blank. */
 export interface TrialRow {
@@ -59,14 +44,11 @@ export function typedDelimiter(delimiter: string | null): string {
   return name?.[0] ?? delimiter ?? 'none'
 }
 
-/** Number of rows that are enough to judge columns. */
-export const scoredRows = 200
-
 /** Splits the beginning of a list with a delimiter. */
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
-  { comments, firstLine }: Pick<ListOptions, 'comments' | 'firstLine'> = {},
+  { comments, firstLine }: Partial<ReadOptions> = {},
 ): Trial {
   const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
   const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
@@ -84,26 +66,6 @@ export function placeOf(shown: string, row: TrialRow | undefined): string {
 /** First cells of a row, for messages. */
 export function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
-}
-
-/** True for a cell that may be a column name. */
-export function isName(cell: string): boolean {
-  return !isNumber(cell) && !isGap(cell)
-}
-
-/** True for a number that is not a column name; years may be column names. */
-export function isFigure(cell: string): boolean {
-  return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
-}
-
-/** True for an empty record. */
-function isBlank(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell.trim() === '')
-}
-
-/** Counts the cells of a record up to the last filled one. */
-export function filledWidth(cells: readonly string[]): number {
-  return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
 /** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
@@ -132,12 +94,9 @@ export function tableOf({ rows }: Trial) {
     0,
   )
   const header = rows[at]?.cells ?? []
-  const below = rows.slice(at + 1, at + scoredRows).map(({ cells }) => cells)
-  const texts: readonly ScoredColumn[] = scoreColumns(
-    below.length === 0 ? [header] : below,
-    header.length,
-  )
-  return { at, width, header, below, texts }
+  const below = rows.slice(at + 1).map(({ cells }) => cells)
+  const candidates = scoreColumns(below.length === 0 ? [header] : below, header.length)
+  return { at, width, header, below, candidates }
 }
 
 /** Most common number of cells in a row. */
@@ -152,46 +111,4 @@ export function widthOf(rows: readonly TrialRow[]): number {
 export function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2
-}
-
-/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
-export function comesAgain(
-  { rows }: Trial,
-  at: number,
-  reading: ReturnType<typeof readHeader>,
-): boolean {
-  if (reading.kind !== 'columns') return false
-  const header = rows[at]?.cells ?? []
-  const { query } = reading.columns
-  const others = rows.filter(({ cells }, index) => index !== at && cells.length === header.length)
-  return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
-}
-
-/** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
-export function looksLikeHeader(trial: Trial, at: number): boolean {
-  const { rows } = trial
-  const cells = rows[at]?.cells ?? []
-  const reading = readHeader(cells, undefined)
-  if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
-  // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
-  if (cells.length < 2) return false
-  const block = rows.slice(
-    rows.findLastIndex(({ begins }, index) => begins && index <= at),
-    at,
-  )
-  const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
-  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
-  if (block.some((row) => isAlike(row) && filledCells(row.cells) > 1)) return false
-  const below = rows.slice(at + 1, at + 50).filter(isAlike)
-  const areFigures = (index: number): boolean =>
-    below.map((row) => row.cells[index] ?? '').every((cell) => isNumber(cell) || isThing(cell))
-  return (
-    below.length > 0 &&
-    cells.some((cell, index) => isName(cell) && !isThing(cell) && areFigures(index))
-  )
-}
-
-/** Counts the cells that are not blank. */
-export function filledCells(cells: readonly string[]): number {
-  return cells.filter((cell) => cell.trim() !== '').length
 }

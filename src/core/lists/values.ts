@@ -3,7 +3,6 @@
 import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
-import type { ListColumn } from './columns.ts'
 
 /** A valid value, or the reason why it is invalid. */
 export type Checked<T> =
@@ -21,6 +20,20 @@ const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
 /** True for a cell without a value. */
 export function isGap(cell: string): boolean {
   return gap.test(cell)
+}
+
+/** True for a cell that is not blank. */
+export function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
+}
+
+export function filledCells(cells: readonly string[]): string[] {
+  return cells.filter(isFilled)
+}
+
+/** True for an empty record. */
+export function isBlank(cells: readonly string[]): boolean {
+  return !cells.some(isFilled)
 }
 
 /** Spec gap 4.1: no limit is documented. */
@@ -55,11 +68,11 @@ export function isBroken(text: string): boolean {
   return broken.test(text)
 }
 
-function good<T>(value: T): Checked<T> {
+export function good<T>(value: T): Checked<T> {
   return { ok: true, value }
 }
 
-function bad(reason: string): { readonly ok: false; readonly reason: string } {
+export function bad(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason }
 }
 
@@ -440,14 +453,6 @@ export function languageCode(text: string): string | undefined {
   return languages.get(nameKey(trimmed))
 }
 
-/** Nightly interval of a query, and maximum age of its answer; null: not specified. */
-export interface Rhythm {
-  readonly everyDays: number | null
-  readonly maxAgeMs: number | null
-}
-
-export const noRhythm: Rhythm = { everyDays: null, maxAgeMs: null }
-
 const words: ReadonlyMap<string, number> = new Map([
   ['daily', 1],
   ['weekly', 7],
@@ -459,34 +464,16 @@ const longestDays = 366
 /** Checks an interval: a number of days or weeks, or a word. */
 export function checkEvery(given: string): Checked<number | null> {
   const text = given.trim().toLowerCase()
-  if (text === '') return { ok: true, value: null }
+  if (text === '') return good(null)
   const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
   const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
-  if (days >= 1 && days <= longestDays) return { ok: true, value: days }
-  return { ok: false, reason: 'every is not an interval such as "3d", "weekly" or "monthly"' }
+  if (days >= 1 && days <= longestDays) return good(days)
+  return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
 /** Checks a maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
-  if (given.trim() === '') return { ok: true, value: null }
+  if (given.trim() === '') return good(null)
   const value = readDuration(given)
-  if (value !== null) return { ok: true, value }
-  return { ok: false, reason: 'max_age is not a duration such as "12h" or "7d"' }
-}
-
-/** Reads the columns `every` and `max_age` of a row. */
-export function readRhythm(
-  cells: readonly string[],
-  columns: ReadonlyMap<string, ListColumn>,
-): Checked<Rhythm> {
-  const cellOf = (role: 'every' | 'max_age') => {
-    const column = columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    return isGap(cell) ? '' : cell
-  }
-  const every = checkEvery(cellOf('every'))
-  if (!every.ok) return every
-  const age = checkMaxAge(cellOf('max_age'))
-  if (!age.ok) return age
-  return { ok: true, value: { everyDays: every.value, maxAgeMs: age.value } }
+  return value === null ? bad('max_age is not a duration such as "12h" or "7d"') : good(value)
 }
