@@ -196,28 +196,13 @@ const otherNames: Readonly<Record<Exclude<OtherRole, 'cpc' | 'difficulty'>, stri
   max_age: 'max age, max-age',
 }
 
-// A plural name means that a cell may contain several values.
-const severalNames: Readonly<Record<string, Role>> = {
-  locations: 'location',
-  places: 'location',
-  hls: 'hl',
-  gls: 'gl',
-  nums: 'num',
-  devices: 'device',
-}
-
-const meaningsByName = new Map<string, Meaning>([
-  ...namesIn(queryNames).map((name) => [name, { role: 'query', several: false }] as const),
-  ...Object.entries(otherNames).flatMap(([role, list]) =>
-    namesIn(list).map((name) => [name, { role: role as Role, several: false }] as const),
-  ),
-  ...Object.entries(severalNames).map(
-    ([name, role]) => [plainName(name), { role, several: true }] as const,
-  ),
-])
-
-function namesIn(list: string): string[] {
-  return list.split(',').map((name) => plainName(name))
+const meaningsByName = new Map<string, Meaning>()
+for (const [role, list] of Object.entries({ query: queryNames, ...otherNames })) {
+  for (const name of list.split(',').map(plainName)) {
+    meaningsByName.set(name, { role: role as Role, several: false })
+    // A plural name means that a cell may contain several values.
+    if (isRequestRole(role)) meaningsByName.set(`${name}s`, { role: role as Role, several: true })
+  }
 }
 
 /** Normalizes a header cell: case, width, underscores, invisible characters, surrounding punctuation. */

@@ -1,5 +1,6 @@
 // Detects the delimiter and the header from the first lines of a list.
 
+import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
 import { isThing, type ScoredColumn, scoreColumns } from './column-score.ts'
@@ -14,23 +15,10 @@ import {
   readMeaning,
   show,
 } from './columns.ts'
-import { refuseUnlikelyPlain } from './foreign.ts'
+import { isComment, refuseUnlikelyPlain } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
-import {
-  divides,
-  isProse,
-  isReport,
-  placeOf,
-  showRow,
-  tableOf,
-  type Trial,
-  type TrialRow,
-  tryOut,
-  typedDelimiter,
-  wantedDelimiters,
-  widthOf,
-} from './trial.ts'
-import { checkDevice, filledCells, isFilled, isGap, isNumber } from './values.ts'
+import { Cutter } from './records.ts'
+import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
 /** How a list is to be read: split with a delimiter, under a header or none. */
 interface Choice {
@@ -101,19 +89,15 @@ function findNames(trials: readonly Trial[], shown: string, options: ReadOptions
   const wide = candidates.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined && second !== undefined && second.fit >= best.fit / 2) {
-    throw unclear(shown, best, second)
+    const signs = [best, second].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
+    throw new Misuse(
+      `${placeOf(shown, best.row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+    )
   }
   const found = best ?? candidates[0]
   if (found === undefined) return withoutHeader(trials, shown, options)
   if (!found.clear) throw unclearHeader(shown, found)
   return found === best ? found : singleColumn(found, trials, { shown, options })
-}
-
-function unclear(shown: string, { trial, row }: HeaderRow, other: HeaderRow): Misuse {
-  const signs = `${JSON.stringify(trial.delimiter)} and ${JSON.stringify(other.trial.delimiter)}`
-  return new Misuse(
-    `${placeOf(shown, row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
-  )
 }
 
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
@@ -176,18 +160,11 @@ function withoutNames(trials: readonly Trial[], shown: string, options: ReadOpti
   const trial = table ?? tryNone(trials)
   const cut = table !== undefined || options.delimiter !== undefined
   const width = cut ? Math.max(1, widthOf(trial.rows)) : 1
+  const wanted = options.column
+  const query = wanted === undefined && width === 1 ? 0 : columnNumber(wanted)
+  if (query !== undefined && query < width)
+    return { trial, row: null, columns: plainColumns(query, width) }
   const first = trial.rows[0]?.cells ?? []
-  const query = columnOf(options.column, { shown, width, first })
-  return { trial, row: null, columns: plainColumns(query, width) }
-}
-
-function columnOf(
-  wanted: string | undefined,
-  { shown, width, first }: { shown: string; width: number; first: readonly string[] },
-): number {
-  if (wanted === undefined && width === 1) return 0
-  const number = columnNumber(wanted)
-  if (number !== undefined && number < width) return number
   const cells = first.slice(0, 12).map((cell, index) => `${index + 1} ${show(cell)}`)
   throw new Misuse(
     `${shown}: expected --column with the number of the column of queries beside --no-header, got ${wanted === undefined ? 'none' : show(wanted)}; the first row is ${cells.join(', ')}`,
@@ -197,14 +174,12 @@ function columnOf(
 /** A column that scores less than this share of the best one holds labels such as "high" and "low". */
 const likelyShare = 0.75
 
-interface Asked {
-  readonly column: string | undefined
-  /** True if other delimiters would split the list too. */
-  readonly severalFit: boolean
-}
-
 /** Describes what was found instead of a query column, and which columns might be meant. */
-function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Asked): Misuse {
+function noQueryColumn(
+  shown: string,
+  trial: Trial,
+  { column, severalFit }: { readonly column: string | undefined; readonly severalFit: boolean },
+): Misuse {
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
@@ -260,13 +235,13 @@ const headerWithin = 30
 
 /** Finds the header in the first lines of a list when split with this delimiter. */
 function findHeader(trial: Trial, shown: string, options: ReadOptions): HeaderRow | undefined {
-  let unclear: HeaderRow | undefined
+  let doubtful: HeaderRow | undefined
   for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
     const candidate = candidateAt({ trial, at, row, above: widthsAbove(trial, at) }, shown, options)
     if (candidate?.clear === true) return candidate
-    unclear ??= candidate
+    doubtful ??= candidate
   }
-  return unclear
+  return doubtful
 }
 
 function widthsAbove({ rows, broken }: Trial, at: number): number[] {
@@ -450,4 +425,108 @@ function isFigure(cell: string): boolean {
 /** Counts the cells of a record up to the last filled one. */
 function filledWidth(cells: readonly string[]): number {
   return cells.findLastIndex(isFilled) + 1
+}
+
+/** A row at the beginning of a list that is not blank. */
+interface TrialRow {
+  readonly cells: readonly string[]
+  /** Number of its line; names of JSON fields are on line 0. */
+  readonly line: number
+  /** True for the first row, and for one below a blank line. */
+  readonly begins: boolean
+}
+
+/** Beginning of a list, split with one delimiter. */
+interface Trial {
+  readonly delimiter: string | null
+  readonly rows: readonly TrialRow[]
+  /** Lines that could not be split into fields. */
+  readonly broken: readonly number[]
+}
+
+/** Delimiters to try: the typed one, or all common ones. */
+export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
+  if (typed === undefined) return [...Object.values(delimiterNames), null]
+  if (typed.toLowerCase() === 'none') return [null]
+  const named = typed.toLowerCase() === '\\t' ? 'tab' : typed.toLowerCase()
+  const delimiter = delimiterNames[named] ?? typed
+  if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
+  throw new Misuse(
+    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(typed)}`,
+  )
+}
+
+/** A delimiter as a user would type it. */
+function typedDelimiter(delimiter: string | null): string {
+  const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
+  return name?.[0] ?? delimiter ?? 'none'
+}
+
+/** Splits the beginning of a list with a delimiter. */
+export function tryOut(
+  head: Buffer,
+  delimiter: string | null,
+  { comments, firstLine }: Partial<ReadOptions> = {},
+): Trial {
+  const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
+  const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
+  const rows = kept.flatMap(({ cells, line }, at) =>
+    isBlank(cells) ? [] : [{ cells, line, begins: isBlank(kept[at - 1]?.cells ?? []) }],
+  )
+  return { delimiter, rows, broken: broken.map(({ line }) => line) }
+}
+
+/** Place of a row, for messages. */
+function placeOf(shown: string, row: TrialRow | undefined): string {
+  return `${shown}:${Math.max(row?.line ?? 1, 1)}`
+}
+
+/** First cells of a row, for messages. */
+function showRow(cells: readonly string[]): string {
+  return cells.slice(0, 12).map(show).join(', ')
+}
+
+/** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
+function isProse(rows: readonly (readonly string[])[]): boolean {
+  if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
+  return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
+}
+
+/** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
+export function divides(
+  delimiter: string | null,
+  rows: readonly TrialRow[],
+  { least = 0, share = 0.5 }: { readonly least?: number; readonly share?: number } = {},
+): boolean {
+  const width = widthOf(rows)
+  if (delimiter === null || rows.length <= least || width < 2) return false
+  const same = rows.map(({ cells }) => cells).filter(({ length }) => length === width)
+  return same.length >= rows.length * share && !isProse(same)
+}
+
+/** The table that a trial yields: its first row as wide as most, and its columns that may hold queries. */
+export function tableOf({ rows }: Trial) {
+  const width = widthOf(rows)
+  const at = Math.max(
+    rows.findIndex(({ cells }) => cells.length >= width),
+    0,
+  )
+  const header = rows[at]?.cells ?? []
+  const below = rows.slice(at + 1).map(({ cells }) => cells)
+  const candidates = scoreColumns(below.length === 0 ? [header] : below, header.length)
+  return { at, width, header, below, candidates }
+}
+
+/** Most common number of cells in a row. */
+function widthOf(rows: readonly TrialRow[]): number {
+  const counts = new Map<number, number>()
+  for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1)
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
+  return most?.[0] ?? 0
+}
+
+/** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
+function isReport({ rows }: Trial): boolean {
+  const width = widthOf(rows)
+  return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2
 }

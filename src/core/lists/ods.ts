@@ -1,5 +1,6 @@
 // Reads the sheets of an OpenDocument spreadsheet as CSV lines.
 
+import { text } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import { dateOf } from './xlsx.ts'
@@ -11,9 +12,7 @@ const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
 /** True for an archive that says that it is an OpenDocument spreadsheet. */
 export async function isOds({ names, read }: Archive): Promise<boolean> {
   if (!names.includes('mimetype')) return false
-  const pieces: Buffer[] = []
-  for await (const piece of read('mimetype')) pieces.push(piece)
-  return Buffer.concat(pieces).toString().startsWith(mediaType)
+  return (await text(read('mimetype'))).startsWith(mediaType)
 }
 
 /** Names of the styles that show a number as a date, as some programs store dates. */
@@ -43,7 +42,7 @@ export async function odsSheets(archive: Archive, shown: string): Promise<readon
   const close = (name: string): void => {
     if (name === 'table') depth--
   }
-  await parseWhole(archive, { part, shown }, { open, close })
+  await parseWhole(archive, part, shown, { open, close })
   return sheets
 }
 

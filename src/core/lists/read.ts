@@ -11,7 +11,7 @@ import { refuseForeign } from './foreign.ts'
 import { type ReadOptions, refuseOtherShape } from './options.ts'
 import { type ListPiece, Reader } from './reader.ts'
 import { skipLines } from './records.ts'
-import { type ColumnFindings, noticesOf, sameFindings, surveyOf } from './soft-columns.ts'
+import { type ColumnFindings, noticesOf, sameFindings, Survey } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
 
 export type { ColumnFindings, ListPiece }
@@ -60,7 +60,9 @@ export async function openList(
   const { dialect, rows, candidates } = findDialect(text, source.shown, options)
   refuseOtherShape(source.shown, options, dialect)
   const [, runnerUp] = candidates
-  const verdict = known ?? surveyOf(rows, dialect, options)
+  const survey = new Survey(dialect, options)
+  for (const cells of rows) survey.look(cells)
+  const verdict = known ?? survey.verdict()
   const reader = new Reader(
     { shown: source.shown, dialect, verdict, hiddenRows: source.hiddenRows },
     options,

@@ -5,12 +5,6 @@ import { SaxesParser } from 'saxes'
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Archive } from './zip.ts'
 
-/** A part of a spreadsheet, and the name of its file for messages. */
-interface Part {
-  readonly part: string
-  readonly shown: string
-}
-
 export type Attributes = Readonly<Record<string, string>>
 
 export interface XmlReader {
@@ -19,14 +13,20 @@ export interface XmlReader {
   readonly close?: (name: string) => void
 }
 
-export async function parseWhole(archive: Archive, of: Part, element: XmlReader): Promise<void> {
-  for await (const _ of parsed(archive, of, element)) continue
+/** Parses one file of a spreadsheet; `shown` is the name of the spreadsheet for messages. */
+export async function parseWhole(
+  archive: Archive,
+  part: string,
+  shown: string,
+  reader: XmlReader,
+): Promise<void> {
+  for await (const _ of parsed(archive, { part, shown }, reader)) continue
 }
 
 /** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
 async function* parsed(
   archive: Archive,
-  { part, shown }: Part,
+  { part, shown }: { readonly part: string; readonly shown: string },
   { open, text, close }: XmlReader,
 ): AsyncGenerator<void> {
   const parser = new SaxesParser()

@@ -52,7 +52,7 @@ export class Survey {
       if (cell === '' || isGap(cell)) continue
       tally.filled++
       if (isNumeric(tally.column)) tally.style.look(cell)
-      if (fits(tally, cell)) tally.fits++
+      if ((contents[tally.column.role] ?? aNumber).fits(cell, tally.last)) tally.fits++
       else tally.misfit ??= cell.trim().slice(0, 40)
       tally.last = cell
     }
@@ -65,7 +65,10 @@ export class Survey {
       const { column, style, filled, fits: fitting, misfit } = tally
       // A single "1" counts no rows.
       const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
-      if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
+      if (!enough) {
+        const why = `${JSON.stringify(misfit)} is not a ${(contents[column.role] ?? aNumber).kind}`
+        ignored.set(column.index, column.role === 'num' ? 'its numbers count the rows' : why)
+      }
       if (!isNumeric(column)) continue
       const decimal = this.#decide(style)
       if (decimal !== null) decimals.set(column.index, decimal)
@@ -87,49 +90,34 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'every', 'max_age'])
+/** Contents by which a column is known to be what its name says; others hold numbers. */
+const contents: Partial<Record<ListColumn['role'], Content>> = {
+  priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
+  every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
+  max_age: { kind: 'known duration', fits: (cell) => checkMaxAge(cell).ok },
+  // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
+  location: { kind: 'name of a place', fits: (cell) => !isNumber(cell) },
+  num: { kind: 'number of results', fits: (cell, last) => Number(cell) !== Number(last) + 1 },
+}
+
+interface Content {
+  readonly kind: string
+  readonly fits: (cell: string, last: string) => boolean
+}
+
+const aNumber: Content = {
+  kind: 'number',
+  fits: (cell) => typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number',
+}
 
 function isSoft({ role, tool, asked }: ListColumn): boolean {
   if (role === 'gl' || role === 'hl') return false
   if (role === 'location' || role === 'num') return asked !== true
-  return tool === true || softRoles.has(role)
+  return tool === true || role === 'weight' || contents[role] !== undefined
 }
 
 function isNumeric({ role }: ListColumn): boolean {
   return role === 'weight' || role === 'cpc' || role === 'difficulty'
-}
-
-function fits({ column: { role }, last }: Tally, cell: string): boolean {
-  // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
-  if (role === 'location') return !isNumber(cell)
-  if (role === 'num') return Number(cell) !== Number(last) + 1
-  if (role === 'priority') return checkPriority(cell).ok
-  if (role === 'every') return checkEvery(cell).ok
-  if (role === 'max_age') return checkMaxAge(cell).ok
-  return typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number'
-}
-
-const kinds: Partial<Record<ListColumn['role'], string>> = {
-  priority: 'priority from 1 to 9',
-  every: 'known interval',
-  max_age: 'known duration',
-  location: 'name of a place',
-}
-
-function reasonOf({ role }: ListColumn, misfit: string): string {
-  if (role === 'num') return 'its numbers count the rows'
-  return `${misfit} is not a ${kinds[role] ?? 'number'}`
-}
-
-/** Surveys the first rows of a list. */
-export function surveyOf(
-  rows: readonly (readonly string[])[],
-  dialect: Dialect,
-  options: ReadOptions,
-): ColumnFindings {
-  const survey = new Survey(dialect, options)
-  for (const cells of rows) survey.look(cells)
-  return survey.verdict()
 }
 
 const worthSaying = new Set(

@@ -1,5 +1,6 @@
 // Reads small CSV configuration files.
 
+import { buffer } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'
 import { plainName } from './columns.ts'
 import { decode, detectEncoding } from './encoding.ts'
@@ -35,11 +36,15 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     if (encoding.how === 'guessed') {
       throw new Misuse(`expected ${shown} to be UTF-8, got other bytes; save it as UTF-8`)
     }
-    const cutter = new Cutter(',', shown)
-    const rows: Row[] = []
-    for await (const piece of decode(all, encoding, { shown }))
-      take(cutter.push(piece, false), rows)
-    take(cutter.push(Buffer.alloc(0), true), rows)
+    const text = await buffer(decode(all, encoding, { shown }))
+    const { records, broken } = new Cutter(',', shown).push(text, true)
+    const rows = [
+      ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
+      ...broken.map(({ line, reason, content }) => {
+        return { line, cells: [content], problem: `expected whole cells, got ${reason}` }
+      }),
+    ]
+    rows.sort((one, other) => one.line - other.line)
     return named(rows, shown)
   } finally {
     await source.close()
@@ -50,16 +55,6 @@ interface Row {
   readonly line: number
   readonly cells: readonly string[]
   readonly problem: string | null
-}
-
-function take({ records, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
-  for (const record of records) {
-    if (!isBlank(record.cells)) rows.push({ ...record, problem: null })
-  }
-  for (const { line, reason, content } of broken) {
-    rows.push({ line, cells: [content], problem: `expected whole cells, got ${reason}` })
-  }
-  rows.sort((a, b) => a.line - b.line)
 }
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {

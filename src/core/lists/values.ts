@@ -159,23 +159,12 @@ export function checkNum(given: string): Checked<number> {
 }
 
 // Names used by advertising accounts, search consoles and people.
-const deviceWords: ReadonlyMap<string, Device> = new Map([
-  ...['computer', 'computers', 'pc', 'desktops', 'laptop'].map(
-    (word) => [word, 'desktop'] as const,
-  ),
-  ...[
-    'mobiles',
-    'smartphone',
-    'smartphones',
-    'phone',
-    'phones',
-    'mobile phone',
-    'mobile phones',
-  ].map((word) => [word, 'mobile'] as const),
-  ['mobile phones with full browsers', 'mobile'],
-  ['mobile devices with full browsers', 'mobile'],
-  ...['tablets', 'tablets with full browsers'].map((word) => [word, 'tablet'] as const),
-])
+const deviceWords: Readonly<Record<Device, string>> = {
+  desktop: 'computer,computers,pc,desktops,laptop',
+  mobile:
+    'mobiles,smartphone,smartphones,phone,phones,mobile phone,mobile phones,mobile phones with full browsers,mobile devices with full browsers',
+  tablet: 'tablets,tablets with full browsers',
+}
 
 // Each word stands for the middle of its third.
 const priorityWords: ReadonlyMap<string, number> = new Map([
@@ -191,7 +180,7 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
-  const device = devices.find((name) => name === text) ?? deviceWords.get(text)
+  const device = devices.find((name) => [name, ...deviceWords[name].split(',')].includes(text))
   return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
@@ -357,73 +346,68 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
-function countryNames(): Map<string, string> {
-  const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
-  const names = new Map<string, string>()
-  const add = (name: string | undefined, code: string): void => {
+/** Codes by name; of several codes with a name, the first one counts. */
+class CodeNames extends Map<string, string> {
+  add(name: string | undefined, code: string): void {
     const key = nameKey(name ?? '')
-    if (key !== '' && !names.has(key)) names.set(key, code.toLowerCase())
+    if (key !== '' && !this.has(key)) this.set(key, code)
   }
-  for (const [two = '', three] of codes) {
-    add(two, two)
-    add(three, two)
-  }
-  add('xk', 'xk')
-  for (const [name, code] of Object.entries(otherCountries)) add(name, code)
-  for (const language of languagesOfNames) {
-    const type = 'region'
-    const long = new Intl.DisplayNames([language], { type, fallback: 'none' })
-    const short = new Intl.DisplayNames([language], { type, fallback: 'none', style: 'short' })
-    for (const [two = ''] of codes) {
-      add(long.of(two), two)
-      add(short.of(two), two)
+
+  /** Adds what CLDR calls each of these in all languages, in two ways. */
+  addShown(
+    codes: Iterable<readonly [shown: string, code: string]>,
+    type: 'region' | 'language',
+    ways: readonly object[],
+  ): void {
+    for (const language of languagesOfNames) {
+      const names = ways.map(
+        (way) => new Intl.DisplayNames([language], { type, fallback: 'none', ...way }),
+      )
+      for (const [shown, code] of codes) for (const name of names) this.add(name.of(shown), code)
     }
   }
+}
+
+/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
+function countryNames(): CodeNames {
+  const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
+  const names = new CodeNames()
+  for (const [two = '', three] of codes)
+    for (const name of [two, three]) names.add(name, two.toLowerCase())
+  names.add('xk', 'xk')
+  for (const [name, code] of Object.entries(otherCountries)) names.add(name, code)
+  const regions = codes.map(([two = '']) => [two, two.toLowerCase()] as const)
+  names.addShown(regions, 'region', [{ style: 'long' }, { style: 'short' }])
   for (const language of languagesOfNames.filter((name) => !name.includes('-'))) {
     const { countries: known } = iso(`i18n-iso-countries/langs/${language}.json`) as CountryNames
     for (const [two, called] of Object.entries(known)) {
-      for (const name of [called].flat()) add(name, two)
+      for (const name of [called].flat()) names.add(name, two.toLowerCase())
     }
   }
   return names
 }
 
 // Language variants with names of their own, mapped to the codes that search engines use.
-const languageKinds: Readonly<Record<string, string>> = {
-  'zh-Hans': 'zh-CN',
-  'zh-Hant': 'zh-TW',
-  'pt-BR': 'pt-BR',
-  'pt-PT': 'pt-PT',
-  'en-US': 'en-US',
-  'en-GB': 'en-GB',
-  'es-419': 'es-419',
-  'es-ES': 'es-ES',
-  'fr-CA': 'fr-CA',
-  fil: 'fil',
-}
+const languageKinds: readonly (readonly [string, string])[] = [
+  ['zh-Hans', 'zh-CN'],
+  ['zh-Hant', 'zh-TW'],
+  ...['pt-BR', 'pt-PT', 'en-US', 'en-GB', 'es-419', 'es-ES', 'fr-CA', 'fil'].map(
+    (code) => [code, code] as const,
+  ),
+]
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
 /** Names of all languages, mapped to their codes. */
-function languageNames(): Map<string, string> {
+function languageNames(): CodeNames {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
-  const kinds = new Map([
-    ...codes.map((code) => [code, code] as const),
-    ...Object.entries(languageKinds),
+  const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
+  const names = new CodeNames()
+  names.addShown(kinds, 'language', [
+    { languageDisplay: 'standard' },
+    { languageDisplay: 'dialect' },
   ])
-  const names = new Map<string, string>()
-  for (const language of languagesOfNames) {
-    for (const languageDisplay of ['standard', 'dialect'] as const) {
-      const type = 'language'
-      const shown = new Intl.DisplayNames([language], { type, fallback: 'none', languageDisplay })
-      for (const [code, sent] of kinds) {
-        const key = nameKey(shown.of(code) ?? '')
-        if (key !== '' && !names.has(key)) names.set(key, sent)
-      }
-    }
-  }
   names.set('tagalog', 'fil')
   return names
 }
