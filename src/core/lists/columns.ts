@@ -181,27 +181,24 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-const otherNames: Readonly<Record<Exclude<OtherRole, 'cpc' | 'difficulty'>, string>> = {
+/** Names of our own columns that are not called as their role. */
+const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
-  hl: 'hl',
-  gl: 'gl',
-  num: 'num',
-  device: 'device',
-  priority: 'priority',
-  weight: 'weight',
   tags: 'tags, tag',
   target: 'target url, target, target page',
-  every: 'every',
   // Underscores have already been replaced by blanks.
   max_age: 'max age, max-age',
 }
 
 const meaningsByName = new Map<string, Meaning>()
-for (const [role, list] of Object.entries({ query: queryNames, ...otherNames })) {
-  for (const name of list.split(',').map(plainName)) {
-    meaningsByName.set(name, { role: role as Role, several: false })
+for (const role of ['query', ...otherRoles] as const) {
+  const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
+  // Only tools write these columns.
+  if (role === 'cpc' || role === 'difficulty') continue
+  for (const name of names.split(',').map(plainName)) {
+    meaningsByName.set(name, { role, several: false })
     // A plural name means that a cell may contain several values.
-    if (isRequestRole(role)) meaningsByName.set(`${name}s`, { role: role as Role, several: true })
+    if (isRequestRole(role)) meaningsByName.set(`${name}s`, { role, several: true })
   }
 }
 
@@ -231,36 +228,27 @@ export function readMeaning(cell: string): Meaning | undefined {
 // Titles of the two blocks in an export of related queries; they do not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/** A column that a tool writes next to its queries; if several columns match, the earlier pattern wins. */
-interface ToolColumn {
-  readonly role: OtherRole
-  readonly names: readonly RegExp[]
-}
-
-const toolColumns: readonly ToolColumn[] = [
-  { role: 'gl', names: [/^country$/, /^country code$/] },
-  { role: 'hl', names: [/^language$/, /^language code$/] },
-  {
-    role: 'weight',
-    names: [
-      /^(?:avg\.? )?(?:monthly )?search(?:es)? vol(?:ume)?$/,
-      /^volume$/,
-      /^vol$/,
-      /^avg\.? monthly searches$/,
-      /^(?:monthly searches|search vol\.?|msv|volumen|suchvolumen|zoekvolume|volume de recherche|volumen de búsqueda|volume di ricerca|月間検索数|検索ボリューム|搜索量)$/,
-      /^impressions$/,
-    ],
-  },
-  { role: 'cpc', names: [/^cpc(?: \([a-z]{3})?$/, /^(?:average|avg\.?) cpc$/, /^cost per click$/] },
-  {
-    role: 'difficulty',
-    names: [
-      /^keyword difficulty(?: %)?$/,
-      /^kd(?: ?%)?$/,
-      /^difficulty$/,
-      /^(?:seo|search) difficulty$/,
-    ],
-  },
+/** Columns that tools write next to their queries; if several columns match, the earlier pattern wins. */
+const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
+  ['gl', /^country$/, /^country code$/],
+  ['hl', /^language$/, /^language code$/],
+  [
+    'weight',
+    /^(?:avg\.? )?(?:monthly )?search(?:es)? vol(?:ume)?$/,
+    /^volume$/,
+    /^vol$/,
+    /^avg\.? monthly searches$/,
+    /^(?:monthly searches|search vol\.?|msv|volumen|suchvolumen|zoekvolume|volume de recherche|volumen de búsqueda|volume di ricerca|月間検索数|検索ボリューム|搜索量)$/,
+    /^impressions$/,
+  ],
+  ['cpc', /^cpc(?: \([a-z]{3})?$/, /^(?:average|avg\.?) cpc$/, /^cost per click$/],
+  [
+    'difficulty',
+    /^keyword difficulty(?: %)?$/,
+    /^kd(?: ?%)?$/,
+    /^difficulty$/,
+    /^(?:seo|search) difficulty$/,
+  ],
 ]
 
 /** Finds columns of known tools that don't have one of our own names. */
@@ -272,7 +260,7 @@ function findToolColumns(
   const free = cells.map((cell, at) =>
     at === query || others.some(({ index }) => index === at) ? '' : plainName(cell),
   )
-  return toolColumns.flatMap(({ role, names }) => {
+  return toolColumns.flatMap(([role, ...names]) => {
     if (others.some((other) => other.role === role)) return []
     const found = names.map((pattern) => free.findIndex((name) => pattern.test(name)))
     const index = found.find((at) => at >= 0)

@@ -27,6 +27,9 @@ interface Choice {
   readonly columns: Columns
 }
 
+/** Flags that say how a list is to be read, and its name for messages. */
+type Wanted = ReadOptions & { readonly shown: string }
+
 type Rows = readonly (readonly string[])[]
 
 /** What the first lines of a list show. */
@@ -47,7 +50,7 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
     tryOut(head, delimiter, options),
   )
   const choose = options.header === false ? withoutNames : findNames
-  const { trial, row, columns: found } = choose(trials, shown, options)
+  const { trial, row, columns: found } = choose(trials, { ...options, shown })
   const { delimiter } = trial
   const header = row?.cells ?? []
   const columns = mapColumns(found, header, shown, options)
@@ -84,9 +87,10 @@ function refuseSegments(
 
 const deviceNames: ReadonlySet<string> = new Set(['', ...devices])
 
-function findNames(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
-  const candidates = trials.flatMap((trial) => findHeader(trial, shown, options) ?? [])
-  const wide = candidates.filter(({ columns }) => columns.width > 1)
+function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
+  const { shown } = wanted
+  const found = trials.flatMap((trial) => findHeader(trial, wanted) ?? [])
+  const wide = found.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined && second !== undefined && second.fit >= best.fit / 2) {
     const signs = [best, second].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
@@ -94,26 +98,27 @@ function findNames(trials: readonly Trial[], shown: string, options: ReadOptions
       `${placeOf(shown, best.row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
     )
   }
-  const found = best ?? candidates[0]
-  if (found === undefined) return withoutHeader(trials, shown, options)
-  if (!found.clear) throw unclearHeader(shown, found)
-  return found === best ? found : singleColumn(found, trials, { shown, options })
+  const header = best ?? found[0]
+  if (header === undefined) return withoutHeader(trials, wanted)
+  if (header.clear) return header === best ? header : singleColumn(header, trials, wanted)
+  const { row, among, columns } = header
+  const orRow = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
+  throw new Misuse(
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[columns.query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
+  )
 }
 
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
-function singleColumn(
-  { trial, row, columns }: HeaderRow,
-  trials: readonly Trial[],
-  { shown, options }: { shown: string; options: ReadOptions },
-): Choice {
-  if (options.delimiter !== undefined) return { trial, row, columns }
+function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
+  if (wanted.delimiter !== undefined) return header
+  const { line } = header.row
   const divided = trials.find(({ delimiter, rows }) => {
-    const below = rows.filter(({ line }) => line > row.line)
+    const below = rows.filter((row) => row.line > line)
     return divides(delimiter, below, { least: 1, share: 0.8 })
   })
-  if (divided === undefined) return { trial: tryNone(trials), row, columns }
+  if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
-    `${shown}:${row.line}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
+    `${wanted.shown}:${line}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
   )
 }
 
@@ -125,10 +130,10 @@ function tryNone(trials: readonly Trial[]): Trial {
 }
 
 /** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
-function withoutHeader(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
+function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
-  const number = columnNumber(options.column)
+  const number = columnNumber(column)
   if (number !== undefined && table !== undefined && another === undefined) {
     const width = widthOf(table.rows)
     if (number >= width) {
@@ -139,35 +144,32 @@ function withoutHeader(trials: readonly Trial[], shown: string, options: ReadOpt
     refuseNames(table, shown, number)
     return { trial: table, row: null, columns: plainColumns(number, width) }
   }
-  const { column } = options
   if (table !== undefined || (column !== undefined && number !== 0)) {
-    throw noQueryColumn(shown, table ?? trials[0] ?? tryNone(trials), {
-      column,
-      severalFit: another !== undefined,
-    })
+    const trial = table ?? trials[0] ?? tryNone(trials)
+    throw noQueryColumn(trial, { shown, column, severalFit: another !== undefined })
   }
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
-function withoutNames(trials: readonly Trial[], shown: string, options: ReadOptions): Choice {
-  const [table, another] = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
+function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
+  const [table, another] = trials.filter((trial) => divides(trial.delimiter, trial.rows))
   if (another !== undefined) {
     throw new Misuse(
       `${shown}: expected one delimiter, got several that fit; say which with --delimiter`,
     )
   }
   const trial = table ?? tryNone(trials)
-  const cut = table !== undefined || options.delimiter !== undefined
-  const width = cut ? Math.max(1, widthOf(trial.rows)) : 1
-  const wanted = options.column
-  const query = wanted === undefined && width === 1 ? 0 : columnNumber(wanted)
+  const isCut = table !== undefined || delimiter !== undefined
+  const width = isCut ? Math.max(1, widthOf(trial.rows)) : 1
+  const query = column === undefined && width === 1 ? 0 : columnNumber(column)
   if (query !== undefined && query < width)
     return { trial, row: null, columns: plainColumns(query, width) }
-  const first = trial.rows[0]?.cells ?? []
-  const cells = first.slice(0, 12).map((cell, index) => `${index + 1} ${show(cell)}`)
+  const cells = (trial.rows[0]?.cells ?? [])
+    .slice(0, 12)
+    .map((cell, at) => `${at + 1} ${show(cell)}`)
   throw new Misuse(
-    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${wanted === undefined ? 'none' : show(wanted)}; the first row is ${cells.join(', ')}`,
+    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${column === undefined ? 'none' : show(column)}; the first row is ${cells.join(', ')}`,
   )
 }
 
@@ -176,9 +178,12 @@ const likelyShare = 0.75
 
 /** Describes what was found instead of a query column, and which columns might be meant. */
 function noQueryColumn(
-  shown: string,
   trial: Trial,
-  { column, severalFit }: { readonly column: string | undefined; readonly severalFit: boolean },
+  {
+    shown,
+    column,
+    severalFit,
+  }: Pick<Wanted, 'shown' | 'column'> & { readonly severalFit: boolean },
 ): Misuse {
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
@@ -234,37 +239,33 @@ interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
 const headerWithin = 30
 
 /** Finds the header in the first lines of a list when split with this delimiter. */
-function findHeader(trial: Trial, shown: string, options: ReadOptions): HeaderRow | undefined {
+function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
   let doubtful: HeaderRow | undefined
   for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
-    const candidate = candidateAt({ trial, at, row, above: widthsAbove(trial, at) }, shown, options)
-    if (candidate?.clear === true) return candidate
-    doubtful ??= candidate
+    const above = [
+      ...trial.rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
+      ...trial.broken.filter((line) => line < row.line).map(() => 1),
+    ]
+    const found = candidateAt({ trial, at, row, above }, wanted)
+    if (found?.clear === true) return found
+    doubtful ??= found
   }
   return doubtful
 }
 
-function widthsAbove({ rows, broken }: Trial, at: number): number[] {
-  const line = rows[at]?.line ?? 0
-  return [
-    ...rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
-    ...broken.filter((other) => other < line).map(() => 1),
-  ]
-}
-
-function candidateAt(place: Place, shown: string, options: ReadOptions): HeaderRow | undefined {
+function candidateAt(place: Place, { shown, column, delimiter }: Wanted): HeaderRow | undefined {
   const { trial, at, row, above } = place
   const { cells } = row
-  const number = columnNumber(options.column)
-  const named = options.column !== undefined && number === undefined
+  const number = columnNumber(column)
+  const named = column !== undefined && number === undefined
   // With --delimiter none, each line is a query, including the lines above such a "header".
-  const none = trial.delimiter === null && options.delimiter !== undefined
+  const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
-  if (options.column === undefined && isTitle(cells)) return titleAt(place)
-  if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
+  if (column === undefined && isTitle(cells)) return titleAt(place)
   // Names next to figures may be a header or a row, and a column number does not tell which.
-  if (number !== undefined && cells.some(isFigure)) return undefined
-  const reading = readHeader(cells, options.column)
+  if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
+    return undefined
+  const reading = readHeader(cells, column)
   if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
@@ -368,14 +369,6 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   const cells = row?.cells ?? []
   throw new Misuse(
     `${placeOf(shown, row)}: expected figures in a first row, or names over columns of figures, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
-  )
-}
-
-/** Rejects a header preceded by lines that may be queries. */
-function unclearHeader(shown: string, { row, columns: { query }, among }: HeaderRow): Misuse {
-  const orRow = among ? `, --column ${query + 1} if it is a row like them` : ''
-  return new Misuse(
-    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
   )
 }
 

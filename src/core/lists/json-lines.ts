@@ -18,14 +18,13 @@ export async function readJsonLines(source: Source): Promise<Source> {
     .split('\n')
   if (!whole) lines.pop()
   const values = lines.map(valueOf)
+  const first = values.find((value) => value !== undefined)
+  // A file with an ending for JSON lines may name its queries in any way.
   const named = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(source.sheet ?? source.shown)
-  if (
-    !isList(
-      values.find((value) => value !== undefined),
-      named,
-    )
-  )
-    return plain
+  const isList = named
+    ? typeof first === 'string' || isObject(first)
+    : [...fieldsOf(first)].some(([name, value]) => typeof value === 'string' && isQueryName(name))
+  if (!isList) return plain
   const names = [...new Set(values.flatMap((value) => [...fieldsOf(value, 'query').keys()]))]
   return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
 }
@@ -39,21 +38,13 @@ function valueOf(line: string): unknown {
   }
 }
 
-/** True for a first line with a query; a file with an ending for JSON lines may name its queries in any way. */
-function isList(first: unknown, named: boolean): boolean {
-  if (named) return typeof first === 'string' || isObject(first)
-  return [...fieldsOf(first, '')].some(
-    ([name, value]) => typeof value === 'string' && isQueryName(name),
-  )
-}
-
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Fields of a line; a bare string is its query. */
-function fieldsOf(value: unknown, query: string): ReadonlyMap<string, unknown> {
-  if (typeof value === 'string' && query !== '') return new Map([[query, value]])
+function fieldsOf(value: unknown, query?: string): ReadonlyMap<string, unknown> {
+  if (typeof value === 'string' && query !== undefined) return new Map([[query, value]])
   return new Map(isObject(value) ? Object.entries(value) : [])
 }
 

@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { Misuse } from '../../base/errors.ts'
-import type { Device } from '../../base/query.ts'
 import { type Dialect, type Mapping, otherRoles } from './columns.ts'
 import {
   checkCountry,
@@ -57,26 +56,7 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
 }
 
 /** Values for every row: they override the list's columns, and several values multiply. */
-export interface Defaults {
-  readonly location: readonly (string | null)[]
-  readonly hl: readonly (string | null)[]
-  readonly gl: readonly (string | null)[]
-  readonly num: readonly number[]
-  readonly device: readonly (Device | null)[]
-  readonly priority: number | null
-  readonly tags: readonly string[]
-}
-
-/** No defaults: only what the list specifies. */
-export const noDefaults: Defaults = {
-  location: [],
-  hl: [],
-  gl: [],
-  num: [],
-  device: [],
-  priority: null,
-  tags: [],
-}
+export type Defaults = ReturnType<typeof readDefaults>
 
 /** Stores the typed flags for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
@@ -204,22 +184,28 @@ function lines(typed: string | undefined): number | undefined {
 }
 
 /** Reads the parameters that apply to a whole list. */
-export function readDefaults(typed: Typed): Defaults {
+export function readDefaults(typed: Typed) {
+  const { priority, tags = '' } = typed
   return {
-    location: typed.place?.map((text) => one('--place', text, checkPlace)) ?? [],
+    location: (typed.place ?? []).map((text) => one('--place', text, checkPlace)),
     hl: several('--language', typed.language, checkLanguage),
     gl: several('--country', typed.country, checkCountry),
     num: several('--num', typed.num, checkNum),
     device: several('--device', typed.device, checkDevice),
-    priority:
-      typed.priority === undefined ? null : one('--priority', typed.priority, checkPriority),
-    tags: readTags(typed.tags ?? ''),
-  }
+    priority: priority === undefined ? null : one('--priority', priority, checkPriority),
+    tags: readTags(tags),
+  } as const
 }
 
-function several<T>(flag: string, typed: string | undefined, check: (text: string) => Checked<T>) {
-  if (typed === undefined) return []
-  return [...new Set(typed.split(',').map((text) => one(flag, text, check)))]
+/** No defaults: only what the list specifies. */
+export const noDefaults = readDefaults({})
+
+function several<T>(
+  flag: string,
+  typed: string | undefined,
+  check: (text: string) => Checked<T>,
+): readonly T[] {
+  return [...new Set(typed?.split(',').map((text) => one(flag, text, check)))]
 }
 
 function one<T>(flag: string, text: string, check: (text: string) => Checked<T>): T {

@@ -71,12 +71,9 @@ export async function* sheetLines(
   { shown, hiddenRows }: { readonly shown: string; readonly hiddenRows: Set<number> },
 ): AsyncGenerator<Buffer> {
   const rows = new SheetRows(hiddenRows)
-  for await (const _ of parsed(archive, { part, shown }, reader(rows))) {
-    const lines = rows.take(false)
-    if (lines !== '') yield Buffer.from(lines)
-  }
-  const lines = rows.take(true)
-  if (lines !== '') yield Buffer.from(lines)
+  for await (const _ of parsed(archive, { part, shown }, reader(rows)))
+    yield Buffer.from(rows.take(false))
+  yield Buffer.from(rows.take(true))
 }
 
 const firstRows = 100

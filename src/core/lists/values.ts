@@ -56,11 +56,7 @@ const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
-/**
- * UTF-8 that was decoded as windows-1252 and encoded again: "Ã
- *
- * " for "ö".
- */
+/** UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
 /** True for text corrupted by a wrong encoding. */
@@ -100,16 +96,12 @@ function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
 
-function checkName(given: string, what: string): Checked<string | null> {
-  if (control.test(given)) return bad(`a control character in ${what}`)
-  const text = canonicalText(given)
-  if (text.length > longestName) return bad(`${what} longer than ${longestName} characters`)
-  return good(text === '' ? null : text)
-}
-
 /** Checks a place name. */
 export function checkPlace(given: string): Checked<string | null> {
-  return checkName(given, 'location')
+  if (control.test(given)) return bad('a control character in location')
+  const text = canonicalText(given)
+  if (text.length > longestName) return bad(`location longer than ${longestName} characters`)
+  return good(text === '' ? null : text)
 }
 
 /** A place in a column that nobody mapped: it may contain ranks as well, and gaps. */
