@@ -59,7 +59,6 @@ function columnsOf(
   query: number,
   others: readonly ListColumn[],
   cells: readonly string[],
-  width = cells.length,
 ): Columns {
   const used = new Set([query, ...others.map(({ index }) => index)])
   const ignored = [
@@ -67,7 +66,7 @@ function columnsOf(
   ]
   const asked = others.filter(({ role }) => isRequestRole(role))
   const needed = Math.max(query, ...asked.map(({ index }) => index)) + 1
-  return { query, others, needed, width, ignored }
+  return { query, others, needed, width: cells.length, ignored }
 }
 
 /** True for a column with a request parameter. */
@@ -100,7 +99,7 @@ export function columnNumber(wanted: string | undefined): number | undefined {
 
 /** Columns of a list without a header whose rows start with a query. */
 export function plainColumns(query: number, width: number): Columns {
-  return columnsOf(query, [], [], width)
+  return { ...columnsOf(query, [], []), width }
 }
 
 /** True for the title of a block of related queries, alone or followed by the name of its numbers. */
@@ -269,6 +268,7 @@ function findToolColumns(
 }
 
 interface MappingOptions {
+  readonly shown: string
   readonly map?: readonly Mapping[] | undefined
   readonly weightColumn?: string | undefined
 }
@@ -277,8 +277,7 @@ interface MappingOptions {
 export function mapColumns(
   { query, others, ...rest }: Columns,
   header: readonly string[],
-  shown: string,
-  { map = [], weightColumn }: MappingOptions,
+  { shown, map = [], weightColumn }: MappingOptions,
 ): Columns {
   const noWeight = weightColumn?.toLowerCase() === 'none'
   const mappings = [...map]
@@ -300,7 +299,7 @@ export function mapColumns(
     const byName = role === 'gl' || role === 'hl' || role === 'cpc' || role === 'difficulty'
     found.push({ role, index, several: false, asked: true, ...(byName ? { tool: true } : {}) })
   }
-  return columnsOf(query, found, header, rest.width)
+  return { ...columnsOf(query, found, header), width: rest.width }
 }
 
 function indexOf(

@@ -50,10 +50,11 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
     tryOut(head, delimiter, options),
   )
   const choose = options.header === false ? withoutNames : findNames
-  const { trial, row, columns: found } = choose(trials, { ...options, shown })
+  const wanted = { ...options, shown }
+  const { trial, row, columns: found } = choose(trials, wanted)
   const { delimiter } = trial
   const header = row?.cells ?? []
-  const columns = mapColumns(found, header, shown, options)
+  const columns = mapColumns(found, header, wanted)
   refuseSegments(trial, shown, { header, columns })
   const plain = delimiter === null && header.length === 0
   const free = options.header !== false && options.delimiter === undefined

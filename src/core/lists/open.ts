@@ -33,7 +33,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
         'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
       )
     }
-    const { archive, chosen, opened, notices } = await openTables(bare, from.path, options)
+    const { archive, chosen, opened, notices } = await openTables(bare, from, options)
     const source = await opened(chosen[0]).catch((error: unknown) => {
       archive.close()
       throw error
@@ -60,7 +60,7 @@ export async function everyTableOf(file: ListFile, options: ReadOptions): Promis
   const bare = await openFile(file.path, file.shown)
   try {
     if ((await unwrap(bare, options)) !== null) return { sheets: [undefined], notices: [] }
-    const { archive, chosen, notices } = await openTables(bare, file.path, options, true)
+    const { archive, chosen, notices } = await openTables(bare, { ...file, every: true }, options)
     archive.close()
     return { sheets: chosen.map(({ name }) => name), notices }
   } finally {
@@ -90,7 +90,11 @@ function packedTwice(shown: string): Misuse {
 }
 
 /** Opens a spreadsheet or archive and chooses the table that is meant, or every table that may be meant. */
-async function openTables(bare: Source, path: string, options: ReadOptions, every = false) {
+async function openTables(
+  bare: Source,
+  { path, every = false }: { readonly path: string; readonly every?: boolean },
+  options: ReadOptions,
+) {
   const { shown } = bare
   const archive = await openArchive(path, shown)
   const opened = async (table: Table): Promise<Source> => {
@@ -100,7 +104,7 @@ async function openTables(bare: Source, path: string, options: ReadOptions, ever
     return text
   }
   try {
-    const tables = await tablesOf(archive, shown)
+    const tables = await tablesOf(archive)
     const chosen = await chooseTables(tables, shown, { opened, options, every })
     const left = tables.filter((table) => !chosen.includes(table))
     const isSaid = left.length > 0 && options.sheet === undefined
@@ -126,14 +130,14 @@ function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Sour
   }
 }
 
-async function tablesOf(archive: Archive, shown: string): Promise<readonly Table[]> {
-  const { names, sizeOf, read } = archive
+async function tablesOf(archive: Archive): Promise<readonly Table[]> {
+  const { shown, names, sizeOf, read } = archive
   const isBook = names.includes('xl/workbook.xml')
   if (isBook || (await isOds(archive))) {
-    const sheets = await (isBook ? xlsxSheets : odsSheets)(archive, shown)
+    const sheets = await (isBook ? xlsxSheets : odsSheets)(archive)
     return sheets.map((sheet) => {
       const hiddenRows = new Set<number>()
-      const chunks = () => sheetLines(archive, sheet, { shown, hiddenRows })
+      const chunks = () => sheetLines(archive, sheet, hiddenRows)
       const { name, hidden, part } = sheet
       return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
     })

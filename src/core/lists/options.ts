@@ -97,7 +97,7 @@ const roleWords = new Map<string, Mapping['role'] | 'query'>([
   ['query', 'query'],
   ['keyword', 'query'],
   ...otherRoles.flatMap((role) =>
-    [role, synonyms[role] ?? role].map((word) => [word, role] as const),
+    [role, synonyms[role] ?? role].map((name) => [name, role] as const),
   ),
   ['none', null],
 ])
@@ -107,8 +107,8 @@ function readMaps(typed: readonly string[]): Pick<ReadOptions, 'column' | 'map'>
   const map: Mapping[] = []
   let column: string | undefined
   for (const text of typed) {
-    const [, name = '', word = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
-    const role = roleWords.get(word.toLowerCase())
+    const [, name = '', meant = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
+    const role = roleWords.get(meant.toLowerCase())
     if (name === '' || role === undefined) {
       throw new Misuse(
         `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the sign, got ${JSON.stringify(text)}`,

@@ -209,7 +209,10 @@ class Headers {
         `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
       )
     }
-    const columns = mapColumns(reading.columns, cells, this.#shown, this.#options)
+    const columns = mapColumns(reading.columns, cells, {
+      ...this.#options,
+      shown: this.#shown,
+    })
     const header = { header: cells, columns }
     this.#known.push(header)
     return this.#begin(header)

@@ -91,7 +91,7 @@ export class Cutter {
       const end = firstLineEnd(bytes, at)
       if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
       const next = end < 0 ? bytes.length : end
-      this.#cutBroken(bytes.subarray(at, next), record, found, at)
+      this.#cutBroken(found, bytes.subarray(at, next), { start: at, reason: record })
       at = next
     }
     return at
@@ -153,7 +153,11 @@ export class Cutter {
     return at
   }
 
-  #cutBroken(bytes: Buffer, reason: string, found: Records, start: number): void {
+  #cutBroken(
+    found: Records,
+    bytes: Buffer,
+    { start, reason }: { readonly start: number; readonly reason: string },
+  ): void {
     const line = this.#line++
     // In a concatenated file, the byte order mark precedes the quote of the first cell.
     const marked = bytes.subarray(0, mark.length).equals(mark)

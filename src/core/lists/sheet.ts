@@ -13,20 +13,14 @@ export interface XmlReader {
   readonly close?: (name: string) => void
 }
 
-/** Parses one file of a spreadsheet; `shown` is the name of the spreadsheet for messages. */
-export async function parseWhole(
-  archive: Archive,
-  part: string,
-  shown: string,
-  reader: XmlReader,
-): Promise<void> {
-  for await (const _ of parsed(archive, { part, shown }, reader)) continue
+export async function parseWhole(archive: Archive, part: string, reader: XmlReader): Promise<void> {
+  for await (const _ of parsed(archive, part, reader)) continue
 }
 
 /** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
 async function* parsed(
   archive: Archive,
-  { part, shown }: { readonly part: string; readonly shown: string },
+  part: string,
   { open, text, close }: XmlReader,
 ): AsyncGenerator<void> {
   const parser = new SaxesParser()
@@ -44,7 +38,7 @@ async function* parsed(
   } catch (cause) {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
-      `expected ${shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
+      `expected ${archive.shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
       { cause },
     )
   }
@@ -68,11 +62,10 @@ export interface Sheet {
 export async function* sheetLines(
   archive: Archive,
   { part, reader }: Sheet,
-  { shown, hiddenRows }: { readonly shown: string; readonly hiddenRows: Set<number> },
+  hiddenRows: Set<number>,
 ): AsyncGenerator<Buffer> {
   const rows = new SheetRows(hiddenRows)
-  for await (const _ of parsed(archive, { part, shown }, reader(rows)))
-    yield Buffer.from(rows.take(false))
+  for await (const _ of parsed(archive, part, reader(rows))) yield Buffer.from(rows.take(false))
   yield Buffer.from(rows.take(true))
 }
 

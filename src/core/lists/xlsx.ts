@@ -8,23 +8,23 @@ import type { Archive } from './zip.ts'
 const mostTexts = 96 * 1024 * 1024
 
 /** Reads which sheets a workbook has, and what their rows refer to. */
-export async function xlsxSheets(archive: Archive, shown: string): Promise<readonly Sheet[]> {
-  const sheets = await sheetsOf(archive, shown)
-  const texts = await sharedTexts(archive, shown)
-  const formats = await numberFormats(archive, shown)
+export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
+  const sheets = await sheetsOf(archive)
+  const texts = await sharedTexts(archive)
+  const formats = await numberFormats(archive)
   const reader = (rows: SheetRows) => new RowReader({ texts, formats }, rows)
   return sheets.map((sheet) => ({ ...sheet, reader }))
 }
 
-async function sheetsOf(archive: Archive, shown: string) {
+async function sheetsOf(archive: Archive) {
   const targets = new Map<string, string>()
-  await parseWhole(archive, 'xl/_rels/workbook.xml.rels', shown, {
+  await parseWhole(archive, 'xl/_rels/workbook.xml.rels', {
     open: (name, { Id = '', Target = '' }) => {
       if (name === 'Relationship') targets.set(Id, Target.replace(/^\/?(?:xl\/)?/, 'xl/'))
     },
   })
   const sheets: Omit<Sheet, 'reader'>[] = []
-  await parseWhole(archive, 'xl/workbook.xml', shown, {
+  await parseWhole(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name !== 'sheet') return
       // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
@@ -38,12 +38,12 @@ async function sheetsOf(archive: Archive, shown: string) {
 }
 
 /** Shared texts that the cells of all sheets refer to by number. */
-async function sharedTexts(archive: Archive, shown: string): Promise<readonly string[]> {
+async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
   if (archive.sizeOf(part) > mostTexts) {
     throw new Misuse(
-      `expected a spreadsheet of at most ${mostTexts / 1024 / 1024} MiB of texts, got more in ${shown}; save the sheet as CSV`,
+      `expected a spreadsheet of at most ${mostTexts / 1024 / 1024} MiB of texts, got more in ${archive.shown}; save the sheet as CSV`,
     )
   }
   const texts: string[] = []
@@ -51,7 +51,7 @@ async function sharedTexts(archive: Archive, shown: string): Promise<readonly st
   let inText = false
   // Phonetic readings of Japanese characters are stored next to the text but are not part of it.
   let spoken = false
-  await parseWhole(archive, part, shown, {
+  await parseWhole(archive, part, {
     open: (name) => {
       if (name === 'si') text = ''
       if (name === 'rPh') spoken = true
@@ -93,7 +93,7 @@ function isDateFormat(id: number): boolean {
 }
 
 /** Number formats of the styles of cells. */
-async function numberFormats(archive: Archive, shown: string): Promise<readonly NumberFormat[]> {
+async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
   const codes = new Map<string, string>(Object.entries(knownFormats))
@@ -109,7 +109,7 @@ async function numberFormats(archive: Archive, shown: string): Promise<readonly 
   const close = (name: string): void => {
     if (name === 'cellXfs') inCells = false
   }
-  await parseWhole(archive, part, shown, { open, close })
+  await parseWhole(archive, part, { open, close })
   return formats
 }
 

@@ -10,6 +10,8 @@ const mostEntries = 10_000
 
 /** Files of an archive, by name. */
 export interface Archive {
+  /** Its name for messages. */
+  readonly shown: string
   readonly names: readonly string[]
   readonly sizeOf: (name: string) => number
   readonly read: (name: string) => AsyncGenerator<Buffer>
@@ -44,6 +46,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
     }
   }
   return {
+    shown,
     names: [...entries.keys()],
     sizeOf: (name) => entries.get(name)?.uncompressedSize ?? 0,
     read,
