@@ -32,7 +32,7 @@ type Wanted = ReadOptions & { readonly shown: string }
 
 type Rows = readonly (readonly string[])[]
 
-/** What the first lines of a list show. */
+/** Findings from the first lines of a list. */
 interface Beginning {
   readonly dialect: Dialect
   /** Rows below the header. */
