@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { openSource } from '../../src/core/lists/open.ts'
 import { openList } from '../../src/core/lists/read.ts'
-import { noDefaults } from '../../src/core/lists/rows.ts'
+import { noDefaults } from '../../src/core/lists/options.ts'
 import { xlsxOf } from '../core/lists/archives.ts'
 
 export interface PackedFigures {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { noDefaults } from '../../src/core/lists/rows.ts'
+import { noDefaults } from '../../src/core/lists/options.ts'
 import type { Desk, ListOrder } from '../../src/core/enqueue/staging.ts'
 import { freshDatabase, type FreshDatabase } from './database.ts'
 

@@ -10,8 +10,8 @@ import { workplace } from '../../base/root.ts'
 import { localDate, readDuration } from '../../base/time/zone.ts'
 import { findFiles, type ListFile, refuseTwins } from '../lists/files.ts'
 import { everyTableOf, meansEvery, openSource } from '../lists/open.ts'
-import { readReading, type Typed, type TypedReading } from '../lists/options.ts'
-import { openList, type ReadOptions } from '../lists/read.ts'
+import { type ReadOptions, readReading, type Typed, type TypedReading } from '../lists/options.ts'
+import { openList } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
 
 /** Flags of `npm run enqueue`. */

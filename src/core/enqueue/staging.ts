@@ -5,14 +5,8 @@ import { Misuse } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import { openSource } from '../lists/open.ts'
-import { agreedOf } from '../lists/options.ts'
-import {
-  type ColumnFindings,
-  type Heading,
-  type ListPiece,
-  openList,
-  type ReadOptions,
-} from '../lists/read.ts'
+import { agreedOf, type ReadOptions } from '../lists/options.ts'
+import { type ColumnFindings, type Heading, type ListPiece, openList } from '../lists/read.ts'
 import type { ListedQuery } from '../lists/rows.ts'
 import { type Source, streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'

@@ -84,13 +84,21 @@ export interface ScoredColumn {
   readonly score: number
 }
 
-/** Columns that may contain queries, most likely first. */
-export function scoreColumns(rows: readonly (readonly string[])[], width: number): ScoredColumn[] {
-  const indexes = Array.from({ length: width }, (_, index) => index)
-  return indexes
-    .map((index) => ({ index, score: scoreOf(rows.map((cells) => cells[index] ?? '')) }))
-    .filter(({ score }) => score > 0)
-    .toSorted((one, other) => other.score - one.score || one.index - other.index)
+/** Number of rows that are enough to judge columns. */
+export const scoredRows = 200
+
+/** Columns that may contain queries: the chosen one first, then the most likely. */
+export function scoreColumns(
+  rows: readonly (readonly string[])[],
+  width: number,
+  chosen?: number,
+): ScoredColumn[] {
+  const first = rows.slice(0, scoredRows)
+  const rank = ({ index, score }: ScoredColumn): number => (index === chosen ? 2 : score)
+  return Array.from({ length: width }, (_, index) => index)
+    .map((index) => ({ index, score: scoreOf(first.map((cells) => cells[index] ?? '')) }))
+    .filter((column) => rank(column) > 0)
+    .toSorted((one, other) => rank(other) - rank(one))
 }
 
 /** A column with a lower score is not a plausible query column. */

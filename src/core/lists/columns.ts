@@ -1,5 +1,7 @@
 // Determines what the columns of a list mean: by their names, by the tool that wrote them, or by flags.
 
+import { Misuse } from '../../base/errors.ts'
+
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
@@ -32,7 +34,6 @@ type HeaderReading =
 
 /** Reads a record as a header; `wanted` is the query column named by the user. */
 export function readHeader(cells: readonly string[], wanted: string | undefined): HeaderReading {
-  const meanings = cells.map((cell) => readMeaning(cell))
   const queries = queryColumns(cells, wanted)
   const [query] = queries
   if (query === undefined) return { kind: 'none' }
@@ -41,7 +42,7 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
     return { kind: 'unclear', problem: `expected one column of queries, got ${found}` }
   }
   const others: ListColumn[] = []
-  for (const [index, meaning] of meanings.entries()) {
+  for (const [index, meaning] of cells.map(readMeaning).entries()) {
     if (meaning === undefined || meaning.role === 'query' || index === query) continue
     const twice = others.some(({ role }) => role === meaning.role)
     if (twice && meaning.role !== 'tags') {
@@ -49,16 +50,12 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
     }
     others.push({ role: meaning.role, index, several: meaning.several })
   }
-  const taken = {
-    indexes: new Set([query, ...others.map(({ index }) => index)]),
-    roles: new Set(others.map(({ role }) => role)),
-  }
-  others.push(...findToolColumns(cells, taken))
+  others.push(...findToolColumns(cells, query, others))
   return { kind: 'columns', columns: columnsOf(query, others, cells) }
 }
 
-/** Columns of a record, with derived values. */
-export function columnsOf(
+/** Columns of a header, with derived values. */
+function columnsOf(
   query: number,
   others: readonly ListColumn[],
   cells: readonly string[],
@@ -67,25 +64,32 @@ export function columnsOf(
   const ignored = [
     ...new Set(cells.filter((cell, index) => !used.has(index) && cell.trim() !== '')),
   ]
-  const needed = Math.max(query, ...others.filter(shapesRequest).map(({ index }) => index)) + 1
+  const asked = others.filter(({ role }) => isRequestRole(role))
+  const needed = Math.max(query, ...asked.map(({ index }) => index)) + 1
   return { query, others, needed, width: cells.length, ignored }
 }
 
-function shapesRequest({ role }: ListColumn): boolean {
+/** True for a column with a request parameter. */
+export function isRequestRole(role: string): boolean {
   return requestRoles.some((name) => name === role)
 }
 
 function queryColumns(cells: readonly string[], wanted: string | undefined): number[] {
   const wantedIndex = columnNumber(wanted)
   if (wantedIndex !== undefined) return wantedIndex < cells.length ? [wantedIndex] : []
-  const name = wanted === undefined ? undefined : plainName(wanted)
   return cells.flatMap((cell, index) => {
-    const hit =
-      name === undefined
-        ? readMeaning(cell)?.role === 'query'
-        : plainName(cell) === name || cell.trim() === wanted?.trim()
+    const hit = wanted === undefined ? isQueryName(cell) : isNamed(cell, wanted)
     return hit ? [index] : []
   })
+}
+
+/** True for a column name that means queries. */
+export function isQueryName(cell: string): boolean {
+  return readMeaning(cell)?.role === 'query'
+}
+
+function isNamed(cell: string, name: string): boolean {
+  return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
 /** `--column 2` counts from 1. */
@@ -95,12 +99,14 @@ export function columnNumber(wanted: string | undefined): number | undefined {
 
 /** Columns of a list without a header whose rows start with a query. */
 export function plainColumns(query: number, width: number): Columns {
-  return { query, others: [], needed: query + 1, width, ignored: [] }
+  return { ...columnsOf(query, [], []), width }
 }
 
 /** True for the title of a block of related queries, alone or followed by the name of its numbers. */
 export function isTitle(cells: readonly string[]): boolean {
-  return cells.length <= 2 && isBlockTitle(cells[0] ?? '') && !/\d/.test(cells[1] ?? '')
+  return (
+    cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
+  )
 }
 
 /** Formats a cell for a message. */
@@ -174,43 +180,25 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-const otherNames: Readonly<Record<Exclude<OtherRole, 'cpc' | 'difficulty'>, string>> = {
+/** Names of our own columns that are not called as their role. */
+const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
-  hl: 'hl',
-  gl: 'gl',
-  num: 'num',
-  device: 'device',
-  priority: 'priority',
-  weight: 'weight',
   tags: 'tags, tag',
   target: 'target url, target, target page',
-  every: 'every',
   // Underscores have already been replaced by blanks.
   max_age: 'max age, max-age',
 }
 
-// A plural name means that a cell may contain several values.
-const severalNames: Readonly<Record<string, Role>> = {
-  locations: 'location',
-  places: 'location',
-  hls: 'hl',
-  gls: 'gl',
-  nums: 'num',
-  devices: 'device',
-}
-
-const meaningsByName = new Map<string, Meaning>([
-  ...namesIn(queryNames).map((name) => [name, { role: 'query', several: false }] as const),
-  ...Object.entries(otherNames).flatMap(([role, list]) =>
-    namesIn(list).map((name) => [name, { role: role as Role, several: false }] as const),
-  ),
-  ...Object.entries(severalNames).map(
-    ([name, role]) => [plainName(name), { role, several: true }] as const,
-  ),
-])
-
-function namesIn(list: string): string[] {
-  return list.split(',').map((name) => plainName(name))
+const meaningsByName = new Map<string, Meaning>()
+for (const role of ['query', ...otherRoles] as const) {
+  const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
+  // Only tools write these columns.
+  if (role === 'cpc' || role === 'difficulty') continue
+  for (const name of names.split(',').map(plainName)) {
+    meaningsByName.set(name, { role, several: false })
+    // A plural name means that a cell may contain several values.
+    if (isRequestRole(role)) meaningsByName.set(`${name}s`, { role, several: true })
+  }
 }
 
 /** Normalizes a header cell: case, width, underscores, invisible characters, surrounding punctuation. */
@@ -239,66 +227,93 @@ export function readMeaning(cell: string): Meaning | undefined {
 // Titles of the two blocks in an export of related queries; they do not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/** True for the title of a block of related queries. */
-function isBlockTitle(cell: string): boolean {
-  return blockTitles.has(plainName(cell))
-}
-
-/** A column that a tool writes next to its queries; if several columns match, the earlier pattern wins. */
-interface ToolColumn {
-  readonly role: OtherRole
-  readonly names: readonly RegExp[]
-}
-
-const toolColumns: readonly ToolColumn[] = [
-  { role: 'gl', names: [/^country$/, /^country code$/] },
-  { role: 'hl', names: [/^language$/, /^language code$/] },
-  {
-    role: 'weight',
-    names: [
-      /^(?:avg\.? )?(?:monthly )?search(?:es)? vol(?:ume)?$/,
-      /^volume$/,
-      /^vol$/,
-      /^avg\.? monthly searches$/,
-      /^(?:monthly searches|search vol\.?|msv|volumen|suchvolumen|zoekvolume|volume de recherche|volumen de búsqueda|volume di ricerca|月間検索数|検索ボリューム|搜索量)$/,
-      /^impressions$/,
-    ],
-  },
-  { role: 'cpc', names: [/^cpc(?: \([a-z]{3})?$/, /^(?:average|avg\.?) cpc$/, /^cost per click$/] },
-  {
-    role: 'difficulty',
-    names: [
-      /^keyword difficulty(?: %)?$/,
-      /^kd(?: ?%)?$/,
-      /^difficulty$/,
-      /^(?:seo|search) difficulty$/,
-    ],
-  },
+/** Columns that tools write next to their queries; if several columns match, the earlier pattern wins. */
+const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
+  ['gl', /^country$/, /^country code$/],
+  ['hl', /^language$/, /^language code$/],
+  [
+    'weight',
+    /^(?:avg\.? )?(?:monthly )?search(?:es)? vol(?:ume)?$/,
+    /^volume$/,
+    /^vol$/,
+    /^avg\.? monthly searches$/,
+    /^(?:monthly searches|search vol\.?|msv|volumen|suchvolumen|zoekvolume|volume de recherche|volumen de búsqueda|volume di ricerca|月間検索数|検索ボリューム|搜索量)$/,
+    /^impressions$/,
+  ],
+  ['cpc', /^cpc(?: \([a-z]{3})?$/, /^(?:average|avg\.?) cpc$/, /^cost per click$/],
+  [
+    'difficulty',
+    /^keyword difficulty(?: %)?$/,
+    /^kd(?: ?%)?$/,
+    /^difficulty$/,
+    /^(?:seo|search) difficulty$/,
+  ],
 ]
 
 /** Finds columns of known tools that don't have one of our own names. */
 function findToolColumns(
   cells: readonly string[],
-  taken: { readonly indexes: ReadonlySet<number>; readonly roles: ReadonlySet<string> },
+  query: number,
+  others: readonly ListColumn[],
 ): readonly ListColumn[] {
-  const names = cells.map((cell) => plainName(cell))
-  return toolColumns.flatMap(({ role, names: patterns }) => {
-    if (taken.roles.has(role)) return []
-    for (const pattern of patterns) {
-      const index = names.findIndex((name, at) => pattern.test(name) && !taken.indexes.has(at))
-      if (index >= 0) return [{ role, index, several: false, tool: true }]
-    }
-    return []
+  const free = cells.map((cell, at) =>
+    at === query || others.some(({ index }) => index === at) ? '' : plainName(cell),
+  )
+  return toolColumns.flatMap(([role, ...names]) => {
+    if (others.some((other) => other.role === role)) return []
+    const found = names.map((pattern) => free.findIndex((name) => pattern.test(name)))
+    const index = found.find((at) => at >= 0)
+    return index === undefined ? [] : [{ role, index, several: false, tool: true }]
   })
 }
 
-const worthSaying = new Set(
-  'country,language,locale,market,volume,land,sprache,pays,langue,país,idioma,paese,lingua,taal,kraj,język,страна,язык,国,国家,国家/地区,言語,语言,국가,언어'.split(
-    ',',
-  ),
-)
+interface MappingOptions {
+  readonly shown: string
+  readonly map?: readonly Mapping[] | undefined
+  readonly weightColumn?: string | undefined
+}
 
-/** Ignored columns that a user may expect to be read. */
-export function missedColumns(ignored: readonly string[]): readonly string[] {
-  return ignored.filter((cell) => worthSaying.has(plainName(cell)))
+/** Columns of a header, with the user's mappings replacing the meanings of their names. */
+export function mapColumns(
+  { query, others, ...rest }: Columns,
+  header: readonly string[],
+  { shown, map = [], weightColumn }: MappingOptions,
+): Columns {
+  const noWeight = weightColumn?.toLowerCase() === 'none'
+  const mappings = [...map]
+  if (weightColumn !== undefined && !noWeight)
+    mappings.push({ column: weightColumn, role: 'weight' })
+  if (mappings.length === 0 && !noWeight) return { query, others, ...rest }
+  let found = others.filter(({ role }) => !(noWeight && role === 'weight'))
+  for (const { column, role } of mappings) {
+    const index = indexOf(column, header, { shown, width: rest.width })
+    if (index === query) {
+      throw new Misuse(
+        `expected --map of another column than that of the queries, got ${show(column)}`,
+      )
+    }
+    found = found.filter(
+      (other) => other.index !== index && (role === 'tags' || other.role !== role),
+    )
+    if (role === null) continue
+    const byName = role === 'gl' || role === 'hl' || role === 'cpc' || role === 'difficulty'
+    found.push({ role, index, several: false, asked: true, ...(byName ? { tool: true } : {}) })
+  }
+  return { ...columnsOf(query, found, header), width: rest.width }
+}
+
+function indexOf(
+  column: string,
+  header: readonly string[],
+  { shown, width }: { shown: string; width: number },
+): number {
+  const named = header.findIndex((cell) => isNamed(cell, column))
+  if (named >= 0) return named
+  const number = columnNumber(column)
+  if (number !== undefined && number < width) return number
+  const names =
+    header.length === 0 ? `columns 1 to ${width}` : header.slice(0, 20).map(show).join(', ')
+  throw new Misuse(
+    `expected a column ${show(column)} in ${shown}, got ${names}; correct --map or --weight-column`,
+  )
 }

@@ -1,27 +1,24 @@
 // Detects the delimiter and the header from the first lines of a list.
 
+import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
-import { columnNumber, type Columns, type Dialect, plainColumns, show } from './columns.ts'
-import { refuseUnlikelyPlain } from './foreign.ts'
-import { type Candidate, findHeader, isClearlyRow, refuseNames, unclearHeader } from './header.ts'
-import { mapColumns } from './mapping.ts'
-import { checkDevice } from './values.ts'
+import { isThing, type ScoredColumn, scoreColumns } from './column-score.ts'
 import {
-  divides,
-  isReport,
-  type ListOptions,
-  looksLikeHeader,
-  placeOf,
-  showRow,
-  tableOf,
-  type Trial,
-  type TrialRow,
-  tryOut,
-  typedDelimiter,
-  wantedDelimiters,
-  widthOf,
-} from './trial.ts'
+  columnNumber,
+  type Columns,
+  type Dialect,
+  isTitle,
+  mapColumns,
+  plainColumns,
+  readHeader,
+  readMeaning,
+  show,
+} from './columns.ts'
+import { isComment, refuseUnlikelyPlain } from './foreign.ts'
+import type { ReadOptions } from './options.ts'
+import { Cutter } from './records.ts'
+import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
 /** How a list is to be read: split with a delimiter, under a header or none. */
 interface Choice {
@@ -30,32 +27,42 @@ interface Choice {
   readonly columns: Columns
 }
 
+/** Flags that say how a list is to be read, and its name for messages. */
+type Wanted = ReadOptions & { readonly shown: string }
+
+type Rows = readonly (readonly string[])[]
+
+/** Findings from the first lines of a list. */
+interface Beginning {
+  readonly dialect: Dialect
+  /** Rows below the header. */
+  readonly rows: Rows
+  /** Columns of queries: the chosen one, then the next most likely ones. */
+  readonly candidates: readonly ScoredColumn[]
+}
+
 /**
  * Detects delimiter and header from the first lines of a list, and returns the rows below; rejects ambiguous lists
  * instead of guessing.
  */
-export function findDialect(
-  head: Buffer,
-  shown: string,
-  options: ListOptions,
-): { readonly dialect: Dialect; readonly rows: readonly (readonly string[])[] } {
+export function findDialect(head: Buffer, shown: string, options: ReadOptions): Beginning {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
   )
-  const chosen =
-    options.header === false
-      ? withoutNames(trials, shown, options)
-      : findNames(trials, shown, options)
-  const { rows, delimiter } = chosen.trial
-  const header = chosen.row?.cells ?? []
-  const columns = mapColumns(chosen.columns, header, { ...options, shown })
-  refuseSegments(chosen.trial, shown, { header, columns })
+  const choose = options.header === false ? withoutNames : findNames
+  const wanted = { ...options, shown }
+  const { trial, row, columns: found } = choose(trials, wanted)
+  const { delimiter } = trial
+  const header = row?.cells ?? []
+  const columns = mapColumns(found, header, wanted)
+  refuseSegments(trial, shown, { header, columns })
   const plain = delimiter === null && header.length === 0
   const free = options.header !== false && options.delimiter === undefined
   if (plain && free && options.column === undefined) refuseUnlikelyPlain(head, shown)
-  const headerLine = chosen.row?.line ?? null
-  const below = rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
-  return { dialect: { delimiter, headerLine, header, columns }, rows: below }
+  const headerLine = row?.line ?? null
+  const rows = trial.rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
+  const candidates = scoreColumns(rows, columns.width, columns.query)
+  return { dialect: { delimiter, headerLine, header, columns }, rows, candidates }
 }
 
 /**
@@ -81,40 +88,38 @@ function refuseSegments(
 
 const deviceNames: ReadonlySet<string> = new Set(['', ...devices])
 
-function findNames(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
-  const candidates = trials.flatMap((trial) => findHeader(trial, shown, options) ?? [])
-  const wide = candidates.filter(({ columns }) => columns.width > 1)
+function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
+  const { shown } = wanted
+  const found = trials.flatMap((trial) => findHeader(trial, wanted) ?? [])
+  const wide = found.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined && second !== undefined && second.fit >= best.fit / 2) {
-    throw unclear(shown, best, second)
+    const signs = [best, second].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
+    throw new Misuse(
+      `${placeOf(shown, best.row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+    )
   }
-  const found = best ?? candidates[0]
-  if (found === undefined) return withoutHeader(trials, shown, options)
-  if (!found.clear) throw unclearHeader(shown, found)
-  return found === best ? found : singleColumn(found, trials, { shown, options })
-}
-
-function unclear(shown: string, { trial, row }: Candidate, other: Candidate): Misuse {
-  const signs = `${JSON.stringify(trial.delimiter)} and ${JSON.stringify(other.trial.delimiter)}`
-  return new Misuse(
-    `${placeOf(shown, row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+  const header = best ?? found[0]
+  if (header === undefined) return withoutHeader(trials, wanted)
+  if (header.clear) return header === best ? header : singleColumn(header, trials, wanted)
+  const { row, among, columns } = header
+  const orRow = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
+  throw new Misuse(
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[columns.query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
   )
 }
 
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
-function singleColumn(
-  { trial, row, columns }: Candidate,
-  trials: readonly Trial[],
-  { shown, options }: { shown: string; options: ListOptions },
-): Choice {
-  if (options.delimiter !== undefined) return { trial, row, columns }
+function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
+  if (wanted.delimiter !== undefined) return header
+  const { line } = header.row
   const divided = trials.find(({ delimiter, rows }) => {
-    const below = rows.filter(({ line }) => line > row.line)
+    const below = rows.filter((row) => row.line > line)
     return divides(delimiter, below, { least: 1, share: 0.8 })
   })
-  if (divided === undefined) return { trial: tryNone(trials), row, columns }
+  if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
-    `${shown}:${row.line}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
+    `${wanted.shown}:${line}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
   )
 }
 
@@ -126,10 +131,10 @@ function tryNone(trials: readonly Trial[]): Trial {
 }
 
 /** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
-function withoutHeader(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
+function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
-  const number = columnNumber(options.column)
+  const number = columnNumber(column)
   if (number !== undefined && table !== undefined && another === undefined) {
     const width = widthOf(table.rows)
     if (number >= width) {
@@ -140,67 +145,60 @@ function withoutHeader(trials: readonly Trial[], shown: string, options: ListOpt
     refuseNames(table, shown, number)
     return { trial: table, row: null, columns: plainColumns(number, width) }
   }
-  const { column } = options
   if (table !== undefined || (column !== undefined && number !== 0)) {
     const trial = table ?? trials[0] ?? tryNone(trials)
-    throw noQueryColumn(shown, trial, { column, severalFit: another !== undefined })
+    throw noQueryColumn(trial, { shown, column, severalFit: another !== undefined })
   }
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
-function withoutNames(trials: readonly Trial[], shown: string, options: ListOptions): Choice {
-  const [table, another] = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
+function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
+  const [table, another] = trials.filter((trial) => divides(trial.delimiter, trial.rows))
   if (another !== undefined) {
     throw new Misuse(
       `${shown}: expected one delimiter, got several that fit; say which with --delimiter`,
     )
   }
   const trial = table ?? tryNone(trials)
-  const cut = table !== undefined || options.delimiter !== undefined
-  const width = cut ? Math.max(1, widthOf(trial.rows)) : 1
-  const first = trial.rows[0]?.cells ?? []
-  const query = columnOf(options.column, { shown, width, first })
-  return { trial, row: null, columns: plainColumns(query, width) }
-}
-
-function columnOf(
-  wanted: string | undefined,
-  { shown, width, first }: { shown: string; width: number; first: readonly string[] },
-): number {
-  if (wanted === undefined && width === 1) return 0
-  const number = columnNumber(wanted)
-  if (number !== undefined && number < width) return number
-  const cells = first.slice(0, 12).map((cell, index) => `${index + 1} ${show(cell)}`)
+  const isCut = table !== undefined || delimiter !== undefined
+  const width = isCut ? Math.max(1, widthOf(trial.rows)) : 1
+  const query = column === undefined && width === 1 ? 0 : columnNumber(column)
+  if (query !== undefined && query < width)
+    return { trial, row: null, columns: plainColumns(query, width) }
+  const cells = (trial.rows[0]?.cells ?? [])
+    .slice(0, 12)
+    .map((cell, at) => `${at + 1} ${show(cell)}`)
   throw new Misuse(
-    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${wanted === undefined ? 'none' : show(wanted)}; the first row is ${cells.join(', ')}`,
+    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${column === undefined ? 'none' : show(column)}; the first row is ${cells.join(', ')}`,
   )
 }
 
 /** A column that scores less than this share of the best one holds labels such as "high" and "low". */
 const likelyShare = 0.75
 
-interface Asked {
-  readonly column: string | undefined
-  /** True if other delimiters would split the list too. */
-  readonly severalFit: boolean
-}
-
 /** Describes what was found instead of a query column, and which columns might be meant. */
-function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Asked): Misuse {
-  const { at, width, header, texts } = tableOf(trial)
+function noQueryColumn(
+  trial: Trial,
+  {
+    shown,
+    column,
+    severalFit,
+  }: Pick<Wanted, 'shown' | 'column'> & { readonly severalFit: boolean },
+): Misuse {
+  const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
       ? 'a column of queries (named q, query, keyword or as an export names it)'
       : `a column ${JSON.stringify(column)}`
-  const [best] = texts
+  const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
   const got = `${isRow ? 'the row' : 'the first line'} ${showRow(header)}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
   const hints: string[] = []
   if (best === undefined) hints.push('no column of it holds text')
   else if (!isRow) {
-    const likely = texts.filter(({ score }) => score >= best.score * likelyShare)
+    const likely = candidates.filter(({ score }) => score >= best.score * likelyShare)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
     hints.push(
       `columns of text that would do: ${names}; name one with --column if it holds queries`,
@@ -211,10 +209,318 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
     const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
     hints.push(`if the file has no header, type ${delimiter}--no-header --column ${best.index + 1}`)
   }
-  if (width <= 2 && texts.length === width) {
+  if (width <= 2 && candidates.length === width) {
     hints.push('type --delimiter none if each line is one query')
   }
   return new Misuse(
     `${placeOf(shown, trial.rows[at])}: expected ${expected}, got ${[`${got}${more}`, ...hints].join('; ')}`,
   )
+}
+
+/** A row that may be the header. */
+interface HeaderRow {
+  readonly trial: Trial
+  readonly at: number
+  readonly row: TrialRow
+  readonly columns: Columns
+  /** Share of the rows after the header with the same width. */
+  readonly fit: number
+  /** False if it may be a row of the list, so that it and the lines above it would be lost. */
+  readonly clear: boolean
+  /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
+  readonly among: boolean
+}
+
+interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
+  /** Filled cells of each line above. */
+  readonly above: readonly number[]
+}
+
+/** Reports of keyword tools start with their name, dates and settings; the header is within this many records. */
+const headerWithin = 30
+
+/** Finds the header in the first lines of a list when split with this delimiter. */
+function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
+  let doubtful: HeaderRow | undefined
+  for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
+    const above = [
+      ...trial.rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
+      ...trial.broken.filter((line) => line < row.line).map(() => 1),
+    ]
+    const found = candidateAt({ trial, at, row, above }, wanted)
+    if (found?.clear === true) return found
+    doubtful ??= found
+  }
+  return doubtful
+}
+
+function candidateAt(place: Place, { shown, column, delimiter }: Wanted): HeaderRow | undefined {
+  const { trial, at, row, above } = place
+  const { cells } = row
+  const number = columnNumber(column)
+  const named = column !== undefined && number === undefined
+  // With --delimiter none, each line is a query, including the lines above such a "header".
+  const none = trial.delimiter === null && delimiter !== undefined
+  if (none && !named && above.length > 0) return undefined
+  if (column === undefined && isTitle(cells)) return titleAt(place)
+  // Names next to figures may be a header or a row, and a column number does not tell which.
+  if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
+    return undefined
+  const reading = readHeader(cells, column)
+  if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
+  if (reading.kind === 'unclear') {
+    const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
+    throw new Misuse(
+      `${placeOf(shown, row)}: ${reading.problem}; pick one with --column and its number${lines}`,
+    )
+  }
+  const { columns } = reading
+  // A single word further down may be the query "keyword".
+  if (columns.width === 1 && !row.begins && !named) return undefined
+  const fit = fitOf(trial, at, columns.width)
+  const clear = named || isClear(place, { fit, numbered: number !== undefined })
+  // A number may stand for a column without a name; a record among rows of the same width is a row.
+  const among =
+    above.some((width) => width > 1 && width >= filledWidth(cells)) &&
+    !isClear(place, { fit, numbered: true })
+  if (number !== undefined && among) return undefined
+  return { trial, at, row, columns, fit, clear, among }
+}
+
+/** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
+function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
+  const below = trial.rows.slice(at + 1)
+  const end = below.findIndex(({ begins }) => begins)
+  const rows = end < 0 ? below : below.slice(0, end)
+  const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
+  const fit = fitOf(trial, at, 2)
+  // Without a number below, it may be a query, unless it is spelled as in exports.
+  const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
+  if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
+  return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
+}
+
+function fitOf({ rows }: Trial, header: number, width: number): number {
+  const below = rows.slice(header + 1)
+  if (below.length === 0) return 1
+  return below.filter(({ cells }) => cells.length === width).length / below.length
+}
+
+/**
+ * Lines above a header are not read as queries, so there must be no doubt that it is the header and they are a title or
+ * settings.
+ */
+function isClear(
+  { trial, at, row: { cells, begins }, above }: Place,
+  { fit, numbered }: { fit: number; numbered: boolean },
+): boolean {
+  if (above.length === 0) return true
+  if (fit < 0.8) return false
+  const numbers = cells.some((_, index) => startsNumbers(trial, at, index))
+  const wider = above.every((width) => width < filledWidth(cells))
+  if (!wider) return numbered && begins && numbers
+  const known = cells.filter((cell) => readMeaning(cell) !== undefined).length
+  return numbers || ((cells.length > 2 || known > 1) && !isProse(rowsFrom(trial, at)))
+}
+
+function rowsFrom({ rows }: Trial, at: number): readonly (readonly string[])[] {
+  const width = rows[at]?.cells.length
+  const below = rows.slice(at, at + 50).map(({ cells }) => cells)
+  return below.filter(({ length }) => length === width)
+}
+
+/** True if a name is followed by numbers, and no number precedes it. */
+function startsNumbers(trial: Trial, at: number, index: number): boolean {
+  const [header, ...rows] = rowsFrom(trial, at)
+  if (!isName(header?.[index] ?? '')) return false
+  const filled = rows.map((cells) => cells[index] ?? '').filter((cell) => !isGap(cell))
+  const above = trial.rows.slice(0, at).some(({ cells }) => isNumber(cells[index] ?? ''))
+  return !above && filled.length > 0 && filled.every(isNumber)
+}
+
+const code = /^[a-z]{2}$/
+
+/** True for a first record that is data: column names are not figures, and are not repeated further down. */
+function isClearlyRow(trial: Trial, at: number): boolean {
+  const [first = [], ...rows] = rowsFrom(trial, at)
+  if (first.some((_, index) => startsNumbers(trial, at, index))) return false
+  if (first.some(isFigure)) return readHeader(first, undefined).kind === 'none'
+  const others = rows.filter((cells) => cells.some((cell, index) => cell !== first[index]))
+  const isLabel = (index: number): boolean =>
+    others.filter((cells) => cells[index] === first[index]).length * 2 > others.length
+  if (first.some((cell, index) => readMeaning(cell) !== undefined && !isLabel(index))) return false
+  return first.some((cell, index) => {
+    const below = others.map((cells) => cells[index] ?? '')
+    const codes = below.length > 0 && [cell, ...below].every((text) => code.test(text))
+    return codes || (isFilled(cell) && below.includes(cell))
+  })
+}
+
+/**
+ * If the column is given by number, rejects a first line of words that may be a header, because its name would be
+ * bought.
+ */
+function refuseNames(trial: Trial, shown: string, number: number): void {
+  const at = Math.max(
+    trial.rows.findIndex(({ cells }) => filledCells(cells).length > 1),
+    0,
+  )
+  if (isClearlyRow(trial, at)) return
+  const row = trial.rows[at]
+  const cells = row?.cells ?? []
+  throw new Misuse(
+    `${placeOf(shown, row)}: expected figures in a first row, or names over columns of figures, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+  )
+}
+
+/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
+function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
+  if (reading.kind !== 'columns') return false
+  const header = rows[at]?.cells ?? []
+  const { query } = reading.columns
+  const others = rows.filter(({ cells }, index) => index !== at && cells.length === header.length)
+  return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
+}
+
+/** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
+function looksLikeHeader(trial: Trial, at: number): boolean {
+  const { rows } = trial
+  const cells = rows[at]?.cells ?? []
+  const reading = readHeader(cells, undefined)
+  if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
+  // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
+  if (cells.length < 2) return false
+  const block = rows.slice(
+    rows.findLastIndex(({ begins }, index) => begins && index <= at),
+    at,
+  )
+  const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
+  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
+  if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
+  const below = rows.slice(at + 1, at + 50).filter(isAlike)
+  const areFigures = (index: number): boolean =>
+    below.map((row) => row.cells[index] ?? '').every((cell) => isNumber(cell) || isThing(cell))
+  return (
+    below.length > 0 &&
+    cells.some((cell, index) => isName(cell) && !isThing(cell) && areFigures(index))
+  )
+}
+
+/** True for a cell that may be a column name. */
+function isName(cell: string): boolean {
+  return !isNumber(cell) && !isGap(cell)
+}
+
+/** True for a number that is not a column name; years may be column names. */
+function isFigure(cell: string): boolean {
+  return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
+}
+
+/** Counts the cells of a record up to the last filled one. */
+function filledWidth(cells: readonly string[]): number {
+  return cells.findLastIndex(isFilled) + 1
+}
+
+/** A row at the beginning of a list that is not blank. */
+interface TrialRow {
+  readonly cells: readonly string[]
+  /** Number of its line; names of JSON fields are on line 0. */
+  readonly line: number
+  /** True for the first row, and for one below a blank line. */
+  readonly begins: boolean
+}
+
+/** Beginning of a list, split with one delimiter. */
+interface Trial {
+  readonly delimiter: string | null
+  readonly rows: readonly TrialRow[]
+  /** Lines that could not be split into fields. */
+  readonly broken: readonly number[]
+}
+
+/** Delimiters to try: the typed one, or all common ones. */
+export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
+  if (typed === undefined) return [...Object.values(delimiterNames), null]
+  if (typed.toLowerCase() === 'none') return [null]
+  const named = typed.toLowerCase() === '\\t' ? 'tab' : typed.toLowerCase()
+  const delimiter = delimiterNames[named] ?? typed
+  if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
+  throw new Misuse(
+    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(typed)}`,
+  )
+}
+
+/** A delimiter as a user would type it. */
+function typedDelimiter(delimiter: string | null): string {
+  const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
+  return name?.[0] ?? delimiter ?? 'none'
+}
+
+/** Splits the beginning of a list with a delimiter. */
+export function tryOut(
+  head: Buffer,
+  delimiter: string | null,
+  { comments, firstLine }: Partial<ReadOptions> = {},
+): Trial {
+  const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
+  const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
+  const rows = kept.flatMap(({ cells, line }, at) =>
+    isBlank(cells) ? [] : [{ cells, line, begins: isBlank(kept[at - 1]?.cells ?? []) }],
+  )
+  return { delimiter, rows, broken: broken.map(({ line }) => line) }
+}
+
+/** Place of a row, for messages. */
+function placeOf(shown: string, row: TrialRow | undefined): string {
+  return `${shown}:${Math.max(row?.line ?? 1, 1)}`
+}
+
+/** First cells of a row, for messages. */
+function showRow(cells: readonly string[]): string {
+  return cells.slice(0, 12).map(show).join(', ')
+}
+
+/** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
+function isProse(rows: readonly (readonly string[])[]): boolean {
+  if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
+  return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
+}
+
+/** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
+export function divides(
+  delimiter: string | null,
+  rows: readonly TrialRow[],
+  { least = 0, share = 0.5 }: { readonly least?: number; readonly share?: number } = {},
+): boolean {
+  const width = widthOf(rows)
+  if (delimiter === null || rows.length <= least || width < 2) return false
+  const same = rows.map(({ cells }) => cells).filter(({ length }) => length === width)
+  return same.length >= rows.length * share && !isProse(same)
+}
+
+/** The table that a trial yields: its first row as wide as most, and its columns that may hold queries. */
+export function tableOf({ rows }: Trial) {
+  const width = widthOf(rows)
+  const at = Math.max(
+    rows.findIndex(({ cells }) => cells.length >= width),
+    0,
+  )
+  const header = rows[at]?.cells ?? []
+  const below = rows.slice(at + 1).map(({ cells }) => cells)
+  const candidates = scoreColumns(below.length === 0 ? [header] : below, header.length)
+  return { at, width, header, below, candidates }
+}
+
+/** Most common number of cells in a row. */
+function widthOf(rows: readonly TrialRow[]): number {
+  const counts = new Map<number, number>()
+  for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1)
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
+  return most?.[0] ?? 0
+}
+
+/** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
+function isReport({ rows }: Trial): boolean {
+  const width = widthOf(rows)
+  return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2
 }

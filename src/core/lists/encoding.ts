@@ -109,13 +109,11 @@ function wideMark(label: string | undefined): string | undefined {
 }
 
 function canonicalLabel(name: string): string {
-  try {
-    return new TextDecoder(name).encoding
-  } catch {
-    throw new Misuse(
-      `expected a known encoding, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
-    )
-  }
+  const label = knownLabel(name)
+  if (label !== undefined) return label
+  throw new Misuse(
+    `expected a known encoding, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
+  )
 }
 
 /**
@@ -190,11 +188,11 @@ function knownLabel(label: string): string | undefined {
  * `toTheEnd` false, the last character may be incomplete.
  */
 export async function* decode(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   encoding: Encoding,
   { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
 ): AsyncGenerator<Buffer> {
-  const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(encoding.label, shown)
+  const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(shown, encoding.label)
   let skip = encoding.mark
   for await (const chunk of chunks) {
     const bytes = chunk.subarray(Math.min(skip, chunk.length))
@@ -208,24 +206,36 @@ export async function* decode(
   if (rest.length > 0) yield rest
 }
 
-class Utf8 {
+/** Converts pieces of a text, and knows where the next one starts. */
+abstract class Decoder {
   offset = 0
-  #line = 1
-  #rest: Buffer = Buffer.alloc(0)
-  readonly #shown: string
+  protected line = 1
+  /** End of the previous piece that is still needed. */
+  protected before: Buffer = Buffer.alloc(0)
+  protected readonly shown: string
 
   constructor(shown: string) {
-    this.#shown = shown
+    this.shown = shown
   }
 
+  abstract push(chunk: Buffer, last: boolean): Buffer
+
+  protected halfCharacter(label: string, line: number, offset: number): Misuse {
+    return new Misuse(
+      `${this.shown}:${line}: expected ${label} to the end, got half a character (a lone surrogate) at offset ${offset}; correct that line, which some program cut in the middle of an emoji or the like`,
+    )
+  }
+}
+
+class Utf8 extends Decoder {
   push(chunk: Buffer, last: boolean): Buffer {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const bytes = this.before.length === 0 ? chunk : Buffer.concat([this.before, chunk])
     const end = last ? bytes.length : lastCharacterEnd(bytes)
     const text = bytes.subarray(0, end)
     if (!isUtf8(text)) throw this.#refuse(text)
-    this.#rest = bytes.subarray(end)
+    this.before = bytes.subarray(end)
     this.offset += end
-    this.#line += lineEnds(text)
+    this.line += lineEnds(text)
     return text
   }
 
@@ -239,90 +249,68 @@ class Utf8 {
       else bad = middle
     }
     const at = lastCharacterEnd(text.subarray(0, good))
-    const line = this.#line + lineEnds(text.subarray(0, at))
-    const place = `${this.#shown}:${line}: expected UTF-8 to the end, got`
+    const line = this.line + lineEnds(text.subarray(0, at))
     const offset = this.offset + at
-    if (isHalf(text.subarray(at))) return halfCharacter(place, offset)
+    if (isHalf(text.subarray(at))) return this.halfCharacter('UTF-8', line, offset)
     return new Misuse(
-      `${place} other bytes at offset ${offset}: ${around(text, at)}; correct that line, or name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+      `${this.shown}:${line}: expected UTF-8 to the end, got other bytes at offset ${offset}: ${around(text, at)}; correct that line, or name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,
     )
   }
 }
 
-function halfCharacter(place: string, offset: number): Misuse {
-  return new Misuse(
-    `${place} half a character (a lone surrogate) at offset ${offset}; correct that line, which some program cut in the middle of an emoji or the like`,
-  )
-}
-
 const shownAround = 20
 
-/** Shows the text around an invalid byte, decoded as windows-1252. */
+/** Shows the text around an invalid byte, decoded as windows-1252; a multi-byte letter would be shown in pieces. */
 function around(text: Buffer, at: number): string {
   const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
-  const after = text.subarray(at + 1, at + shownAround)
-  const [rest = ''] = after.toString('latin1').split(/[\r\n]/)
+  const [after = ''] = text.toString('latin1', at + 1, at + shownAround).split(/[\r\n]/)
+  const [left, right] = [before.toString('latin1'), after].map((part) =>
+    part.replace(/[^\x20-\x7e]/g, '.'),
+  )
   const byte = text.subarray(at, at + 1)
-  const hex = byte.toString('hex').toUpperCase()
-  const letters = ascii(before.toString('latin1'))
   const western = new TextDecoder('windows-1252').decode(byte)
-  return `${JSON.stringify(letters + western + ascii(rest))} in windows-1252, the byte is 0x${hex}`
+  return `${JSON.stringify(`${left}${western}${right}`)} in windows-1252, the byte is 0x${byte.toString('hex').toUpperCase()}`
 }
 
-/** A multi-byte letter would be shown in pieces. */
-function ascii(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '.')
-}
-
-class Other {
-  offset = 0
-  #line = 1
-  /** End of the previous piece, starting at its last complete two-byte unit. */
-  #before: Buffer = Buffer.alloc(0)
+class Other extends Decoder {
   readonly #decoder: InstanceType<typeof TextDecoder>
   readonly #label: string
-  readonly #shown: string
 
-  constructor(label: string, shown: string) {
+  constructor(shown: string, label: string) {
+    super(shown)
     this.#decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
     this.#label = label
-    this.#shown = shown
   }
 
   push(chunk: Buffer, last: boolean): Buffer {
     try {
       const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
       this.offset += chunk.length
-      this.#line += lineEnds(text)
-      const kept = Buffer.concat([this.#before, chunk])
-      this.#before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
+      this.line += lineEnds(text)
+      // From the last complete unit of two bytes on: the UTF-16 mark has two, so units start at even offsets.
+      const kept = Buffer.concat([this.before, chunk])
+      this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
       return text
     } catch (cause) {
       if (this.#label.startsWith('utf-16')) this.#refuseHalf(chunk)
       throw new Misuse(
-        `${this.#shown}: expected ${this.#label} to the end, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.#line}; name the encoding with --encoding, or save the file as UTF-8`,
+        `${this.shown}: expected ${this.#label} to the end, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.line}; name the encoding with --encoding, or save the file as UTF-8`,
         { cause },
       )
     }
   }
 
-  /** The UTF-16 mark has two bytes, so units start at even offsets. */
   #refuseHalf(chunk: Buffer): void {
-    const bytes = Buffer.concat([this.#before, chunk])
-    const unit = (at: number) =>
-      this.#label === 'utf-16be' ? bytes.readUInt16BE(at) : bytes.readUInt16LE(at)
-    let line = this.#line
-    for (let at = 0; at + 1 < bytes.length; at += 2) {
-      const value = unit(at)
-      if (value === 10 && at >= this.#before.length) line += 1
-      if (value < 0xd800 || value > 0xdfff) continue
-      const pair = value < 0xdc00 && at + 3 < bytes.length && unit(at + 2) >> 10 === 0x37
-      if (!pair && !(at === 0 && value >= 0xdc00 && this.#before.length > 0)) {
-        const place = `${this.#shown}:${line}: expected ${this.#label} to the end, got`
-        throw halfCharacter(place, this.offset - this.#before.length + at)
-      }
-      at += pair ? 2 : 0
-    }
+    const bytes = Buffer.concat([this.before, chunk])
+    const units = bytes.subarray(0, bytes.length - (bytes.length % 2))
+    if (this.#label === 'utf-16be') units.swap16()
+    const text = units.toString('utf16le')
+    // The first unit may be the second half of a character that ended before.
+    const from = this.before.length > 0 && /^[\udc00-\udfff]/.test(text) ? 1 : 0
+    const at = from + text.slice(from).search(/\p{Cs}/u)
+    if (at < from) return
+    const line = this.line + text.slice(this.before.length / 2, at).split('\n').length - 1
+    throw this.halfCharacter(this.#label, line, this.offset - this.before.length + at * 2)
   }
 }
 

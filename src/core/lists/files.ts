@@ -120,33 +120,15 @@ async function match(folder: string, parts: readonly string[]): Promise<string[]
     )
     return [...(await match(folder, rest)), ...below.flat()]
   }
-  const pattern = new RegExp(
-    `^${part
-      .split(/([*?])/)
-      .map(patternOf)
-      .join('')}$`,
-    'u',
-  )
-  const hits = entries.filter(({ name }) => pattern.test(name) && !hidden(name, part))
-  const last = rest.length === 0
-  const found = await Promise.all(
-    hits.map(async (entry) => {
-      const path = join(folder, entry.name)
-      if (last) return entry.isDirectory() ? [] : [path]
-      return entry.isFile() ? [] : match(path, rest)
-    }),
-  )
+  const literal = part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
+  const pattern = new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su')
+  const isMeant = (name: string): boolean => part.startsWith('.') || !name.startsWith('.')
+  const hits = entries.filter(({ name }) => isMeant(name) && pattern.test(name))
+  if (rest.length === 0)
+    return hits.filter((entry) => !entry.isDirectory()).map(({ name }) => join(folder, name))
+  const folders = hits.filter((entry) => !entry.isFile())
+  const found = await Promise.all(folders.map(({ name }) => match(join(folder, name), rest)))
   return found.flat()
-}
-
-function hidden(name: string, pattern: string): boolean {
-  return name.startsWith('.') && !pattern.startsWith('.')
-}
-
-function patternOf(part: string): string {
-  if (part === '*') return '[^/]*'
-  if (part === '?') return '[^/]'
-  return part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
 }
 
 async function list(folder: string): Promise<readonly Dirent[]> {

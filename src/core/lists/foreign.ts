@@ -3,6 +3,7 @@
 import { Misuse } from '../../base/errors.ts'
 import { plainName, show } from './columns.ts'
 import { otherThings } from './column-score.ts'
+import type { ReadOptions } from './options.ts'
 import { isBroken } from './values.ts'
 
 /** A kind of text that is not a list of queries, and how to recognize it. */
@@ -75,14 +76,8 @@ export function isComment(line: string): boolean {
 
 const looked = 400
 
-/** Flags that allow lines with more than a query. */
-interface LineOptions {
-  readonly numbering?: 'keep' | 'strip' | undefined
-  readonly comments?: 'keep' | 'skip' | undefined
-}
-
 /** Rejects text that is not a list of queries, unless flags say that each line is one. */
-export function refuseForeign(head: Buffer, shown: string, options: LineOptions): void {
+export function refuseForeign(head: Buffer, shown: string, options: ReadOptions): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
   const got = (what: string): string =>

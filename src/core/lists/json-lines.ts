@@ -1,7 +1,7 @@
 // Reads JSON lines as CSV lines: the names of the fields, then a line for each value.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
-import { readHeader, readMeaning, show } from './columns.ts'
+import { isQueryName, readHeader, show } from './columns.ts'
 import { csvCell } from './sheet.ts'
 import { peek, type Source } from './source.ts'
 
@@ -18,14 +18,13 @@ export async function readJsonLines(source: Source): Promise<Source> {
     .split('\n')
   if (!whole) lines.pop()
   const values = lines.map(valueOf)
+  const first = values.find((value) => value !== undefined)
+  // A file with an ending for JSON lines may name its queries in any way.
   const named = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(source.sheet ?? source.shown)
-  if (
-    !isList(
-      values.find((value) => value !== undefined),
-      named,
-    )
-  )
-    return plain
+  const isList = named
+    ? typeof first === 'string' || isObject(first)
+    : [...fieldsOf(first)].some(([name, value]) => typeof value === 'string' && isQueryName(name))
+  if (!isList) return plain
   const names = [...new Set(values.flatMap((value) => [...fieldsOf(value, 'query').keys()]))]
   return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
 }
@@ -39,25 +38,13 @@ function valueOf(line: string): unknown {
   }
 }
 
-/** True for a first line with a query; a file with an ending for JSON lines may name its queries in any way. */
-function isList(first: unknown, named: boolean): boolean {
-  if (named) return typeof first === 'string' || isObject(first)
-  return [...fieldsOf(first, '')].some(
-    ([name, value]) => typeof value === 'string' && isQuery(name),
-  )
-}
-
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isQuery(name: string): boolean {
-  return readMeaning(name)?.role === 'query'
-}
-
 /** Fields of a line; a bare string is its query. */
-function fieldsOf(value: unknown, query: string): ReadonlyMap<string, unknown> {
-  if (typeof value === 'string' && query !== '') return new Map([[query, value]])
+function fieldsOf(value: unknown, query?: string): ReadonlyMap<string, unknown> {
+  if (typeof value === 'string' && query !== undefined) return new Map([[query, value]])
   return new Map(isObject(value) ? Object.entries(value) : [])
 }
 
@@ -66,7 +53,7 @@ async function* csvLines(
   names: readonly string[],
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(`${names.map(csvCell).join(',')}\n`)
-  const query = names.find(isQuery) ?? 'query'
+  const query = names.find(isQueryName) ?? 'query'
   let line = 0
   const rowOf = (text: string): string => {
     line++
@@ -112,7 +99,7 @@ function cellsOf(
     throw new Misuse(`${at}: expected a JSON object or string, got ${show(text)}; correct the line`)
   }
   const fields = fieldsOf(value, query)
-  const nested = [...fields].find(([name, held]) => isQuery(name) && typeof held === 'object')
+  const nested = [...fields].find(([name, held]) => isQueryName(name) && typeof held === 'object')
   if (nested !== undefined && nested[1] !== null) {
     throw new Misuse(
       `${at}: expected a text in ${show(nested[0])}, got ${show(JSON.stringify(nested[1]))}; write one query on each line`,

@@ -1,5 +1,6 @@
 // Reads the sheets of an OpenDocument spreadsheet as CSV lines.
 
+import { text as textOf } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import { dateOf } from './xlsx.ts'
@@ -11,16 +12,14 @@ const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
 /** True for an archive that says that it is an OpenDocument spreadsheet. */
 export async function isOds({ names, read }: Archive): Promise<boolean> {
   if (!names.includes('mimetype')) return false
-  const pieces: Buffer[] = []
-  for await (const piece of read('mimetype')) pieces.push(piece)
-  return Buffer.concat(pieces).toString().startsWith(mediaType)
+  return (await textOf(read('mimetype'))).startsWith(mediaType)
 }
 
 /** Names of the styles that show a number as a date, as some programs store dates. */
 type DateStyles = ReadonlySet<string | undefined>
 
 /** Reads which sheets a spreadsheet has. */
-export async function odsSheets(archive: Archive, shown: string): Promise<readonly Sheet[]> {
+export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets: Sheet[] = []
   const dates = new Set<string | undefined>()
   const hiddenStyles = new Set<string | undefined>()
@@ -43,7 +42,7 @@ export async function odsSheets(archive: Archive, shown: string): Promise<readon
   const close = (name: string): void => {
     if (name === 'table') depth--
   }
-  await parseWhole(archive, { part, shown }, { open, close })
+  await parseWhole(archive, part, { open, close })
   return sheets
 }
 

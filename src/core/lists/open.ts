@@ -3,17 +3,22 @@
 import { Misuse } from '../../base/errors.ts'
 import { readJsonLines } from './json-lines.ts'
 import { isOds, odsSheets } from './ods.ts'
-import type { ReadOptions } from './reader.ts'
+import type { ReadOptions } from './options.ts'
 import { sheetLines } from './sheet.ts'
-import { openFile, openStream, peek, type Source } from './source.ts'
-import { chooseAll, chooseTable, namedTable, namesOf, type Table } from './tables.ts'
+import { metered, openFile, openStream, peek, type Source } from './source.ts'
+import { chooseTables, namesOf, type Table } from './tables.ts'
 import { xlsxSheets } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 export { meansEvery } from './tables.ts'
 
+interface ListFile {
+  readonly path: string
+  readonly shown: string
+}
+
 type ListBytes =
-  | { readonly kind: 'file'; readonly path: string; readonly shown: string }
+  | ({ readonly kind: 'file' } & ListFile)
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
 /** Opens a list, whatever its container format. */
@@ -21,64 +26,25 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
   try {
-    const unwrapped = await unwrap(bare)
-    if (unwrapped !== null) return await asLines(unwrapped, options)
-    if (from.kind === 'file') return await openInside(bare, from.path, options)
-    throw new Misuse(
-      'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
-    )
+    const text = await unwrap(bare, options)
+    if (text !== null) return text
+    if (from.kind === 'stream') {
+      throw new Misuse(
+        'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
+      )
+    }
+    const { archive, chosen, opened, notices } = await openTables(bare, from, options)
+    const source = await opened(chosen[0]).catch((error: unknown) => {
+      archive.close()
+      throw error
+    })
+    const close = (): Promise<void> => {
+      archive.close()
+      return bare.close()
+    }
+    return { ...source, notices, close }
   } catch (error) {
     await bare.close()
-    throw error
-  }
-}
-
-/** Lines that flags divide or leave out are read as they are. */
-function asLines(source: Source, { delimiter, skip }: ReadOptions): Source | Promise<Source> {
-  return delimiter === undefined && skip === undefined ? readJsonLines(source) : source
-}
-
-/** Unpacks a compressed list; null for an archive, which holds several. */
-async function unwrap(source: Source): Promise<Source | null> {
-  const { head, all } = await peek(source.chunks, headSize)
-  const plain = { ...source, chunks: all }
-  const wrapping = wrappingOf(head, source.shown)
-  if (wrapping === 'none') return plain
-  if (wrapping === 'zip') return null
-  const unpacked = gunzipped(plain)
-  const inner = await peek(unpacked.chunks, headSize)
-  if (wrappingOf(inner.head, source.shown) === 'none') return { ...unpacked, chunks: inner.all }
-  throw packedTwice(source.shown)
-}
-
-function packedTwice(shown: string): Misuse {
-  return new Misuse(
-    `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another; unpack it first`,
-  )
-}
-
-/** Returns the named table of a spreadsheet or archive, or the only one with queries. */
-async function openInside(bare: Source, path: string, options: ReadOptions): Promise<Source> {
-  const { shown } = bare
-  const archive = await openArchive(path, shown)
-  try {
-    const tables = await tablesOf(archive, shown)
-    const { sheet } = options
-    const opened = openerOf(bare, options)
-    const table =
-      sheet === undefined
-        ? await chooseTable(tables, shown, { opened, options })
-        : namedTable(tables, shown, sheet)
-    return {
-      ...(await opened(table)),
-      notices: sheet === undefined ? leftOut(tables, [table]) : [],
-      close: async () => {
-        archive.close()
-        await bare.close()
-      },
-    }
-  } catch (error) {
-    archive.close()
     throw error
   }
 }
@@ -90,69 +56,88 @@ export interface FileTables {
 }
 
 /** Returns all tables of a spreadsheet or archive that may be meant. */
-export async function everyTableOf(
-  { path, shown }: { readonly path: string; readonly shown: string },
-  options: ReadOptions,
-): Promise<FileTables> {
-  const bare = await openFile(path, shown)
+export async function everyTableOf(file: ListFile, options: ReadOptions): Promise<FileTables> {
+  const bare = await openFile(file.path, file.shown)
   try {
-    if ((await unwrap(bare)) !== null) return { sheets: [undefined], notices: [] }
-    const archive = await openArchive(path, shown)
-    try {
-      const tables = await tablesOf(archive, shown)
-      const chosen = await chooseAll(tables, shown, { opened: openerOf(bare, options), options })
-      return { sheets: chosen.map(({ name }) => name), notices: leftOut(tables, chosen) }
-    } finally {
-      archive.close()
-    }
+    if ((await unwrap(bare, options)) !== null) return { sheets: [undefined], notices: [] }
+    const { archive, chosen, notices } = await openTables(bare, { ...file, every: true }, options)
+    archive.close()
+    return { sheets: chosen.map(({ name }) => name), notices }
   } finally {
     await bare.close()
   }
 }
 
-function openerOf(bare: Source, options: ReadOptions): (table: Table) => Promise<Source> {
-  return async (table) => {
-    const source = sourceOf(bare, table)
-    const unwrapped = await unwrap(source)
-    if (unwrapped === null) throw packedTwice(source.shown)
-    return asLines(unwrapped, options)
+/** Unpacks a compressed list, and reads JSON lines as CSV; null for an archive, which holds several lists. */
+async function unwrap(source: Source, { delimiter, skip }: ReadOptions): Promise<Source | null> {
+  const { head, all } = await peek(source.chunks, headSize)
+  let text = { ...source, chunks: all }
+  const wrapping = wrappingOf(head, source.shown)
+  if (wrapping === 'zip') return null
+  if (wrapping === 'gzip') {
+    const inner = await peek(gunzipped(text), headSize)
+    if (wrappingOf(inner.head, source.shown) !== 'none') throw packedTwice(source.shown)
+    text = { ...text, chunks: inner.all }
   }
+  // Lines that flags divide or leave out are read as they are.
+  return delimiter === undefined && skip === undefined ? readJsonLines(text) : text
 }
 
-function leftOut(tables: readonly Table[], chosen: readonly Table[]): readonly string[] {
-  const left = tables.filter((table) => !chosen.includes(table))
-  return left.length === 0 ? [] : [`left out ${namesOf(left)}; name a table with --sheet`]
+function packedTwice(shown: string): Misuse {
+  return new Misuse(
+    `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another; unpack it first`,
+  )
+}
+
+/** Opens a spreadsheet or archive and chooses the table that is meant, or every table that may be meant. */
+async function openTables(
+  bare: Source,
+  { path, every = false }: { readonly path: string; readonly every?: boolean },
+  options: ReadOptions,
+) {
+  const { shown } = bare
+  const archive = await openArchive(path, shown)
+  const opened = async (table: Table): Promise<Source> => {
+    const source = sourceOf(bare, table)
+    const text = await unwrap(source, options)
+    if (text === null) throw packedTwice(source.shown)
+    return text
+  }
+  try {
+    const tables = await tablesOf(archive)
+    const chosen = await chooseTables(tables, shown, { opened, options, every })
+    const left = tables.filter((table) => !chosen.includes(table))
+    const isSaid = left.length > 0 && options.sheet === undefined
+    const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
+    return { archive, chosen, opened, notices }
+  } catch (error) {
+    archive.close()
+    throw error
+  }
 }
 
 function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Source {
-  let taken = 0
-  async function* metered(): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks()) {
-      taken += chunk.length
-      yield chunk
-    }
-  }
-  const shown = `${bare.shown} (${name})`
+  const meter = { taken: 0 }
   return {
     ...bare,
-    shown,
+    shown: `${bare.shown} (${name})`,
     file: bare.shown,
     sheet: name,
-    chunks: metered(),
+    chunks: metered(chunks(), meter),
     size,
-    taken: () => taken,
+    taken: () => meter.taken,
     hiddenRows,
   }
 }
 
-async function tablesOf(archive: Archive, shown: string): Promise<readonly Table[]> {
-  const { names, sizeOf, read } = archive
+async function tablesOf(archive: Archive): Promise<readonly Table[]> {
+  const { shown, names, sizeOf, read } = archive
   const isBook = names.includes('xl/workbook.xml')
   if (isBook || (await isOds(archive))) {
-    const sheets = await (isBook ? xlsxSheets : odsSheets)(archive, shown)
+    const sheets = await (isBook ? xlsxSheets : odsSheets)(archive)
     return sheets.map((sheet) => {
       const hiddenRows = new Set<number>()
-      const chunks = () => sheetLines(archive, sheet, { shown, hiddenRows })
+      const chunks = () => sheetLines(archive, sheet, hiddenRows)
       const { name, hidden, part } = sheet
       return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
     })
@@ -182,43 +167,31 @@ const document =
 // A tar archive is known by bytes further down than the others.
 const headSize = 512
 
-type Wrapping = 'none' | 'gzip' | 'zip'
-
-interface Kind {
-  /** The bytes by which it is known, and where they are if not at the start. */
-  readonly bytes: string
-  readonly at?: number
-  readonly name: string
-  readonly advice: string
-}
-
-const kinds: readonly Kind[] = [
-  {
-    bytes: 'd0cf11e0a1b11ae1',
-    name: 'an old spreadsheet (.xls)',
-    advice: 'save it as .xlsx or CSV',
-  },
-  { bytes: '25504446', name: 'a PDF', advice: 'export its table as CSV' },
-  { bytes: '377abcaf271c', name: 'a 7-Zip archive', advice: 'unpack it first' },
-  { bytes: '526172211a07', name: 'a RAR archive', advice: 'unpack it first' },
-  { bytes: '425a68', name: 'a bzip2 file', advice: 'unpack it first: bunzip2 FILE' },
-  { bytes: 'fd377a585a00', name: 'an xz file', advice: 'unpack it first: unxz FILE' },
-  { bytes: '28b52ffd', name: 'a zstd file', advice: 'unpack it first: unzstd FILE' },
-  { bytes: '89504e47', name: 'a picture', advice: 'export its table as CSV' },
-  { bytes: 'ffd8ff', name: 'a picture', advice: 'export its table as CSV' },
-  { bytes: '47494638', name: 'a picture', advice: 'export its table as CSV' },
-  { bytes: '50415231', name: 'a Parquet file', advice: 'write its queries as CSV' },
-  { bytes: '53514c69746520', name: 'an SQLite database', advice: 'write its queries as CSV' },
-  { bytes: '7573746172', at: 257, name: 'a tar archive', advice: 'unpack it first: tar xf FILE' },
-  { bytes: '7f454c46', name: 'a program', advice: 'name a list of queries' },
+/** Formats that are not read, by the bytes at their start or at an offset. */
+const unread: readonly (readonly [bytes: string, name: string, advice: string, at?: number])[] = [
+  ['d0cf11e0a1b11ae1', 'an old spreadsheet (.xls)', 'save it as .xlsx or CSV'],
+  ['25504446', 'a PDF', 'export its table as CSV'],
+  ['377abcaf271c', 'a 7-Zip archive', 'unpack it first'],
+  ['526172211a07', 'a RAR archive', 'unpack it first'],
+  ['425a68', 'a bzip2 file', 'unpack it first: bunzip2 FILE'],
+  ['fd377a585a00', 'an xz file', 'unpack it first: unxz FILE'],
+  ['28b52ffd', 'a zstd file', 'unpack it first: unzstd FILE'],
+  ['89504e47', 'a picture', 'export its table as CSV'],
+  ['ffd8ff', 'a picture', 'export its table as CSV'],
+  ['47494638', 'a picture', 'export its table as CSV'],
+  ['50415231', 'a Parquet file', 'write its queries as CSV'],
+  ['53514c69746520', 'an SQLite database', 'write its queries as CSV'],
+  ['7573746172', 'a tar archive', 'unpack it first: tar xf FILE', 257],
+  ['7f454c46', 'a program', 'name a list of queries'],
 ]
 
 /** Detects the container format; unreadable formats are rejected by name. */
-function wrappingOf(head: Buffer, shown: string): Wrapping {
+function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'
   if (start.startsWith('504b0304') || start.startsWith('504b0506')) return 'zip'
-  const kind = kinds.find(({ bytes, at = 0 }) => head.toString('hex', at).startsWith(bytes))
-  if (kind === undefined) return 'none'
-  throw new Misuse(`expected a list of queries in ${shown}, got ${kind.name}; ${kind.advice}`)
+  const found = unread.find(([bytes, , , at = 0]) => head.toString('hex', at).startsWith(bytes))
+  if (found === undefined) return 'none'
+  const [, name, advice] = found
+  throw new Misuse(`expected a list of queries in ${shown}, got ${name}; ${advice}`)
 }

@@ -2,10 +2,7 @@
 
 import { z } from 'zod'
 import { Misuse } from '../../base/errors.ts'
-import { type Dialect, otherRoles } from './columns.ts'
-import { readMaps } from './mapping.ts'
-import type { ReadOptions } from './reader.ts'
-import type { Defaults } from './rows.ts'
+import { type Dialect, type Mapping, otherRoles } from './columns.ts'
 import {
   checkCountry,
   checkDevice,
@@ -17,33 +14,52 @@ import {
   readTags,
 } from './values.ts'
 
+const keepOrStrip = z.enum(['keep', 'strip'])
+
 const shape = z
   .object({
     encoding: z.string(),
     delimiter: z.string(),
+    /** Name or number of the query column. */
     column: z.string(),
+    /** False: the first line is an ordinary row. */
     header: z.literal(false).optional().catch(undefined),
+    /** Number of lines to skip at the start. */
     skip: z.number(),
+    /** Table of a spreadsheet or archive to read. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
+    /** Formulas are rejected unless the user wants them as they are. */
     formulas: z.enum(['keep', 'refuse']),
     weightColumn: z.string(),
     matchTypes: z.literal('strip').optional().catch(undefined),
-    numbering: z.enum(['keep', 'strip']),
+    /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
+    numbering: keepOrStrip,
+    /** Handling of lines that start with "# " or "//"; if undefined, such a list is rejected. */
     comments: z.enum(['keep', 'skip']),
-    map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })),
+    map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })).readonly(),
     /** Cells per row when the flags were accepted. */
     width: z.number(),
   })
   .partial()
 
 /** Reading options as typed. */
-export type Agreed = {
-  readonly [K in keyof Omit<ReadOptions, 'defaults'>]?: ReadOptions[K] | undefined
+export type Agreed = Readonly<z.infer<typeof shape>>
+
+/** Options for reading a list, from a user or a schedule. */
+export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
+  readonly header?: boolean | undefined
+  readonly matchTypes: 'keep' | 'strip'
+  readonly defaults: Defaults
+  /** Number of the first line, if it is not 1. */
+  readonly firstLine?: number | undefined
 }
 
+/** Values for every row: they override the list's columns, and several values multiply. */
+export type Defaults = ReturnType<typeof readDefaults>
+
 /** Stores the typed flags for the next nightly run; null if none were typed. */
-export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
+export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
   const map = typed.map?.length === 0 ? undefined : typed.map
   const said = Object.entries(shape.parse({ ...typed, map }))
   const kept = said.filter(([, value]) => value !== undefined)
@@ -66,6 +82,42 @@ export function refuseOtherShape(
   throw new Misuse(
     `expected ${shown} to have ${width} columns as when it was last agreed how to read it, got ${columns.width}; enqueue it by hand once to say how it is read now`,
   )
+}
+
+/** Other words for the roles of `--map`. */
+const synonyms: Partial<Record<(typeof otherRoles)[number], string>> = {
+  location: 'place',
+  hl: 'language',
+  gl: 'country',
+  weight: 'volume',
+}
+
+const roleWords = new Map<string, Mapping['role'] | 'query'>([
+  ['q', 'query'],
+  ['query', 'query'],
+  ['keyword', 'query'],
+  ...otherRoles.flatMap((role) =>
+    [role, synonyms[role] ?? role].map((name) => [name, role] as const),
+  ),
+  ['none', null],
+])
+
+/** Parses mappings such as `Country=gl`; `Phrase=query` selects the query column. */
+function readMaps(typed: readonly string[]): Pick<ReadOptions, 'column' | 'map'> {
+  const map: Mapping[] = []
+  let column: string | undefined
+  for (const text of typed) {
+    const [, name = '', meant = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
+    const role = roleWords.get(meant.toLowerCase())
+    if (name === '' || role === undefined) {
+      throw new Misuse(
+        `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the sign, got ${JSON.stringify(text)}`,
+      )
+    }
+    if (role === 'query') column = name
+    else map.push({ column: name, role })
+  }
+  return { column, map }
 }
 
 /** Parameters as typed: values are separated by commas; for places, the flag is repeated. */
@@ -132,22 +184,28 @@ function lines(typed: string | undefined): number | undefined {
 }
 
 /** Reads the parameters that apply to a whole list. */
-export function readDefaults(typed: Typed): Defaults {
+export function readDefaults(typed: Typed) {
+  const { priority, tags = '' } = typed
   return {
-    location: typed.place?.map((text) => one('--place', text, checkPlace)) ?? [],
+    location: (typed.place ?? []).map((text) => one('--place', text, checkPlace)),
     hl: several('--language', typed.language, checkLanguage),
     gl: several('--country', typed.country, checkCountry),
     num: several('--num', typed.num, checkNum),
     device: several('--device', typed.device, checkDevice),
-    priority:
-      typed.priority === undefined ? null : one('--priority', typed.priority, checkPriority),
-    tags: readTags(typed.tags ?? ''),
-  }
+    priority: priority === undefined ? null : one('--priority', priority, checkPriority),
+    tags: readTags(tags),
+  } as const
 }
 
-function several<T>(flag: string, typed: string | undefined, check: (text: string) => Checked<T>) {
-  if (typed === undefined) return []
-  return [...new Set(typed.split(',').map((text) => one(flag, text, check)))]
+/** No defaults: only what the list specifies. */
+export const noDefaults = readDefaults({})
+
+function several<T>(
+  flag: string,
+  typed: string | undefined,
+  check: (text: string) => Checked<T>,
+): readonly T[] {
+  return [...new Set(typed?.split(',').map((text) => one(flag, text, check)))]
 }
 
 function one<T>(flag: string, text: string, check: (text: string) => Checked<T>): T {

@@ -1,20 +1,20 @@
 // Opens a list: detects its format from its first lines, and reads its queries piece by piece.
 
+import { buffer } from 'node:stream/consumers'
 import { count } from '../../base/cli/text.ts'
 import { Misuse } from '../../base/errors.ts'
-import { looksLikeMail, otherThings, scoreColumns } from './column-score.ts'
+import { looksLikeMail, otherThings, scoredRows } from './column-score.ts'
 import { type Dialect, show } from './columns.ts'
 import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, type Encoding } from './encoding.ts'
 import { refuseForeign } from './foreign.ts'
-import { refuseOtherShape } from './options.ts'
-import { type ListPiece, Reader, type ReadOptions } from './reader.ts'
-import { LineSkipper, skipLines } from './records.ts'
-import { type ColumnFindings, noticesOf, sameFindings, surveyOf } from './soft-columns.ts'
+import { type ReadOptions, refuseOtherShape } from './options.ts'
+import { type ListPiece, Reader } from './reader.ts'
+import { skipLines } from './records.ts'
+import { type ColumnFindings, noticesOf, sameFindings, Survey } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
-import { scoredRows } from './trial.ts'
 
-export type { ColumnFindings, ListPiece, ReadOptions }
+export type { ColumnFindings, ListPiece }
 
 /** Findings from the first lines of a list. */
 export interface Heading {
@@ -54,12 +54,15 @@ export async function openList(
   const encoding = await detectEncoding(head, whole, options.encoding)
   const decoded = await decodeHead({ head, whole }, encoding, source.shown)
   if (encoding.how === 'guessed') throw guessed(source.shown, encoding, decoded)
-  const text = new LineSkipper(options.skip).pass(decoded)
+  const text = await buffer(skipLines([decoded], options.skip))
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   if (options.delimiter === undefined) refuseForeign(text, source.shown, options)
-  const { dialect, rows } = findDialect(text, source.shown, options)
+  const { dialect, rows, candidates } = findDialect(text, source.shown, options)
   refuseOtherShape(source.shown, options, dialect)
-  const verdict = known ?? surveyOf(rows, dialect, options)
+  const [, runnerUp] = candidates
+  const survey = new Survey(dialect, options)
+  for (const cells of rows) survey.look(cells)
+  const verdict = known ?? survey.verdict()
   const reader = new Reader(
     { shown: source.shown, dialect, verdict, hiddenRows: source.hiddenRows },
     options,
@@ -70,7 +73,7 @@ export async function openList(
       sheet: source.sheet ?? null,
       ...{ encoding, dialect, verdict },
       rows: rows.slice(0, shownRows),
-      runnerUp: runnerUpOf(rows, dialect),
+      runnerUp: runnerUp !== undefined && runnerUp.score > likelyScore ? runnerUp.index : null,
     },
     headersAgain: reader.headersAgain,
     notices: [
@@ -90,13 +93,6 @@ const shownRows = 3
 
 /** Labels such as "high" and "low" score lower. */
 const likelyScore = 0.6
-
-function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect): number | null {
-  if (columns.width === 1) return null
-  const scored = scoreColumns(rows.slice(0, scoredRows), columns.width)
-  const other = scored.find(({ index, score }) => index !== columns.query && score > likelyScore)
-  return other?.index ?? null
-}
 
 /** Warns about queries that seem to be something else, and about personal data, because a third party gets them. */
 function contentNotice(
@@ -127,17 +123,10 @@ async function decodeHead(
   encoding: Encoding,
   shown: string,
 ): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  for await (const piece of decode(once(head), encoding, { shown, toTheEnd: whole }))
-    pieces.push(piece)
-  const text = Buffer.concat(pieces)
+  const text = await buffer(decode([head], encoding, { shown, toTheEnd: whole }))
   if (whole) return text
   const end = Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1
   return end === 0 ? text : text.subarray(0, end)
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes
 }
 
 function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {

@@ -4,19 +4,20 @@ import { Misuse } from '../../base/errors.ts'
 import {
   type Columns,
   type Dialect,
+  isQueryName,
   isTitle,
+  mapColumns,
   plainName,
   readHeader,
   readMeaning,
   show,
 } from './columns.ts'
 import { isComment } from './foreign.ts'
-import { mapColumns } from './mapping.ts'
-import { Cutter, linesOf, type LineTexts } from './records.ts'
-import { contentOf, type ListedQuery, type Rejection, type RowOptions, Rows } from './rows.ts'
+import type { ReadOptions } from './options.ts'
+import { Cutter, type ListRecord } from './records.ts'
+import { contentOf, type ListedQuery, type Rejection, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
-import type { ListOptions } from './trial.ts'
-import { type DecimalSign, isNumber } from './values.ts'
+import { filledCells, isNumber } from './values.ts'
 
 /** A piece of a list: results of its lines, in order. */
 export interface ListPiece {
@@ -28,36 +29,20 @@ export interface ListPiece {
   readonly line: number
 }
 
-type RowReadOptions = Omit<RowOptions, 'columns' | 'verdict'> &
-  ListOptions & { readonly decimal?: DecimalSign | undefined }
-
-/** Options for reading a list, from a user or a schedule. */
-export interface ReadOptions extends RowReadOptions {
-  readonly encoding?: string | undefined
-  /** Number of lines to skip at the start. */
-  readonly skip?: number | undefined
-  /** Table of a spreadsheet or archive to read. */
-  readonly sheet?: string | undefined
-  /** Cells per row, if flags on the command line name the columns. */
-  readonly width?: number | undefined
-}
-
 // Places, languages and devices multiply, so a few lines may give very many queries.
 const mostQueries = 5_000
 
-const nameOrQuery = 'a column name at the start of a block, which may be a header or a query'
-
-interface Found {
+interface FoundRows {
   readonly queries: ListedQuery[]
   readonly rejected: Rejection[]
   usable: number
 }
 
-function nothingYet(): Found {
+function nothingYet(): FoundRows {
   return { queries: [], rejected: [], usable: 0 }
 }
 
-interface Known {
+interface KnownList {
   readonly shown: string
   readonly dialect: Dialect
   readonly verdict: ColumnFindings
@@ -69,15 +54,15 @@ export class Reader {
   readonly headersAgain: number[] = []
   readonly survey: Survey
   readonly #cutter: Cutter
-  readonly #options: RowReadOptions
-  readonly #known: Known
+  readonly #options: ReadOptions
+  readonly #known: KnownList
   readonly #headers: Headers
   #columns: Columns
   #rows: Rows
   #blankBefore = false
   #line = 0
 
-  constructor(known: Known, options: RowReadOptions) {
+  constructor(known: KnownList, options: ReadOptions) {
     const { shown, dialect, verdict } = known
     const { columns, delimiter } = dialect
     this.#known = known
@@ -85,19 +70,23 @@ export class Reader {
     this.#options = options
     this.#headers = new Headers(shown, dialect, options)
     this.#columns = columns
-    this.#rows = new Rows({ ...options, columns, verdict })
-    this.survey = new Survey(columns, { delimiter, decimal: options.decimal })
+    this.#rows = new Rows(columns, verdict, options)
+    this.survey = new Survey(dialect, options)
   }
 
   *read(piece: Buffer, last: boolean): Generator<ListPiece> {
-    const { records, broken, texts } = this.#cutter.push(piece, last)
+    const { records, broken, bytes } = this.#cutter.push(piece, last)
     const from = this.#known.dialect.headerLine ?? 0
     let found = nothingYet()
-    for (const { cells, line } of records) {
+    for (const record of records) {
+      const { line } = record
       if (line > this.#line) this.#line = line
-      const record = { cells, line, texts }
-      if (line <= from || this.#isHeaderAgain(record, found)) continue
-      this.#readRow(record, found)
+      if (line <= from) continue
+      const reason = this.#readRecord(record, found)
+      if (reason !== undefined) {
+        const content = contentOf(bytes.toString('utf8', record.start, record.end))
+        found.rejected.push({ line, reason, content })
+      }
       if (found.queries.length < mostQueries) continue
       yield { ...found, line: this.#line }
       found = nothingYet()
@@ -108,57 +97,41 @@ export class Reader {
     yield { ...found, line: this.#line }
   }
 
-  #readRow(record: RecordOfList, found: Found): void {
-    const { cells, line } = record
-    const hidden = this.#known.hiddenRows?.has(line) === true
-    const comment = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
-    const row = hidden
-      ? 'a hidden row of the spreadsheet'
-      : comment
-        ? 'a comment'
-        : this.#rows.read(cells, line)
-    this.#blankBefore = row === undefined
-    if (row === undefined) return
-    if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
-    if (typeof row === 'string') {
-      found.rejected.push({ line, reason: row, content: contentOf(textOf(record)) })
-      return
+  /** Adds the queries of a record; returns why it is rejected, if it is. */
+  #readRecord({ cells, line }: ListRecord, found: FoundRows): string | undefined {
+    const judgement = this.#headers.judge(cells, this.#blankBefore, line)
+    if (judgement !== 'row') {
+      this.#blankBefore = false
+      if (judgement === 'either')
+        return 'a column name at the start of a block, which may be a header or a query'
+      this.#beginBlock(judgement, line)
+      return undefined
     }
+    const row = this.#rowOf(cells, line)
+    this.#blankBefore = row === undefined
+    if (row === undefined) return undefined
+    if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
+    if (typeof row === 'string') return row
     found.usable++
     for (const query of row) found.queries.push(query)
+    return undefined
   }
 
-  /** True for a record without a query of its own: a header, or a possible one. */
-  #isHeaderAgain(record: RecordOfList, found: Found): boolean {
-    const { cells, line } = record
-    const judgement = this.#headers.judge(cells, line, this.#blankBefore)
-    if (judgement === 'row') return false
-    this.#blankBefore = false
-    if (judgement === 'either') {
-      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(textOf(record)) })
-      return true
-    }
+  #rowOf(cells: readonly string[], line: number): ReturnType<Rows['read']> {
+    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row of the spreadsheet'
+    const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
+    return skipped ? 'a comment' : this.#rows.read(cells, line)
+  }
+
+  #beginBlock(columns: Columns, line: number): void {
     this.headersAgain.push(line)
-    if (judgement !== this.#columns) {
-      this.#columns = judgement
-      const { verdict, dialect } = this.#known
-      const none = { ignored: new Map(), decimals: new Map() }
-      const own = judgement === dialect.columns ? verdict : none
-      this.#rows = new Rows({ ...this.#options, columns: judgement, verdict: own })
-    }
-    return true
+    if (columns === this.#columns) return
+    this.#columns = columns
+    const { verdict, dialect } = this.#known
+    const none = { ignored: new Map(), decimals: new Map() }
+    const own = columns === dialect.columns ? verdict : none
+    this.#rows = new Rows(columns, own, this.#options)
   }
-}
-
-interface RecordOfList {
-  readonly cells: readonly string[]
-  readonly line: number
-  readonly texts: LineTexts
-}
-
-/** Text of the record as in the file. */
-function textOf({ cells, line, texts }: RecordOfList): string {
-  return texts.of(line, linesOf(cells))
 }
 
 interface Header {
@@ -176,23 +149,21 @@ const mark = 0xfeff
  */
 class Headers {
   readonly #shown: string
-  readonly #listOptions: ListOptions
-  readonly #wanted: string | undefined
+  readonly #options: ReadOptions
   readonly #known: Header[]
   readonly #names: ReadonlySet<string>
   #now: Header
 
-  constructor(shown: string, { header, columns }: Header, options: ListOptions) {
+  constructor(shown: string, { header, columns }: Header, options: ReadOptions) {
     this.#shown = shown
-    this.#listOptions = options
-    this.#wanted = options.column
+    this.#options = options
     this.#now = { header: withoutMark(header), columns }
     this.#known = header.length === 0 ? [] : [this.#now]
-    this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
+    this.#names = new Set(header.map(plainName).filter((name) => name !== ''))
   }
 
   /** Called for every record, so it must be fast: for nearly all of them, the first cell shows that they are rows. */
-  judge(cells: readonly string[], line: number, blankBefore: boolean): RowOrHeader {
+  judge(cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
     const bare = marked ? withoutMark(cells) : cells
@@ -200,7 +171,7 @@ class Headers {
       if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
       if (begins || bare.length > 1) return this.#begin(known)
     }
-    if (!begins || this.#listOptions.header === false) return 'row'
+    if (!begins || this.#options.header === false) return 'row'
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
@@ -216,13 +187,12 @@ class Headers {
   #namesQueries(cell = ''): boolean {
     const { header, columns } = this.#now
     const name = plainName(cell)
-    if (name !== '' && name === plainName(header[columns.query] ?? '')) return true
-    return readMeaning(cell)?.role === 'query'
+    return (name !== '' && name === plainName(header[columns.query] ?? '')) || isQueryName(cell)
   }
 
   /** Switches columns if most cells are names; a row may well contain the word "keyword". */
   #judgeNames(cells: readonly string[], line: number): RowOrHeader {
-    const filled = cells.filter((cell) => cell.trim() !== '')
+    const filled = filledCells(cells)
     if (filled.length < 2 || filled.some(isNumber)) return 'row'
     if (!filled.some((cell) => this.#namesQueries(cell))) return 'row'
     const names = filled.filter(
@@ -231,20 +201,21 @@ class Headers {
     if (names.length <= filled.length / 2) {
       return this.#namesQueries(cells[this.#now.columns.query]) ? 'either' : 'row'
     }
-    const reading = readHeader(cells, this.#wanted)
-    if (reading.kind !== 'columns') throw this.#refuse(filled, line)
-    const columns = mapColumns(reading.columns, cells, { ...this.#listOptions, shown: this.#shown })
+    const { column } = this.#options
+    const reading = readHeader(cells, column)
+    if (reading.kind !== 'columns') {
+      const wanted = column === undefined ? 'one column of queries' : `a column ${show(column)}`
+      throw new Misuse(
+        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
+      )
+    }
+    const columns = mapColumns(reading.columns, cells, {
+      ...this.#options,
+      shown: this.#shown,
+    })
     const header = { header: cells, columns }
     this.#known.push(header)
     return this.#begin(header)
-  }
-
-  #refuse(cells: readonly string[], line: number): Misuse {
-    const wanted =
-      this.#wanted === undefined ? 'one column of queries' : `a column ${show(this.#wanted)}`
-    return new Misuse(
-      `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${cells.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
-    )
   }
 }
 

@@ -4,16 +4,19 @@ import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
 /** Cells of a line, or of several if a quoted cell wraps, and the number of the first one. */
-interface ListRecord {
+export interface ListRecord {
   readonly cells: readonly string[]
   readonly line: number
+  /** Where its text starts and ends among the bytes of its piece. */
+  readonly start: number
+  readonly end: number
 }
 
 /** Records of a piece of a file. */
 interface Records {
   readonly records: ListRecord[]
   readonly broken: Broken[]
-  readonly texts: LineTexts
+  readonly bytes: Buffer
 }
 
 /** A line whose quotes are ambiguous. */
@@ -55,8 +58,7 @@ export class Cutter {
   /** Returns the complete records; an unfinished one waits for the next piece. */
   push(piece: Buffer, last: boolean): Records {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
-    const texts = new LineTexts(bytes, this.#line)
-    const found: Records = { records: [], broken: [], texts }
+    const found: Records = { records: [], broken: [], bytes }
     if (!last && bytes.length < this.#patience) {
       this.#rest = bytes
       return found
@@ -76,9 +78,10 @@ export class Cutter {
       if (at === bytes.length) return at
       const record = this.#recordAt(bytes, at)
       if (typeof record === 'object') {
-        found.records.push({ cells: record.cells, line: this.#line })
-        this.#line += linesOf(record.cells)
-        at = record.end
+        const { cells, end } = record
+        found.records.push({ cells, line: this.#line, start: at, end: textEnd(bytes, end) })
+        this.#line += linesOf(cells)
+        at = end
         continue
       }
       if (record === neverClosed && !last && bytes.length - at <= longestRecord) {
@@ -87,8 +90,9 @@ export class Cutter {
       }
       const end = firstLineEnd(bytes, at)
       if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
-      this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), record, found)
-      at = end < 0 ? bytes.length : end
+      const next = end < 0 ? bytes.length : end
+      this.#cutBroken(found, bytes.subarray(at, next), { start: at, reason: record })
+      at = next
     }
     return at
   }
@@ -101,8 +105,9 @@ export class Cutter {
       const next = firstLineEnd(bytes.subarray(0, end), from)
       const to = next < 0 ? end : next
       // Decode line by line, because a substring of a larger text would keep all of it in memory.
-      const cells = bytes.toString('utf8', from, textEnd(bytes, to)).split(this.#delimiter)
-      found.records.push({ cells, line: this.#line++ })
+      const ends = textEnd(bytes, to)
+      const cells = bytes.toString('utf8', from, ends).split(this.#delimiter)
+      found.records.push({ cells, line: this.#line++, start: from, end: ends })
       from = to
     }
     return end
@@ -148,21 +153,23 @@ export class Cutter {
     return at
   }
 
-  #cutBroken(line: Buffer, reason: string, found: Records): void {
-    const number = this.#line++
+  #cutBroken(
+    found: Records,
+    bytes: Buffer,
+    { start, reason }: { readonly start: number; readonly reason: string },
+  ): void {
+    const line = this.#line++
     // In a concatenated file, the byte order mark precedes the quote of the first cell.
-    const marked = line.subarray(0, mark.length).equals(mark)
-    const alone = this.#recordAt(line, marked ? mark.length : 0, true)
+    const marked = bytes.subarray(0, mark.length).equals(mark)
+    const alone = this.#recordAt(bytes, marked ? mark.length : 0, true)
     if (typeof alone === 'object') {
       const [first = '', ...others] = alone.cells
-      found.records.push({
-        cells: marked ? [`\ufeff${first}`, ...others] : alone.cells,
-        line: number,
-      })
+      const cells = marked ? [`\ufeff${first}`, ...others] : alone.cells
+      found.records.push({ cells, line, start, end: start + textEnd(bytes, bytes.length) })
       return
     }
-    const content = line.toString('utf8', 0, 2000).trim()
-    found.broken.push({ line: number, reason: alone === neverClosed ? alone : reason, content })
+    const content = bytes.toString('utf8', 0, 2000).trim()
+    found.broken.push({ line, reason: alone === neverClosed ? alone : reason, content })
   }
 
   #tooLong(): Misuse {
@@ -173,7 +180,7 @@ export class Cutter {
 }
 
 /** Counts the lines of a record: one, plus one per line end in its quoted cells. */
-export function linesOf(cells: readonly string[]): number {
+function linesOf(cells: readonly string[]): number {
   let lines = 1
   for (const cell of cells) {
     if (cell.includes('\n') || cell.includes('\r')) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0
@@ -219,69 +226,27 @@ function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   return -1
 }
 
-/** Lines of a piece as in the file; must be requested in order. */
-export class LineTexts {
-  readonly #bytes: Buffer
-  readonly #first: number
-  #line: number
-  #at = 0
-
-  constructor(bytes: Buffer, line: number) {
-    this.#bytes = bytes
-    this.#first = line
-    this.#line = line
-  }
-
-  of(line: number, lines: number): string {
-    if (line < this.#line) {
-      this.#line = this.#first
-      this.#at = 0
-    }
-    while (this.#line < line) this.#advance()
-    const from = this.#at
-    while (this.#line < line + lines) this.#advance()
-    return this.#bytes.toString('utf8', from, Math.max(from, textEnd(this.#bytes, this.#at)))
-  }
-
-  #advance(): void {
-    const end = firstLineEnd(this.#bytes, this.#at)
-    this.#at = end < 0 ? this.#bytes.length : end
-    this.#line++
-  }
-}
-
 /** Removes the first lines of a text but keeps their line ends, so that line numbers do not change. */
-export class LineSkipper {
-  #left: number
-  /** True if the previous piece ended in the middle of a CRLF. */
-  #halfEnd = false
-
-  constructor(lines = 0) {
-    this.#left = lines
-  }
-
-  pass(text: Buffer): Buffer {
-    let at = this.#halfEnd && text[0] === lf ? 1 : 0
-    let ended = 0
-    if (text.length > 0) this.#halfEnd = false
-    while (this.#left > 0 && at < text.length) {
-      const end = firstLineEnd(text, at)
-      if (end < 0) return Buffer.alloc(ended, '\n')
-      at = end
-      ended++
-      this.#left--
-    }
-    if (ended > 0 && at === text.length) this.#halfEnd = text[at - 1] === cr
-    if (ended === 0) return text.subarray(at)
-    return Buffer.concat([Buffer.alloc(ended, '\n'), text.subarray(at)])
-  }
-}
-
-/** Text of a list without its first lines. */
 export async function* skipLines(
-  pieces: AsyncIterable<Buffer>,
-  lines: number | undefined,
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
+  lines = 0,
 ): AsyncGenerator<Buffer> {
-  const skipper = new LineSkipper(lines)
-  for await (const piece of pieces) yield skipper.pass(piece)
+  let left = lines
+  /** True if the previous piece ended in the middle of a CRLF. */
+  let halfEnd = false
+  for await (const piece of pieces) {
+    let at: number = halfEnd && piece[0] === lf ? 1 : 0
+    let ended = 0
+    if (piece.length > 0) halfEnd = false
+    while (left > 0 && at < piece.length) {
+      const end = firstLineEnd(piece, at)
+      at = end < 0 ? piece.length : end
+      if (end < 0) break
+      ended++
+      left--
+    }
+    if (ended > 0 && at === piece.length) halfEnd = piece[at - 1] === cr
+    const rest = piece.subarray(at)
+    yield ended === 0 ? rest : Buffer.concat([Buffer.alloc(ended, '\n'), rest])
+  }
 }

@@ -1,37 +1,39 @@
 // Converts rows to queries.
 
 import { Misuse } from '../../base/errors.ts'
-import { type Device, keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
-import { type Columns, type ListColumn, requestRoles } from './columns.ts'
+import { keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
+import { type Columns, isRequestRole, type ListColumn, requestRoles } from './columns.ts'
 import { stripNumbering } from './foreign.ts'
+import type { Defaults, ReadOptions } from './options.ts'
 import type { ColumnFindings } from './soft-columns.ts'
 import {
+  bad,
   checkCountry,
   checkDevice,
   type Checked,
+  checkEvery,
   checkLanguage,
+  checkMaxAge,
   checkNum,
   checkPlace,
   checkPriority,
   checkTarget,
   checkText,
   checkWeight,
-  type DecimalSign,
+  good,
+  isBlank,
   isGap,
   isNumber,
   knownCountry,
   knownLanguage,
   namedPlace,
-  noRhythm,
   readNumber,
-  readRhythm,
   readTags,
-  type Rhythm,
   stripMatchType,
 } from './values.ts'
 
 /** One query of a row, with its attributes. */
-export interface ListedQuery extends Rhythm {
+export interface ListedQuery {
   readonly line: number
   /** As created by `queryIdBytes`. */
   readonly id: string
@@ -44,6 +46,9 @@ export interface ListedQuery extends Rhythm {
   /** Numbers from the tool that created the list. */
   readonly cpc: number | null
   readonly difficulty: number | null
+  /** Nightly interval, and maximum age of the answer; null: not specified. */
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
   /** Text from the file if it differs from what is sent. */
   readonly given: string | null
 }
@@ -52,16 +57,6 @@ export interface Rejection {
   readonly line: number
   readonly reason: string
   readonly content: string
-}
-
-export interface RowOptions {
-  readonly columns: Columns
-  readonly defaults: Defaults
-  readonly matchTypes: 'keep' | 'strip'
-  /** Formulas are rejected unless the user wants them as they are. */
-  readonly formulas?: 'keep' | 'refuse' | undefined
-  readonly numbering?: 'keep' | 'strip' | undefined
-  readonly verdict: ColumnFindings
 }
 
 type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
@@ -83,31 +78,34 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
 
 /** Converts the records of one list to queries. */
 export class Rows {
-  readonly #options: RowOptions
+  readonly #width: Columns
+  readonly #options: ReadOptions
+  readonly #decimals: ColumnFindings['decimals']
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   readonly #hasRhythm: boolean
   /** Attributes shared by all queries if no column specifies more. */
-  readonly #same: About | null
+  readonly #same: Checked<About> | null
 
-  constructor(options: RowOptions) {
+  constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
+    this.#width = columns
     this.#options = options
-    const others = options.columns.others.filter(({ index }) => !options.verdict.ignored.has(index))
+    this.#decimals = decimals
+    const others = columns.others.filter(({ index }) => !ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
     this.#hasRhythm = this.#columns.has('every') || this.#columns.has('max_age')
     this.#requests = new Requests(this.#columns, options.defaults)
-    const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
-    this.#same = describes ? null : valueOf(this.#about([]))
+    this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
 
   /** Queries of a record, or why it has none; undefined for an empty record. */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
-    const { columns, matchTypes, formulas, numbering } = this.#options
+    const { matchTypes, formulas, numbering } = this.#options
+    const columns = this.#width
     const given = cells[columns.query]
-    if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
-      return undefined
+    if ((given === undefined || given === '') && isBlank(cells)) return undefined
     if (cells.length !== columns.width) {
       const reason = raggedness(cells, columns)
       if (reason !== undefined) return reason
@@ -118,7 +116,7 @@ export class Rows {
     if (isTotal(text.value, columns, cells)) return 'a total of the lines above, not a query'
     const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
-    const about = this.#same === null ? this.#about(cells) : known(this.#same)
+    const about = this.#same ?? this.#about(cells)
     if (!about.ok) return about.reason
     const shown = given === text.value ? null : (given ?? '')
     const shared = { line, about: about.value, given: shown }
@@ -135,20 +133,20 @@ export class Rows {
     if (!weight.ok) return weight
     const target = checkTarget(this.#cell(cells, 'target'))
     if (!target.ok) return target
-    const rhythm = this.#hasRhythm ? readRhythm(cells, this.#columns) : known(noRhythm)
-    if (!rhythm.ok) return rhythm
-    return {
-      ok: true,
-      value: {
-        priority: priority.value,
-        weight: weight.value,
-        target: target.value,
-        tags: this.#tags(cells),
-        cpc: this.#number(cells, 'cpc'),
-        difficulty: this.#number(cells, 'difficulty'),
-        ...rhythm.value,
-      },
-    }
+    const every = this.#hasRhythm ? checkEvery(this.#cell(cells, 'every')) : none
+    if (!every.ok) return every
+    const age = this.#hasRhythm ? checkMaxAge(this.#cell(cells, 'max_age')) : none
+    if (!age.ok) return age
+    return good({
+      priority: priority.value,
+      weight: weight.value,
+      target: target.value,
+      tags: this.#tags(cells),
+      cpc: this.#number(cells, 'cpc'),
+      difficulty: this.#number(cells, 'difficulty'),
+      everyDays: every.value,
+      maxAgeMs: age.value,
+    })
   }
 
   #tags(cells: readonly string[]): readonly string[] {
@@ -161,36 +159,25 @@ export class Rows {
   /** A tool's own number that can't be parsed does not reject the query. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
-    if (column === undefined) return known(null)
-    if (column.tool === true) return known(this.#number(cells, 'weight'))
-    return checkWeight(cells[column.index] ?? '', this.#decimal(column))
+    if (column === undefined) return none
+    if (column.tool === true) return good(this.#number(cells, 'weight'))
+    return checkWeight(cells[column.index] ?? '', this.#decimals.get(column.index) ?? '.')
   }
 
   #number(cells: readonly string[], role: string): number | null {
-    const column = this.#columns.get(role)
-    if (column === undefined) return null
-    return readNumber(cells[column.index] ?? '', this.#decimal(column)) ?? null
-  }
-
-  #decimal({ index }: ListColumn): DecimalSign {
-    return this.#options.verdict.decimals.get(index) ?? '.'
+    const index = this.#columns.get(role)?.index
+    if (index === undefined) return null
+    return readNumber(cells[index] ?? '', this.#decimals.get(index) ?? '.') ?? null
   }
 
   #cell(cells: readonly string[], role: string): string {
-    const column = this.#columns.get(role)
-    if (column === undefined) return ''
-    const cell = cells[column.index] ?? ''
-    return role === 'priority' && isGap(cell) ? '' : cell
+    const index = this.#columns.get(role)?.index
+    const cell = index === undefined ? '' : (cells[index] ?? '')
+    return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
 
-function known<T>(value: T): Checked<T> {
-  return { ok: true, value }
-}
-
-function valueOf<T>(checked: Checked<T>): T | null {
-  return checked.ok ? checked.value : null
-}
+const none = good(null)
 
 function queryOf(
   q: string,
@@ -204,18 +191,9 @@ function queryOf(
 
 /** Blank cells may be missing or extra; any other mismatch means that cells are under the wrong names. */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
-  if (
-    cells.length >= columns.needed &&
-    cells.slice(columns.width).every((cell) => cell.trim() === '')
-  ) {
-    return undefined
-  }
+  if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
   return `${counted} where the header has ${columns.width}`
-}
-
-function isBlank(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell.trim() === '')
 }
 
 const longestContent = 500
@@ -223,28 +201,6 @@ const longestContent = 500
 /** Start of a line, in a form that can be stored. */
 export function contentOf(text: string): string {
   return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
-}
-
-/** Values for every row: they override the list's columns, and several values multiply. */
-export interface Defaults {
-  readonly location: readonly (string | null)[]
-  readonly hl: readonly (string | null)[]
-  readonly gl: readonly (string | null)[]
-  readonly num: readonly number[]
-  readonly device: readonly (Device | null)[]
-  readonly priority: number | null
-  readonly tags: readonly string[]
-}
-
-/** No defaults: only what the list specifies. */
-export const noDefaults: Defaults = {
-  location: [],
-  hl: [],
-  gl: [],
-  num: [],
-  device: [],
-  priority: null,
-  tags: [],
 }
 
 /** Request parameters other than the query text. */
@@ -294,57 +250,60 @@ class Requests {
   }
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
-    const defaults = this.#defaults
-    const location = checkAll(defaults.location, this.#parts(cells, 'location'), this.#place)
+    const location = this.#values('location', cells, this.#place)
     if (!location.ok) return location
-    const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), this.#language)
+    const hl = this.#values('hl', cells, this.#language)
     if (!hl.ok) return hl
-    const gl = checkAll(defaults.gl, this.#parts(cells, 'gl'), this.#country)
+    const gl = this.#values('gl', cells, this.#country)
     if (!gl.ok) return gl
-    const num = checkAll(defaults.num, this.#parts(cells, 'num'), checkNum)
+    const num = this.#values('num', cells, checkNum)
     if (!num.ok) return num
-    const device = checkAll(defaults.device, this.#parts(cells, 'device'), checkDevice)
+    const device = this.#values('device', cells, checkDevice)
     if (!device.ok) return device
     if (product([location.value, hl.value, gl.value, num.value, device.value]) > mostOfOne)
-      return { ok: false, reason: `multiplies out to more than ${mostOfOne} queries` }
-    return {
-      ok: true,
-      value: location.value.flatMap((place) =>
+      return bad(`multiplies out to more than ${mostOfOne} queries`)
+    return good(
+      location.value.flatMap((place) =>
         hl.value.flatMap((language) =>
           gl.value.flatMap((country) =>
             num.value.flatMap((count) =>
-              device.value.map((kind) =>
-                withTail({ location: place, hl: language, gl: country, num: count, device: kind }),
-              ),
+              device.value.map((kind) => {
+                const rest = {
+                  location: place,
+                  hl: language,
+                  gl: country,
+                  num: count,
+                  device: kind,
+                }
+                return { ...rest, tail: requestTail(rest) }
+              }),
             ),
           ),
         ),
       ),
-    }
+    )
   }
 
-  #parts(cells: readonly string[], role: (typeof requestRoles)[number]): readonly string[] {
+  /** Distinct values of a parameter: those of its flag, or those of the cell. */
+  #values<R extends keyof Requested & keyof Defaults>(
+    role: R,
+    cells: readonly string[],
+    check: (text: string) => Checked<Defaults[R][number]>,
+  ): Checked<readonly Defaults[R][number][]> {
+    const fixed = this.#defaults[role]
+    if (fixed.length > 0) return good(fixed)
     const column = this.#columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    if (role === 'device' && isGap(cell)) return ['']
-    return column?.several === true ? cell.split('|') : [cell]
+    const empty = role === 'device' && isGap(cell)
+    const parts = empty ? [''] : column?.several === true ? cell.split('|') : [cell]
+    const values = new Set<Defaults[R][number]>()
+    for (const part of parts) {
+      const checked = check(part)
+      if (!checked.ok) return checked
+      values.add(checked.value)
+    }
+    return good([...values])
   }
-}
-
-/** Distinct values of a flag or cell. */
-function checkAll<T>(
-  fixed: readonly T[],
-  parts: readonly string[],
-  check: (text: string) => Checked<T>,
-): Checked<readonly T[]> {
-  if (fixed.length > 0) return { ok: true, value: fixed }
-  const values = new Set<T>()
-  for (const part of parts) {
-    const checked = check(part)
-    if (!checked.ok) return checked
-    values.add(checked.value)
-  }
-  return { ok: true, value: [...values] }
 }
 
 /** Rejects flags that multiply every row too much up front, not row by row. */
@@ -358,8 +317,4 @@ function refuseTooMany(defaults: Defaults): void {
 
 function product(values: readonly (readonly unknown[])[]): number {
   return values.reduce((combinations, { length }) => combinations * Math.max(1, length), 1)
-}
-
-function withTail(rest: Omit<Query, 'q'>): Requested {
-  return { ...rest, tail: requestTail(rest) }
 }

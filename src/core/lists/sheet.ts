@@ -5,12 +5,6 @@ import { SaxesParser } from 'saxes'
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Archive } from './zip.ts'
 
-/** A part of a spreadsheet, and the name of its file for messages. */
-interface Part {
-  readonly part: string
-  readonly shown: string
-}
-
 export type Attributes = Readonly<Record<string, string>>
 
 export interface XmlReader {
@@ -19,14 +13,14 @@ export interface XmlReader {
   readonly close?: (name: string) => void
 }
 
-export async function parseWhole(archive: Archive, of: Part, element: XmlReader): Promise<void> {
-  for await (const _ of parsed(archive, of, element)) continue
+export async function parseWhole(archive: Archive, part: string, reader: XmlReader): Promise<void> {
+  for await (const _ of parsed(archive, part, reader)) continue
 }
 
 /** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
 async function* parsed(
   archive: Archive,
-  { part, shown }: Part,
+  part: string,
   { open, text, close }: XmlReader,
 ): AsyncGenerator<void> {
   const parser = new SaxesParser()
@@ -44,7 +38,7 @@ async function* parsed(
   } catch (cause) {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
-      `expected ${shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
+      `expected ${archive.shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
       { cause },
     )
   }
@@ -68,15 +62,11 @@ export interface Sheet {
 export async function* sheetLines(
   archive: Archive,
   { part, reader }: Sheet,
-  { shown, hiddenRows }: { readonly shown: string; readonly hiddenRows: Set<number> },
+  hiddenRows: Set<number>,
 ): AsyncGenerator<Buffer> {
   const rows = new SheetRows(hiddenRows)
-  for await (const _ of parsed(archive, { part, shown }, reader(rows))) {
-    const lines = rows.take(false)
-    if (lines !== '') yield Buffer.from(lines)
-  }
-  const lines = rows.take(true)
-  if (lines !== '') yield Buffer.from(lines)
+  for await (const _ of parsed(archive, part, reader(rows))) yield Buffer.from(rows.take(false))
+  yield Buffer.from(rows.take(true))
 }
 
 const firstRows = 100

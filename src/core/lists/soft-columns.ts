@@ -1,6 +1,7 @@
 // Examines columns that may have a known name but other contents.
 
-import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
+import { type Dialect, type ListColumn, plainName, show } from './columns.ts'
+import type { ReadOptions } from './options.ts'
 import {
   checkEvery,
   checkMaxAge,
@@ -28,19 +29,14 @@ interface Tally {
   misfit: string | null
 }
 
-interface SurveyOptions {
-  readonly decimal: DecimalSign | undefined
-  readonly delimiter: string | null
-}
-
 /** Examines whole columns of priorities, weights and intervals before any of them rejects a query. */
 export class Survey {
   readonly #tallies: Tally[]
-  readonly #options: SurveyOptions
+  readonly #decide: (style: NumberStyle) => DecimalSign | null
 
-  constructor({ others }: Columns, options: SurveyOptions) {
-    this.#options = options
-    this.#tallies = others.filter(isSoft).map((column) => ({
+  constructor({ columns, delimiter }: Dialect, { decimal }: ReadOptions) {
+    this.#decide = (style) => style.decide(decimal, delimiter)
+    this.#tallies = columns.others.filter(isSoft).map((column) => ({
       column,
       style: new NumberStyle(),
       filled: 0,
@@ -56,7 +52,7 @@ export class Survey {
       if (cell === '' || isGap(cell)) continue
       tally.filled++
       if (isNumeric(tally.column)) tally.style.look(cell)
-      if (fits(tally, cell)) tally.fits++
+      if ((contents[tally.column.role] ?? aNumber).fits(cell, tally.last)) tally.fits++
       else tally.misfit ??= cell.trim().slice(0, 40)
       tally.last = cell
     }
@@ -69,9 +65,12 @@ export class Survey {
       const { column, style, filled, fits: fitting, misfit } = tally
       // A single "1" counts no rows.
       const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
-      if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
+      if (!enough) {
+        const why = `${JSON.stringify(misfit)} is not a ${(contents[column.role] ?? aNumber).kind}`
+        ignored.set(column.index, column.role === 'num' ? 'its numbers count the rows' : why)
+      }
       if (!isNumeric(column)) continue
-      const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
+      const decimal = this.#decide(style)
       if (decimal !== null) decimals.set(column.index, decimal)
       else if (enough) {
         const why = 'ambiguous numbers such as 1.200; type --decimal point or --decimal comma'
@@ -91,50 +90,41 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'every', 'max_age'])
+/** Contents by which a column is known to be what its name says; others hold numbers. */
+const contents: Partial<Record<ListColumn['role'], Content>> = {
+  priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
+  every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
+  max_age: { kind: 'known duration', fits: (cell) => checkMaxAge(cell).ok },
+  // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
+  location: { kind: 'name of a place', fits: (cell) => !isNumber(cell) },
+  num: { kind: 'number of results', fits: (cell, last) => Number(cell) !== Number(last) + 1 },
+}
+
+interface Content {
+  readonly kind: string
+  readonly fits: (cell: string, last: string) => boolean
+}
+
+const aNumber: Content = {
+  kind: 'number',
+  fits: (cell) => typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number',
+}
 
 function isSoft({ role, tool, asked }: ListColumn): boolean {
   if (role === 'gl' || role === 'hl') return false
   if (role === 'location' || role === 'num') return asked !== true
-  return tool === true || softRoles.has(role)
+  return tool === true || role === 'weight' || contents[role] !== undefined
 }
 
 function isNumeric({ role }: ListColumn): boolean {
   return role === 'weight' || role === 'cpc' || role === 'difficulty'
 }
 
-function fits({ column: { role }, last }: Tally, cell: string): boolean {
-  // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
-  if (role === 'location') return !isNumber(cell)
-  if (role === 'num') return Number(cell) !== Number(last) + 1
-  if (role === 'priority') return checkPriority(cell).ok
-  if (role === 'every') return checkEvery(cell).ok
-  if (role === 'max_age') return checkMaxAge(cell).ok
-  return typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number'
-}
-
-const kinds: Partial<Record<ListColumn['role'], string>> = {
-  priority: 'priority from 1 to 9',
-  every: 'known interval',
-  max_age: 'known duration',
-  location: 'name of a place',
-}
-
-function reasonOf({ role }: ListColumn, misfit: string): string {
-  if (role === 'num') return 'its numbers count the rows'
-  return `${misfit} is not a ${kinds[role] ?? 'number'}`
-}
-
-/** Surveys the first rows of a list. */
-export function surveyOf(
-  rows: readonly (readonly string[])[],
-  { delimiter, columns }: Dialect,
-  { decimal }: { readonly decimal?: DecimalSign | undefined },
-): ColumnFindings {
-  const survey = new Survey(columns, { delimiter, decimal })
-  for (const cells of rows) survey.look(cells)
-  return survey.verdict()
-}
+const worthSaying = new Set(
+  'country,language,locale,market,volume,land,sprache,pays,langue,país,idioma,paese,lingua,taal,kraj,język,страна,язык,国,国家,国家/地区,言語,语言,국가,언어'.split(
+    ',',
+  ),
+)
 
 /** Names the ignored columns that a user may expect to be read. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
@@ -142,9 +132,11 @@ export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindi
     const name = header[index] ?? String(index + 1)
     return `the column ${show(name)} is ignored: ${why}`
   })
-  const missed = missedColumns(columns.ignored).map(
-    (name) =>
-      `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
-  )
+  const missed = columns.ignored
+    .filter((name) => worthSaying.has(plainName(name)))
+    .map(
+      (name) =>
+        `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
+    )
   return [...left, ...missed]
 }

@@ -34,20 +34,29 @@ const folder = 'a folder; name its files, such as inputs/*.csv'
 
 /** Opens a file; folders, pipes and devices are rejected. */
 export async function openFile(path: string, shown: string): Promise<Source> {
-  const handle = await openHandle(path, shown)
+  // Check before opening: opening and closing a pipe would make its writer lose data.
+  refuseOthers(await stat(path).catch(failed(shown)), shown)
+  // Non-blocking, because if a pipe replaced the file in the meantime, the open would hang forever.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK
+  const handle = await open(path, flags).catch(failed(shown))
   try {
-    return await describe(handle, shown)
+    const before = await handle.stat()
+    refuseOthers(before, shown)
+    const check = async (): Promise<void> => {
+      const after = await handle.stat()
+      if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
+      throw new Misuse(
+        `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
+      )
+    }
+    const meter = { taken: 0 }
+    const chunks = metered(chunksOf(handle, shown), meter)
+    const { size } = before
+    return { shown, chunks, size, taken: () => meter.taken, check, close: () => handle.close() }
   } catch (error) {
     await handle.close()
     throw error
   }
-}
-
-async function openHandle(path: string, shown: string): Promise<FileHandle> {
-  // Check before opening: opening and closing a pipe would make its writer lose data.
-  refuseOthers(await stat(path).catch(failed(shown)), shown)
-  // Non-blocking, because if a pipe replaced the file in the meantime, the open would hang forever.
-  return open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(failed(shown))
 }
 
 function failed(shown: string): (cause: unknown) => never {
@@ -67,41 +76,24 @@ function refuseOthers(found: Stats, shown: string): void {
   throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
 }
 
-async function describe(handle: FileHandle, shown: string): Promise<Source> {
-  const before = await handle.stat()
-  refuseOthers(before, shown)
-  const check = async (): Promise<void> => {
-    const after = await handle.stat()
-    if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
-    throw new Misuse(
-      `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
-    )
-  }
-  const meter = { taken: 0 }
-  return {
-    shown,
-    chunks: chunksOf(handle, shown, meter),
-    size: before.size,
-    taken: () => meter.taken,
-    check,
-    close: () => handle.close(),
-  }
-}
-
-async function* chunksOf(
-  handle: FileHandle,
-  shown: string,
-  meter: { taken: number },
-): AsyncGenerator<Buffer> {
+async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buffer> {
   for (;;) {
     // Each chunk needs its own buffer, because an unfinished line may still refer to the previous one.
     const buffer = Buffer.allocUnsafeSlow(chunkSize)
-    const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch((cause: unknown) => {
-      throw unreadable(shown, cause, folder)
-    })
+    const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch(failed(shown))
     if (bytesRead === 0) return
-    meter.taken += bytesRead
     yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** Counts the bytes that are taken from a stream. */
+export async function* metered(
+  chunks: AsyncIterable<Buffer>,
+  meter: { taken: number },
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    meter.taken += chunk.length
+    yield chunk
   }
 }
 

@@ -1,10 +1,12 @@
 // Reads small CSV configuration files.
 
+import { buffer } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'
 import { plainName } from './columns.ts'
 import { decode, detectEncoding } from './encoding.ts'
 import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
+import { isBlank, isFilled } from './values.ts'
 
 /** A row of a configuration file, by column name. */
 export interface TableRow {
@@ -34,11 +36,15 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     if (encoding.how === 'guessed') {
       throw new Misuse(`expected ${shown} to be UTF-8, got other bytes; save it as UTF-8`)
     }
-    const cutter = new Cutter(',', shown)
-    const rows: Row[] = []
-    for await (const piece of decode(all, encoding, { shown }))
-      take(cutter.push(piece, false), rows)
-    take(cutter.push(Buffer.alloc(0), true), rows)
+    const text = await buffer(decode(all, encoding, { shown }))
+    const { records, broken } = new Cutter(',', shown).push(text, true)
+    const rows = [
+      ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
+      ...broken.map(({ line, reason, content }) => {
+        return { line, cells: [content], problem: `expected whole cells, got ${reason}` }
+      }),
+    ]
+    rows.sort((one, other) => one.line - other.line)
     return named(rows, shown)
   } finally {
     await source.close()
@@ -49,16 +55,6 @@ interface Row {
   readonly line: number
   readonly cells: readonly string[]
   readonly problem: string | null
-}
-
-function take({ records, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
-  for (const record of records) {
-    if (record.cells.some((cell) => cell.trim() !== '')) rows.push({ ...record, problem: null })
-  }
-  for (const { line, reason, content } of broken) {
-    rows.push({ line, cells: [content], problem: `expected whole cells, got ${reason}` })
-  }
-  rows.sort((a, b) => a.line - b.line)
 }
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
@@ -76,7 +72,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
     throw new Misuse(`${shown}:${header.line}: expected each column once, got ${twice} twice`)
   }
   return rest.map(({ line, cells, problem }) => {
-    const tooMany = cells.slice(names.length).some((cell) => cell.trim() !== '')
+    const tooMany = cells.slice(names.length).some(isFilled)
     const counted = tooMany
       ? `expected ${names.length} cells as in the header, got ${cells.length}`
       : null

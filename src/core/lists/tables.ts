@@ -3,10 +3,12 @@
 import { Misuse } from '../../base/errors.ts'
 import { leastScore } from './column-score.ts'
 import { plainName, show } from './columns.ts'
+import { divides, tableOf, tryOut, wantedDelimiters } from './dialect.ts'
 import { detectEncoding } from './encoding.ts'
-import { openList, type ReadOptions } from './read.ts'
+import type { ReadOptions } from './options.ts'
+import { openList } from './read.ts'
 import { peek, type Source } from './source.ts'
-import { divides, tableOf, tryOut, wantedDelimiters } from './trial.ts'
+import { filledCells } from './values.ts'
 
 /** A table inside an archive. */
 export interface Table {
@@ -24,6 +26,8 @@ interface Choice {
   /** Throws if the table is packed in a way that is not read inside an archive. */
   readonly opened: (table: Table) => Promise<Source>
   readonly options: ReadOptions
+  /** True if all tables that may be meant are to be read. */
+  readonly every: boolean
 }
 
 interface Judged {
@@ -33,32 +37,9 @@ interface Judged {
   readonly problem: Misuse | null
 }
 
-const mostTables = 200
+type OneOrMore<T> = readonly [T, ...T[]]
 
-/** Returns the only table that may be meant; rejects several, or one that can't be read. */
-export async function chooseTable(
-  tables: readonly Table[],
-  shown: string,
-  choice: Choice,
-): Promise<Table> {
-  const meant = await judgeTables(tables, shown, choice)
-  const [only, another] = meant
-  if (another === undefined) return readable(only)
-  const found = meant.slice(0, 20).map(({ table, columns }) => {
-    const cells = columns.slice(0, 6).map(show)
-    const held = cells.length === 0 ? 'not read' : cells.join(', ')
-    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
-  })
-  const { table } = meant.find(({ columns }) => columns.length > 0) ?? only
-  const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
-  const all =
-    meant.every(({ problem }) => problem === null) && !isNamed(tables, everyTable)
-      ? `, or --sheet ${everyTable} for a list of each`
-      : ''
-  throw new Misuse(
-    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another${all}`,
-  )
-}
+const mostTables = 200
 
 /** Value of --sheet that stands for every table, unless one has this name. */
 const everyTable = 'all'
@@ -68,14 +49,31 @@ export function meansEvery(sheet: string | undefined): boolean {
   return sheet !== undefined && plainText(sheet) === everyTable
 }
 
-/** Returns all tables that may be meant; rejects one that can't be read. */
-export async function chooseAll(
+/** Returns the named table, or those that may be meant; rejects one that can't be read, and several if one is wanted. */
+export async function chooseTables(
   tables: readonly Table[],
   shown: string,
   choice: Choice,
-): Promise<readonly Table[]> {
-  if (isNamed(tables, everyTable)) return [namedTable(tables, shown, everyTable)]
-  return (await judgeTables(tables, shown, choice)).map(readable)
+): Promise<OneOrMore<Table>> {
+  const { every, options } = choice
+  const hasName = tablesNamed(tables, everyTable).length > 0
+  const name = every && hasName ? everyTable : options.sheet
+  if (name !== undefined) return [namedTable(tables, shown, name)]
+  const [first, ...others] = await judgeTables(tables, shown, choice)
+  if (every || others.length === 0) return [readable(first), ...others.map(readable)]
+  const meant = [first, ...others]
+  const found = meant.slice(0, 20).map(({ table, columns }) => {
+    const cells = columns.slice(0, 6).map(show)
+    const held = cells.length === 0 ? 'not read' : cells.join(', ')
+    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
+  })
+  const { table } = meant.find(({ columns }) => columns.length > 0) ?? first
+  const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
+  const isEach = meant.every(({ problem }) => problem === null) && !hasName
+  const all = isEach ? `, or --sheet ${everyTable} for a list of each` : ''
+  throw new Misuse(
+    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another${all}`,
+  )
 }
 
 function readable({ table, problem }: Judged): Table {
@@ -88,7 +86,7 @@ async function judgeTables(
   tables: readonly Table[],
   shown: string,
   choice: Choice,
-): Promise<readonly [Judged, ...Judged[]]> {
+): Promise<OneOrMore<Judged>> {
   const visible = tables.filter(({ hidden, kind }) => !hidden && kind !== 'document')
   if (visible.length > mostTables) {
     throw new Misuse(
@@ -100,9 +98,9 @@ async function judgeTables(
     visible.filter(({ kind }) => kind === 'unknown'),
     choice,
   )
-  const [list] = lists
+  const [list, another] = lists
   if (others.length === 0 && list === undefined) throw noTable(tables, shown, 'a table')
-  if (others.length === 0 && list !== undefined && lists.length === 1)
+  if (others.length === 0 && list !== undefined && another === undefined)
     return [{ table: list, columns: [], problem: null }]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first !== undefined) return [first, ...more]
@@ -120,17 +118,13 @@ export function namesOf(tables: readonly Table[]): string {
 }
 
 /** Returns the table with this name, or with this last part of its path. */
-export function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
+function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
   const [table, ...others] = tablesNamed(tables, sheet)
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
   if (others.length === 0) return table
   throw new Misuse(
     `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; type --sheet with the whole name of one`,
   )
-}
-
-function isNamed(tables: readonly Table[], sheet: string): boolean {
-  return tablesNamed(tables, sheet).length > 0
 }
 
 function tablesNamed(tables: readonly Table[], sheet: string): readonly Table[] {
@@ -163,26 +157,18 @@ async function judgeAll(tables: readonly Table[], choice: Choice): Promise<reado
 
 /** Null for a table that is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
-  let source: Source
-  let columns: string[] | null
+  let columns: string[] | null = []
   try {
-    const whole = await opened(table)
-    const { all, ...beginning } = await peek(whole.chunks, 64 * 1024)
-    source = { ...whole, chunks: all }
+    const source = await opened(table)
+    const { all, ...beginning } = await peek(source.chunks, 64 * 1024)
     columns = await beginningOf(beginning, table, options)
-  } catch (error) {
-    if (!(error instanceof Misuse)) throw error
-    return { table, columns: [], problem: error }
-  }
-  try {
-    const { heading } = await openList(source, options)
+    const { heading } = await openList({ ...source, chunks: all }, options)
     const { header, headerLine } = heading.dialect
-    if (headerLine !== null) return { table, columns: header.filter(isFilled), problem: null }
+    if (headerLine !== null) return { table, columns: filledCells(header), problem: null }
     if (columns === null) return null
-    const problem = new Misuse(
+    throw new Misuse(
       `expected a table with a column of queries in ${source.shown}, got one without names; type --sheet ${JSON.stringify(table.name)} if each line of it is one query`,
     )
-    return { table, columns, problem }
   } catch (error) {
     if (!(error instanceof Misuse)) throw error
     return columns === null ? null : { table, columns, problem: error }
@@ -216,12 +202,8 @@ async function beginningOf(
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
   const trial = trials.find(({ delimiter, rows }) => divides(delimiter, rows)) ?? trials.at(-1)
   if (trial === undefined) return null
-  const { header, below, texts } = tableOf(trial)
+  const { header, below, candidates } = tableOf(trial)
   if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
   if (summaries.test(name.slice(name.lastIndexOf('/') + 1))) return null
-  return (texts[0]?.score ?? 0) > leastScore ? header.filter(isFilled) : null
-}
-
-function isFilled(cell: string): boolean {
-  return cell.trim() !== ''
+  return (candidates[0]?.score ?? 0) > leastScore ? filledCells(header) : null
 }

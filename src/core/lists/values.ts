@@ -3,7 +3,6 @@
 import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
-import type { ListColumn } from './columns.ts'
 
 /** A valid value, or the reason why it is invalid. */
 export type Checked<T> =
@@ -21,6 +20,20 @@ const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
 /** True for a cell without a value. */
 export function isGap(cell: string): boolean {
   return gap.test(cell)
+}
+
+/** True for a cell that is not blank. */
+export function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
+}
+
+export function filledCells(cells: readonly string[]): string[] {
+  return cells.filter(isFilled)
+}
+
+/** True for an empty record. */
+export function isBlank(cells: readonly string[]): boolean {
+  return !cells.some(isFilled)
 }
 
 /** Spec gap 4.1: no limit is documented. */
@@ -43,11 +56,7 @@ const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
-/**
- * UTF-8 that was decoded as windows-1252 and encoded again: "Ã
- *
- * " for "ö".
- */
+/** UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
 /** True for text corrupted by a wrong encoding. */
@@ -55,11 +64,11 @@ export function isBroken(text: string): boolean {
   return broken.test(text)
 }
 
-function good<T>(value: T): Checked<T> {
+export function good<T>(value: T): Checked<T> {
   return { ok: true, value }
 }
 
-function bad(reason: string): { readonly ok: false; readonly reason: string } {
+export function bad(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason }
 }
 
@@ -87,16 +96,12 @@ function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
 
-function checkName(given: string, what: string): Checked<string | null> {
-  if (control.test(given)) return bad(`a control character in ${what}`)
-  const text = canonicalText(given)
-  if (text.length > longestName) return bad(`${what} longer than ${longestName} characters`)
-  return good(text === '' ? null : text)
-}
-
 /** Checks a place name. */
 export function checkPlace(given: string): Checked<string | null> {
-  return checkName(given, 'location')
+  if (control.test(given)) return bad('a control character in location')
+  const text = canonicalText(given)
+  if (text.length > longestName) return bad(`location longer than ${longestName} characters`)
+  return good(text === '' ? null : text)
 }
 
 /** A place in a column that nobody mapped: it may contain ranks as well, and gaps. */
@@ -146,23 +151,12 @@ export function checkNum(given: string): Checked<number> {
 }
 
 // Names used by advertising accounts, search consoles and people.
-const deviceWords: ReadonlyMap<string, Device> = new Map([
-  ...['computer', 'computers', 'pc', 'desktops', 'laptop'].map(
-    (word) => [word, 'desktop'] as const,
-  ),
-  ...[
-    'mobiles',
-    'smartphone',
-    'smartphones',
-    'phone',
-    'phones',
-    'mobile phone',
-    'mobile phones',
-  ].map((word) => [word, 'mobile'] as const),
-  ['mobile phones with full browsers', 'mobile'],
-  ['mobile devices with full browsers', 'mobile'],
-  ...['tablets', 'tablets with full browsers'].map((word) => [word, 'tablet'] as const),
-])
+const deviceWords: Readonly<Record<Device, string>> = {
+  desktop: 'computer,computers,pc,desktops,laptop',
+  mobile:
+    'mobiles,smartphone,smartphones,phone,phones,mobile phone,mobile phones,mobile phones with full browsers,mobile devices with full browsers',
+  tablet: 'tablets,tablets with full browsers',
+}
 
 // Each word stands for the middle of its third.
 const priorityWords: ReadonlyMap<string, number> = new Map([
@@ -178,7 +172,7 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
-  const device = devices.find((name) => name === text) ?? deviceWords.get(text)
+  const device = devices.find((name) => [name, ...deviceWords[name].split(',')].includes(text))
   return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
@@ -344,73 +338,68 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
-function countryNames(): Map<string, string> {
-  const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
-  const names = new Map<string, string>()
-  const add = (name: string | undefined, code: string): void => {
+/** Codes by name; of several codes with a name, the first one counts. */
+class CodeNames extends Map<string, string> {
+  add(name: string | undefined, code: string): void {
     const key = nameKey(name ?? '')
-    if (key !== '' && !names.has(key)) names.set(key, code.toLowerCase())
+    if (key !== '' && !this.has(key)) this.set(key, code)
   }
-  for (const [two = '', three] of codes) {
-    add(two, two)
-    add(three, two)
-  }
-  add('xk', 'xk')
-  for (const [name, code] of Object.entries(otherCountries)) add(name, code)
-  for (const language of languagesOfNames) {
-    const type = 'region'
-    const long = new Intl.DisplayNames([language], { type, fallback: 'none' })
-    const short = new Intl.DisplayNames([language], { type, fallback: 'none', style: 'short' })
-    for (const [two = ''] of codes) {
-      add(long.of(two), two)
-      add(short.of(two), two)
+
+  /** Adds what CLDR calls each of these in all languages, in two ways. */
+  addShown(
+    codes: Iterable<readonly [shown: string, code: string]>,
+    type: 'region' | 'language',
+    ways: readonly object[],
+  ): void {
+    for (const language of languagesOfNames) {
+      const names = ways.map(
+        (way) => new Intl.DisplayNames([language], { type, fallback: 'none', ...way }),
+      )
+      for (const [shown, code] of codes) for (const name of names) this.add(name.of(shown), code)
     }
   }
+}
+
+/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
+function countryNames(): CodeNames {
+  const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
+  const names = new CodeNames()
+  for (const [two = '', three] of codes)
+    for (const name of [two, three]) names.add(name, two.toLowerCase())
+  names.add('xk', 'xk')
+  for (const [name, code] of Object.entries(otherCountries)) names.add(name, code)
+  const regions = codes.map(([two = '']) => [two, two.toLowerCase()] as const)
+  names.addShown(regions, 'region', [{ style: 'long' }, { style: 'short' }])
   for (const language of languagesOfNames.filter((name) => !name.includes('-'))) {
     const { countries: known } = iso(`i18n-iso-countries/langs/${language}.json`) as CountryNames
     for (const [two, called] of Object.entries(known)) {
-      for (const name of [called].flat()) add(name, two)
+      for (const name of [called].flat()) names.add(name, two.toLowerCase())
     }
   }
   return names
 }
 
 // Language variants with names of their own, mapped to the codes that search engines use.
-const languageKinds: Readonly<Record<string, string>> = {
-  'zh-Hans': 'zh-CN',
-  'zh-Hant': 'zh-TW',
-  'pt-BR': 'pt-BR',
-  'pt-PT': 'pt-PT',
-  'en-US': 'en-US',
-  'en-GB': 'en-GB',
-  'es-419': 'es-419',
-  'es-ES': 'es-ES',
-  'fr-CA': 'fr-CA',
-  fil: 'fil',
-}
+const languageKinds: readonly (readonly [string, string])[] = [
+  ['zh-Hans', 'zh-CN'],
+  ['zh-Hant', 'zh-TW'],
+  ...['pt-BR', 'pt-PT', 'en-US', 'en-GB', 'es-419', 'es-ES', 'fr-CA', 'fil'].map(
+    (code) => [code, code] as const,
+  ),
+]
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
 /** Names of all languages, mapped to their codes. */
-function languageNames(): Map<string, string> {
+function languageNames(): CodeNames {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
-  const kinds = new Map([
-    ...codes.map((code) => [code, code] as const),
-    ...Object.entries(languageKinds),
+  const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
+  const names = new CodeNames()
+  names.addShown(kinds, 'language', [
+    { languageDisplay: 'standard' },
+    { languageDisplay: 'dialect' },
   ])
-  const names = new Map<string, string>()
-  for (const language of languagesOfNames) {
-    for (const languageDisplay of ['standard', 'dialect'] as const) {
-      const type = 'language'
-      const shown = new Intl.DisplayNames([language], { type, fallback: 'none', languageDisplay })
-      for (const [code, sent] of kinds) {
-        const key = nameKey(shown.of(code) ?? '')
-        if (key !== '' && !names.has(key)) names.set(key, sent)
-      }
-    }
-  }
   names.set('tagalog', 'fil')
   return names
 }
@@ -440,14 +429,6 @@ export function languageCode(text: string): string | undefined {
   return languages.get(nameKey(trimmed))
 }
 
-/** Nightly interval of a query, and maximum age of its answer; null: not specified. */
-export interface Rhythm {
-  readonly everyDays: number | null
-  readonly maxAgeMs: number | null
-}
-
-export const noRhythm: Rhythm = { everyDays: null, maxAgeMs: null }
-
 const words: ReadonlyMap<string, number> = new Map([
   ['daily', 1],
   ['weekly', 7],
@@ -459,34 +440,16 @@ const longestDays = 366
 /** Checks an interval: a number of days or weeks, or a word. */
 export function checkEvery(given: string): Checked<number | null> {
   const text = given.trim().toLowerCase()
-  if (text === '') return { ok: true, value: null }
+  if (text === '') return good(null)
   const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
   const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
-  if (days >= 1 && days <= longestDays) return { ok: true, value: days }
-  return { ok: false, reason: 'every is not an interval such as "3d", "weekly" or "monthly"' }
+  if (days >= 1 && days <= longestDays) return good(days)
+  return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
 /** Checks a maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
-  if (given.trim() === '') return { ok: true, value: null }
+  if (given.trim() === '') return good(null)
   const value = readDuration(given)
-  if (value !== null) return { ok: true, value }
-  return { ok: false, reason: 'max_age is not a duration such as "12h" or "7d"' }
-}
-
-/** Reads the columns `every` and `max_age` of a row. */
-export function readRhythm(
-  cells: readonly string[],
-  columns: ReadonlyMap<string, ListColumn>,
-): Checked<Rhythm> {
-  const cellOf = (role: 'every' | 'max_age') => {
-    const column = columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    return isGap(cell) ? '' : cell
-  }
-  const every = checkEvery(cellOf('every'))
-  if (!every.ok) return every
-  const age = checkMaxAge(cellOf('max_age'))
-  if (!age.ok) return age
-  return { ok: true, value: { everyDays: every.value, maxAgeMs: age.value } }
+  return value === null ? bad('max_age is not a duration such as "12h" or "7d"') : good(value)
 }

@@ -8,50 +8,42 @@ import type { Archive } from './zip.ts'
 const mostTexts = 96 * 1024 * 1024
 
 /** Reads which sheets a workbook has, and what their rows refer to. */
-export async function xlsxSheets(archive: Archive, shown: string): Promise<readonly Sheet[]> {
-  const sheets = await sheetsOf(archive, shown)
-  const texts = await sharedTexts(archive, shown)
-  const formats = await numberFormats(archive, shown)
+export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
+  const sheets = await sheetsOf(archive)
+  const texts = await sharedTexts(archive)
+  const formats = await numberFormats(archive)
   const reader = (rows: SheetRows) => new RowReader({ texts, formats }, rows)
   return sheets.map((sheet) => ({ ...sheet, reader }))
 }
 
-async function sheetsOf(archive: Archive, shown: string) {
+async function sheetsOf(archive: Archive) {
   const targets = new Map<string, string>()
-  await parseWhole(
-    archive,
-    { part: 'xl/_rels/workbook.xml.rels', shown },
-    {
-      open: (name, { Id = '', Target = '' }) => {
-        if (name === 'Relationship') targets.set(Id, Target.replace(/^\/?(?:xl\/)?/, 'xl/'))
-      },
+  await parseWhole(archive, 'xl/_rels/workbook.xml.rels', {
+    open: (name, { Id = '', Target = '' }) => {
+      if (name === 'Relationship') targets.set(Id, Target.replace(/^\/?(?:xl\/)?/, 'xl/'))
     },
-  )
+  })
   const sheets: Omit<Sheet, 'reader'>[] = []
-  await parseWhole(
-    archive,
-    { part: 'xl/workbook.xml', shown },
-    {
-      open: (name, attributes) => {
-        if (name !== 'sheet') return
-        // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
-        const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
-        const part = targets.get(attributes[key] ?? '') ?? ''
-        const hidden = (attributes['state'] ?? 'visible') !== 'visible'
-        sheets.push({ name: attributes['name'] ?? part, part, hidden })
-      },
+  await parseWhole(archive, 'xl/workbook.xml', {
+    open: (name, attributes) => {
+      if (name !== 'sheet') return
+      // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
+      const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
+      const part = targets.get(attributes[key] ?? '') ?? ''
+      const hidden = (attributes['state'] ?? 'visible') !== 'visible'
+      sheets.push({ name: attributes['name'] ?? part, part, hidden })
     },
-  )
+  })
   return sheets
 }
 
 /** Shared texts that the cells of all sheets refer to by number. */
-async function sharedTexts(archive: Archive, shown: string): Promise<readonly string[]> {
+async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
   if (archive.sizeOf(part) > mostTexts) {
     throw new Misuse(
-      `expected a spreadsheet of at most ${mostTexts / 1024 / 1024} MiB of texts, got more in ${shown}; save the sheet as CSV`,
+      `expected a spreadsheet of at most ${mostTexts / 1024 / 1024} MiB of texts, got more in ${archive.shown}; save the sheet as CSV`,
     )
   }
   const texts: string[] = []
@@ -59,25 +51,21 @@ async function sharedTexts(archive: Archive, shown: string): Promise<readonly st
   let inText = false
   // Phonetic readings of Japanese characters are stored next to the text but are not part of it.
   let spoken = false
-  await parseWhole(
-    archive,
-    { part, shown },
-    {
-      open: (name) => {
-        if (name === 'si') text = ''
-        if (name === 'rPh') spoken = true
-        inText = name === 't' && !spoken
-      },
-      text: (more) => {
-        if (inText) text += more
-      },
-      close: (name) => {
-        inText = false
-        if (name === 'rPh') spoken = false
-        if (name === 'si') texts.push(unescaped(text))
-      },
+  await parseWhole(archive, part, {
+    open: (name) => {
+      if (name === 'si') text = ''
+      if (name === 'rPh') spoken = true
+      inText = name === 't' && !spoken
     },
-  )
+    text: (more) => {
+      if (inText) text += more
+    },
+    close: (name) => {
+      inText = false
+      if (name === 'rPh') spoken = false
+      if (name === 'si') texts.push(unescaped(text))
+    },
+  })
   return texts
 }
 
@@ -91,33 +79,37 @@ function unescaped(text: string): string {
 /** Shows a stored number as its cell does. */
 type NumberFormat = (value: string) => string
 
-const knownFormats: readonly (readonly [id: number, code: string])[] = [
-  [1, '0'],
-  [2, '0.00'],
-  [3, '#,##0'],
-  [4, '#,##0.00'],
-  [9, '0%'],
-  [10, '0.00%'],
-]
+/** Formats that every workbook has, by id. */
+const knownFormats = { 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%' }
+
+/** True for the id of a date or time that every workbook has. */
+function isDateFormat(id: number): boolean {
+  return (
+    (id >= 14 && id <= 22) ||
+    (id >= 27 && id <= 36) ||
+    (id >= 45 && id <= 47) ||
+    (id >= 50 && id <= 58)
+  )
+}
 
 /** Number formats of the styles of cells. */
-async function numberFormats(archive: Archive, shown: string): Promise<readonly NumberFormat[]> {
+async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
-  const codes = new Map(knownFormats)
-  for (let id = 14; id <= 58; id++) if (id <= 22 || (id >= 27 && id <= 36)) codes.set(id, 'd')
-  for (const id of [45, 46, 47, 50, 51, 52, 53, 54, 55, 56, 57, 58]) codes.set(id, 'd')
+  const codes = new Map<string, string>(Object.entries(knownFormats))
   const formats: NumberFormat[] = []
   let inCells = false
   const open = (name: string, { numFmtId = '', formatCode = '' }: Attributes): void => {
     if (name === 'cellXfs') inCells = true
-    if (name === 'numFmt') codes.set(Number(numFmtId), formatCode)
-    if (name === 'xf' && inCells) formats.push(formatOf(codes.get(Number(numFmtId)) ?? ''))
+    if (name === 'numFmt') codes.set(numFmtId, formatCode)
+    if (name !== 'xf' || !inCells) return
+    const usual = isDateFormat(Number(numFmtId)) ? 'd' : ''
+    formats.push(formatOf(codes.get(numFmtId) ?? usual))
   }
   const close = (name: string): void => {
     if (name === 'cellXfs') inCells = false
   }
-  await parseWhole(archive, { part, shown }, { open, close })
+  await parseWhole(archive, part, { open, close })
   return formats
 }
 

@@ -4,12 +4,14 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
-import type { Source } from './source.ts'
+import { metered, type Source } from './source.ts'
 
 const mostEntries = 10_000
 
 /** Files of an archive, by name. */
 export interface Archive {
+  /** Its name for messages. */
+  readonly shown: string
   readonly names: readonly string[]
   readonly sizeOf: (name: string) => number
   readonly read: (name: string) => AsyncGenerator<Buffer>
@@ -44,6 +46,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
     }
   }
   return {
+    shown,
     names: [...entries.keys()],
     sizeOf: (name) => entries.get(name)?.uncompressedSize ?? 0,
     read,
@@ -86,26 +89,13 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
   )
 }
 
-/** List inside a compressed file; only one piece is in memory at a time. */
-export function gunzipped(source: Source): Source {
-  return { ...source, chunks: inflate(source) }
-}
-
-async function* inflate({ chunks, shown }: Source): AsyncGenerator<Buffer> {
-  let fed = 0
-  async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      fed += chunk.length
-      yield chunk
-    }
-  }
-  let out = 0
-  const inflated = pipeline(Readable.from(counted()), createGunzip(), () => undefined)
+/** Bytes inside a compressed file; only one piece is in memory at a time. */
+export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buffer> {
+  const [fed, out] = [{ taken: 0 }, { taken: 0 }]
+  const inflated = pipeline(Readable.from(metered(chunks, fed)), createGunzip(), () => undefined)
   try {
-    for await (const piece of inflated) {
-      if (!Buffer.isBuffer(piece)) continue
-      out += piece.length
-      refuseSwelling(shown, out, fed)
+    for await (const piece of metered(inflated, out)) {
+      refuseSwelling(shown, out.taken, fed.taken)
       yield piece
     }
   } catch (cause) {

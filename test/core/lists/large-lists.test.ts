@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openList } from '../../../src/core/lists/read.ts'
-import { noDefaults } from '../../../src/core/lists/rows.ts'
+import { noDefaults } from '../../../src/core/lists/options.ts'
 import { openStream } from '../../../src/core/lists/source.ts'
 import { options, read } from './support.ts'
 

@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Heading, openList, type ReadOptions } from '../../../src/core/lists/read.ts'
-import { type ListedQuery, noDefaults, type Rejection } from '../../../src/core/lists/rows.ts'
+import { noDefaults, type ReadOptions } from '../../../src/core/lists/options.ts'
+import { type Heading, openList } from '../../../src/core/lists/read.ts'
+import type { ListedQuery, Rejection } from '../../../src/core/lists/rows.ts'
 import type { ColumnFindings } from '../../../src/core/lists/soft-columns.ts'
 import { openFile, type Source } from '../../../src/core/lists/source.ts'
 

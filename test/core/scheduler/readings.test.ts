@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { planList } from '../../../src/core/enqueue/planning.ts'
 import type { ListOrder } from '../../../src/core/enqueue/staging.ts'
-import { noDefaults } from '../../../src/core/lists/rows.ts'
+import { noDefaults } from '../../../src/core/lists/options.ts'
 import { loadSchedules } from '../../../src/core/scheduler/schedule.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { planList } from '../../../src/core/enqueue/planning.ts'
 import { readCreditForecast } from '../../../src/core/forecast/foresee.ts'
-import { noDefaults } from '../../../src/core/lists/rows.ts'
+import { noDefaults } from '../../../src/core/lists/options.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 import { scheduleOf } from './world.ts'
 
