@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
+import { explainMissing } from '../packages.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
 import { asTyped, npmRun } from './commands.ts'
@@ -135,6 +136,11 @@ function explain(error: unknown): Exit {
     error.errors.every((inner) => inner instanceof MillError)
   ) {
     return error.errors.map(explain)[0] ?? exits.bug
+  }
+  const missing = explainMissing(error)
+  if (missing !== null) {
+    say(`error: ${missing}`)
+    return exits.usage
   }
   const code = codeOf(error) ?? ''
   if (outage.test(code)) {
