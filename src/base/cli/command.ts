@@ -42,10 +42,7 @@ export async function runCommand<Options>(
 ): Promise<void> {
   const program = buildProgram(manual)
   const closers = new Closers()
-  // A reader that closes the pipe early (`| head`) is not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
-  })
+  endWithReader()
   let exit: Exit
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
@@ -75,6 +72,13 @@ export async function runCommand<Options>(
   // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
+}
+
+/** A reader that closes the pipe early (`| head`) is not an error. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
+  })
 }
 
 function buildProgram(manual: Manual): Command {
