@@ -3,7 +3,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
-import { explainMissing } from '../packages.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
 import { asTyped, npmRun } from './commands.ts'
@@ -62,12 +61,12 @@ export async function runCommand<Options>(
       signal,
     })
   } catch (error) {
-    exit = explain(error)
+    exit = await explain(error)
   }
   try {
     await closers.close()
   } catch (error) {
-    exit = exit === exits.done ? explain(error) : exit
+    exit = exit === exits.done ? await explain(error) : exit
   }
   // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
@@ -129,7 +128,7 @@ const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 const refusal = /^(42501|25006)$/
 
 /** Formats a known error as one line, and an unknown one as a stack trace. */
-function explain(error: unknown): Exit {
+async function explain(error: unknown): Promise<Exit> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
     say(`error: ${error.message}`)
@@ -139,8 +138,10 @@ function explain(error: unknown): Exit {
     error instanceof AggregateError &&
     error.errors.every((inner) => inner instanceof MillError)
   ) {
-    return error.errors.map(explain)[0] ?? exits.bug
+    const [exit = exits.bug] = await Promise.all(error.errors.map(explain))
+    return exit
   }
+  const { explainMissing } = await import('../packages.ts')
   const missing = explainMissing(error)
   if (missing !== null) {
     say(`error: ${missing}`)
