@@ -61,12 +61,12 @@ export async function runCommand<Options>(
       signal,
     })
   } catch (error) {
-    exit = await explain(error)
+    exit = (await explainAbsent(error)) ?? explain(error)
   }
   try {
     await closers.close()
   } catch (error) {
-    exit = exit === exits.done ? await explain(error) : exit
+    exit = exit === exits.done ? explain(error) : exit
   }
   // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
@@ -127,8 +127,18 @@ const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Codes of a server that denies access to a table, or any change of one; an analyst's login gets both. */
 const refusal = /^(42501|25006)$/
 
+/** Names the optional packages that a command lacks; null for any other error. */
+async function explainAbsent(error: unknown): Promise<Exit | null> {
+  if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
+  const { explainMissing } = await import('../packages.ts')
+  const missing = explainMissing(error)
+  if (missing === null) return null
+  say(`error: ${missing}`)
+  return exits.usage
+}
+
 /** Formats a known error as one line, and an unknown one as a stack trace. */
-async function explain(error: unknown): Promise<Exit> {
+function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
     say(`error: ${error.message}`)
@@ -138,14 +148,7 @@ async function explain(error: unknown): Promise<Exit> {
     error instanceof AggregateError &&
     error.errors.every((inner) => inner instanceof MillError)
   ) {
-    const [exit = exits.bug] = await Promise.all(error.errors.map(explain))
-    return exit
-  }
-  const { explainMissing } = await import('../packages.ts')
-  const missing = explainMissing(error)
-  if (missing !== null) {
-    say(`error: ${missing}`)
-    return exits.usage
+    return error.errors.map(explain)[0] ?? exits.bug
   }
   const code = codeOf(error) ?? ''
   if (outage.test(code)) {
