@@ -1,4 +1,5 @@
-// Starts a job: `node run.mjs status --json`. Runs the compiled program when it is newer than every source, and the sources
+// Starts a job: `node run.mjs status --json`, or the program of the package for words that are no job: `node run.mjs run
+// retry`. Runs the compiled program when it is newer than every source, and the sources
 // through tsx otherwise. `node run.mjs --build` compiles; npm runs that after an installation.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -8,9 +9,11 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('.', import.meta.url))
 const mark = join(root, 'dist', '.built')
 
-const [name, ...args] = process.argv.slice(2)
+const typed = process.argv.slice(2)
+const [name = '', ...args] = typed
 if (name === '--build') build()
-else await start(name, args)
+else if (existsSync(join(root, 'jobs', `${name}.ts`))) await start(name, args)
+else await start('querymill', typed)
 
 function build() {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')

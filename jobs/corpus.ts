@@ -1,7 +1,7 @@
 // Flags and help of corpus.
 
-import { type CorpusOptions, runCorpus } from '../src/service/corpus/command.ts'
-import { runCommand, say } from '../src/base/cli/command.ts'
+import type { CorpusOptions } from '../src/service/corpus/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<CorpusOptions>(
   {
@@ -13,9 +13,5 @@ await runCommand<CorpusOptions>(
         .argument('<action>', 'load the shipped documents, or add JSONL files')
         .argument('[files...]', 'for add: lines of {"url", "title", "text"}'),
   },
-  async () => (call) =>
-    runCorpus(call, async (home) => {
-      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
-      return (await ensurePostgres(home, { say })).url
-    }),
+  async () => (await import('../src/service/corpus/command.ts')).runCorpus,
 )

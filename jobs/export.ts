@@ -12,6 +12,7 @@ await runCommand(
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --to results.ndjson',
       'npm run export -- results --since 2026-11-01 --device mobile --to results.parquet',
+      'npm run export -- movers --to movers.xlsx',
       'npm run export -- --question domains --days 30 --to winners.csv --bom',
       'npm run export -- searches --to - | head',
     ],
@@ -30,7 +31,7 @@ await runCommand(
         .option('--where <condition>', 'only rows for which this SQL holds')
         .option(
           '--format <format>',
-          'csv, ndjson or parquet (default: by the file name, otherwise csv)',
+          'csv, ndjson, parquet or xlsx (default: by the file name, otherwise csv)',
         )
         .option('--to <file>', 'file to write; - for standard output')
         .option(

@@ -1,10 +1,7 @@
 // Flags and help of keys.
 
-import { print, printJson, runCommand, say } from '../src/base/cli/command.ts'
-import { readConfig } from '../src/base/config.ts'
-import { exits } from '../src/base/errors.ts'
-import { runKeys, withoutDash, type KeysOptions } from '../src/service/keys-command.ts'
-import { openKeys } from '../src/service/start.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import type { KeysOptions } from '../src/service/keys-command.ts'
 
 await runCommand<KeysOptions>(
   {
@@ -30,16 +27,5 @@ await runCommand<KeysOptions>(
         .option('--name <text>', 'what the key is for')
         .option('--rate <n>', 'maximum requests per second'),
   },
-  async () =>
-    async ({ options, args, env, closers }) => {
-      const { databaseUrl, home } = readConfig(env)
-      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
-      const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
-      const keys = closers.add('keys', await openKeys(url), (open) => open.close())
-      const shown = await runKeys(keys, await withoutDash(args), options)
-      if (options.json === true) printJson(shown.json)
-      else shown.lines.forEach(print)
-      if (shown.hint !== null) say(shown.hint)
-      return exits.done
-    },
+  async () => (await import('../src/service/keys-command.ts')).runKeys,
 )

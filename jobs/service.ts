@@ -1,7 +1,7 @@
 // Flags and help of service.
 
-import { runService, type ServiceFlags } from '../src/service/command.ts'
-import { runCommand, say } from '../src/base/cli/command.ts'
+import type { ServiceFlags } from '../src/service/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ServiceFlags>(
   {
@@ -28,9 +28,5 @@ await runCommand<ServiceFlags>(
         .option('--drift <seed>', 'answers drift from day to day, for histories')
         .option('--today <day>', 'date of the drifting answers'),
   },
-  async () => (call) =>
-    runService(call, async (home) => {
-      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
-      return (await ensurePostgres(home, { say })).url
-    }),
+  async () => (await import('../src/service/command.ts')).runService,
 )

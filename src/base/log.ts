@@ -9,9 +9,23 @@ export type Log = Logger
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
   const hooks = { streamWrite: (line: string) => scrub(line, secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }
-  if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }))
-  const { default: pretty } = await import('pino-pretty')
-  return pino(options, pretty({ sync: true, destination: 2, ignore: 'pid,name,hostname' }))
+  const plain = () => pino(options, pino.destination({ dest: 2, sync: true }))
+  if (!process.stderr.isTTY) return plain()
+  const pretty = await loadPretty()
+  if (pretty !== null) {
+    return pino(options, pretty({ sync: true, destination: 2, ignore: 'pid,name,hostname' }))
+  }
+  const log = plain()
+  log.info('for lines that are easier to read, run: npm install pino-pretty')
+  return log
+}
+
+async function loadPretty() {
+  try {
+    return (await import('pino-pretty')).default
+  } catch {
+    return null
+  }
 }
 
 /** A silent log, for tests and for callers without a log. */

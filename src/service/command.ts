@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { type Call, print, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
-import { readConfig } from '../base/config.ts'
+import { type Config, readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
 import { isDay } from '../base/time/zone.ts'
@@ -22,15 +22,14 @@ export interface ServiceFlags {
   readonly log: string
 }
 
-/** Returns the address of the embedded database, for a service without a configured database. */
-export type EmbeddedDatabase = (home: string) => Promise<string>
-
 /** Runs the service until a signal ends it. */
-export async function runService(
-  { options, env, closers, signal }: Call<ServiceFlags>,
-  embedded: EmbeddedDatabase,
-): Promise<Exit> {
-  const service = await startFromFlags(options, env, embedded)
+export async function runService({
+  options,
+  env,
+  closers,
+  signal,
+}: Call<ServiceFlags>): Promise<Exit> {
+  const service = await startFromFlags(options, env)
   closers.add('service', service, (open) => open.close())
   print(JSON.stringify({ url: service.url }))
   say(`the search service answers at ${service.url}; Ctrl-C stops it`)
@@ -41,7 +40,6 @@ export async function runService(
 async function startFromFlags(
   options: ServiceFlags,
   env: Call<ServiceFlags>['env'],
-  embedded: EmbeddedDatabase,
 ): Promise<Service> {
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const basePath = pathFlag('base-path', options.basePath)
@@ -49,7 +47,7 @@ async function startFromFlags(
   const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
-  const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
+  const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
   // Errors link to a help page, and no default address is right for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
@@ -58,7 +56,7 @@ async function startFromFlags(
   }
   const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
   return startService({
-    databaseUrl: databaseUrl ?? (await embedded(home)),
+    databaseUrl: await findDatabase(config),
     port,
     host: options.host,
     upstream,
@@ -73,6 +71,16 @@ async function startFromFlags(
     drift: options.drift,
     today,
   })
+}
+
+/** The address of the database in the settings, or of the embedded one, which is started. */
+export async function findDatabase({
+  databaseUrl,
+  home,
+}: Pick<Config, 'databaseUrl' | 'home'>): Promise<string> {
+  if (databaseUrl !== null) return databaseUrl
+  const { ensurePostgres } = await import('../base/embedded/postgres.ts')
+  return (await ensurePostgres(home, { say })).url
 }
 
 /** Reads the base path of all routes from a flag; an empty string means none. */

@@ -1,10 +1,13 @@
 // Runs the `keys` command: creates, revokes and lists keys, and shows their usage.
 
 import { text } from 'node:stream/consumers'
-import { Misuse, unhandled } from '../base/errors.ts'
-import { keyKinds } from './keys.ts'
+import { type Call, print, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
-import type { Keys } from './start.ts'
+import { readConfig } from '../base/config.ts'
+import { type Exit, exits, Misuse, unhandled } from '../base/errors.ts'
+import { findDatabase } from './command.ts'
+import { keyKinds } from './keys.ts'
+import { type Keys, openKeys } from './start.ts'
 
 export interface KeysOptions {
   readonly kind: string
@@ -25,8 +28,18 @@ interface Shown {
 
 const actions = ['create', 'revoke', 'list', 'usage'] as const
 
-/** Runs one action of the command. */
-export async function runKeys(
+/** Runs one action of the command, and prints its result. */
+export async function runKeys({ options, args, env, closers }: Call<KeysOptions>): Promise<Exit> {
+  const url = await findDatabase(readConfig(env))
+  const keys = closers.add('keys', await openKeys(url), (open) => open.close())
+  const { json, lines, hint } = await runAction(keys, await withoutDash(args), options)
+  if (options.json === true) printJson(json)
+  else lines.forEach(print)
+  if (hint !== null) say(hint)
+  return exits.done
+}
+
+async function runAction(
   keys: Keys,
   args: readonly string[],
   options: KeysOptions,
@@ -85,7 +98,7 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
 }
 
 /** Reads the key from stdin for `-`, because every user of the machine can see a command line. */
-export async function withoutDash(args: readonly string[]): Promise<string[]> {
+async function withoutDash(args: readonly string[]): Promise<string[]> {
   if (args[1] !== '-') return [...args]
   const typed = await text(process.stdin)
   return [args[0] ?? '', typed.trim()]

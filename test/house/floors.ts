@@ -148,6 +148,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'd3-scale': ['src/desk/'],
   'd3-shape': ['src/desk/'],
   hono: ['src/desk/', 'src/service/'],
+  hucre: ['src/features/analysis/workbook.ts'],
   'hyparquet-writer': ['src/features/analysis/parquet.ts'],
   'i18n-iso-countries': ['src/service/'],
   ioredis: ['src/core/queue/'],

@@ -1,7 +1,7 @@
 // Generated pages: the README's table of everyday commands, docs/commands.md and docs/settings.md.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { commands, groups } from '../../src/base/cli/commands.ts'
+import { commands, type Group, groups, namesIn } from '../../src/base/cli/commands.ts'
 import { root, workplace } from '../../src/base/root.ts'
 import { type Name, settings } from '../../src/base/settings.ts'
 
@@ -11,15 +11,16 @@ const place = /(<!-- commands -->\n).*?(<!-- \/commands -->)/s
 export function withCommands(readme: string): string {
   if (!place.test(readme))
     throw new Error('expected the markers of the table of commands, got none')
-  const [everyday = {}] = Object.values(groups)
-  const table = tableOf(Object.keys(everyday), '')
+  const [everyDay] = groups
+  const table = tableOf(Object.keys(everyDay?.commands ?? {}), '')
   return readme.replace(place, (_, start: string, end: string) => `${start}${table}\n${end}`)
 }
 
 /** `docs/commands.md`: every command by purpose, and the exit codes. */
 export function commandsPage(): string {
-  const sections = Object.entries(groups).map(
-    ([title, group]) => `## ${title}\n\n${tableOf(Object.keys(group), '../')}\n`,
+  const sections = groups.map(
+    (group) =>
+      `## ${group.title}\n\n${grammarOf(group)}${tableOf(Object.keys(group.commands), '../')}\n`,
   )
   return `# Commands
 
@@ -41,6 +42,16 @@ ${sections.join('\n')}
 | 70 | a bug |
 | 130 | stopped by Ctrl-C |
 `
+}
+
+/** The names behind the word of a group, which only the program of the package has. */
+function grammarOf(group: Group): string {
+  if (group.word === undefined) return ''
+  const names = [...namesIn(group).keys()].join('|')
+  const short = Object.entries(group.short ?? {}).map(
+    ([name, [command, flag]]) => ` \`${name}\` is \`${command} ${flag}\`.`,
+  )
+  return `Also \`npx querymill ${group.word} ${names}\`.${short.join('')}\n\n`
 }
 
 function tableOf(names: readonly string[], base: string): string {

@@ -60,6 +60,11 @@ export const parts = {
     debian: 'apt-get install python3-pandas python3-sqlalchemy python3-psycopg2',
     macos: null,
   },
+  openpyxl: {
+    there: () => spawnSync(python, ['-c', 'import openpyxl']).status === 0,
+    debian: 'apt-get install python3-openpyxl',
+    macos: null,
+  },
   'systemd-analyze': {
     there: () => onPath('systemd-analyze'),
     debian: 'apt-get install systemd',

@@ -41,10 +41,7 @@ export async function runCommand<Options>(
 ): Promise<void> {
   const program = buildProgram(manual)
   const closers = new Closers()
-  // A reader that closes the pipe early (`| head`) is not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
-  })
+  endWithReader()
   let exit: Exit
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
@@ -64,7 +61,7 @@ export async function runCommand<Options>(
       signal,
     })
   } catch (error) {
-    exit = explain(error)
+    exit = (await explainAbsent(error)) ?? explain(error)
   }
   try {
     await closers.close()
@@ -74,6 +71,13 @@ export async function runCommand<Options>(
   // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
+}
+
+/** A reader that closes the pipe early (`| head`) is not an error. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
+  })
 }
 
 function buildProgram(manual: Manual): Command {
@@ -122,6 +126,16 @@ function watchSignals(drains: boolean): AbortSignal {
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Codes of a server that denies access to a table, or any change of one; an analyst's login gets both. */
 const refusal = /^(42501|25006)$/
+
+/** Names the optional packages that a command lacks; null for any other error. */
+async function explainAbsent(error: unknown): Promise<Exit | null> {
+  if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
+  const { explainMissing } = await import('../packages.ts')
+  const missing = explainMissing(error)
+  if (missing === null) return null
+  say(`error: ${missing}`)
+  return exits.usage
+}
 
 /** Formats a known error as one line, and an unknown one as a stack trace. */
 function explain(error: unknown): Exit {

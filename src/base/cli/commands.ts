@@ -12,91 +12,136 @@ interface Command {
   readonly bounds?: readonly string[]
   /** Documentation page linked in the README. */
   readonly page?: string
+  /** Its name behind the word of its group; by default its own. */
+  readonly as?: string
+}
+
+/** Commands with one purpose. */
+export interface Group {
+  readonly title: string
+  /** Word that the program of the package accepts before their names: `querymill run retry`. */
+  readonly word?: string
+  readonly commands: Readonly<Record<string, Command>>
+  /** Further names behind the word, each with the command and the flag that it stands for. */
+  readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
 /** All user commands by purpose, the most common ones first. */
-export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
-  'Every day': {
-    enqueue: {
-      about: 'reads lists of queries, plans a run of each, and queues the calls to buy',
-      bounds: ['--max-old-space-size=256'],
-    },
-    work: {
-      about: 'buys and stores an answer for each open task; --drain ends when none is left',
-      bounds: ['--max-old-space-size=512'],
-    },
-    status: { about: 'shows runs, credits, stops, and the next command to run' },
-    nightly: { about: 'starts the runs of the schedules when they are due' },
-    desk: {
-      about: 'serves the desk: dashboards in the browser',
-      bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
-      page: 'docs/desk.md',
-    },
-    sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
-    report: { about: 'writes a report as one HTML file' },
-    export: { about: 'writes a view, a table or an answer to a file' },
-    verify: { about: 'checks the stored data and the ledger' },
-    demo: { about: 'tries everything on this machine with invented answers, at no cost' },
-  },
-  Runs: {
-    resume: { about: 'lifts a stop of an account' },
-    retry: { about: 'reopens failed tasks' },
-    cancel: { about: 'cancels a run' },
-    expand: {
-      about: 'buys the most promising related searches of a list, within a credit limit',
-      page: 'docs/expand.md',
+export const groups: readonly Group[] = [
+  {
+    title: 'Every day',
+    commands: {
+      enqueue: {
+        about: 'reads lists of queries, plans a run of each, and queues the calls to buy',
+        bounds: ['--max-old-space-size=256'],
+      },
+      work: {
+        about: 'buys and stores an answer for each open task; --drain ends when none is left',
+        bounds: ['--max-old-space-size=512'],
+      },
+      status: { about: 'shows runs, credits, stops, and the next command to run' },
+      nightly: { about: 'starts the runs of the schedules when they are due' },
+      desk: {
+        about: 'serves the desk: dashboards in the browser',
+        bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
+        page: 'docs/desk.md',
+      },
+      sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
+      report: { about: 'writes a report as one HTML file' },
+      export: { about: 'writes a view, a table or an answer to a file' },
+      verify: { about: 'checks the stored data and the ledger' },
+      demo: { about: 'tries everything on this machine with invented answers, at no cost' },
     },
   },
-  Credits: {
-    budget: { about: 'shows and sets budgets' },
-    forecast: { about: 'forecasts the cost of open runs and coming nights' },
-    statement: { about: 'explains every change of the balance' },
-    cadence: {
-      about: 'shows how often each query is asked, and the credits that this saves',
-      page: 'docs/ask-less.md',
+  {
+    title: 'Runs',
+    word: 'run',
+    commands: {
+      retry: { about: 'reopens failed tasks' },
+      cancel: { about: 'cancels a run' },
+      resume: { about: 'lifts a stop of an account' },
+      rebuild: { about: 'rebuilds the queue from the tables' },
+      reparse: { about: 'parses stored bodies again, without a call' },
+      expand: {
+        about: 'buys the most promising related searches of a list, within a credit limit',
+        page: 'docs/expand.md',
+      },
     },
   },
-  News: {
-    alerts: { about: 'shows changes of ranks and shares, with evidence' },
-    trust: {
-      about: 'shows quarantined runs and answers, and overrides them',
-      page: 'docs/operations.md#nights-that-are-not-trusted',
+  {
+    title: 'Credits',
+    word: 'credits',
+    commands: {
+      forecast: { about: 'forecasts the cost of open runs and coming nights' },
+      budget: { about: 'shows and sets budgets' },
+      statement: { about: 'explains every change of the balance' },
     },
-    notify: { about: 'shows the notices to the webhook, or sends a test' },
-    domains: { about: 'shows or sets our domains and those of competitors, with their dates' },
   },
-  'Old data': {
-    archive: {
-      about: 'moves old nights into Parquet files, and brings them back',
-      bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],
-      page: 'docs/archive.md',
+  {
+    title: 'Schedules',
+    word: 'schedule',
+    commands: {
+      cadence: {
+        about: 'shows how often each query is asked, and the credits that this saves',
+        page: 'docs/ask-less.md',
+      },
     },
-    prune: { about: 'deletes old response bodies' },
-    forget: {
-      about: 'deletes a list or a query; the ledger keeps its sums',
-      page: 'docs/operations.md#forget-a-list-or-a-query',
+    short: { show: ['nightly', '--show'], once: ['nightly', '--once'] },
+  },
+  {
+    title: 'News',
+    commands: {
+      alerts: { about: 'shows changes of ranks and shares, with evidence' },
+      trust: {
+        about: 'shows quarantined runs and answers, and overrides them',
+        page: 'docs/operations.md#nights-that-are-not-trusted',
+      },
+      notify: { about: 'shows the notices to the webhook, or sends a test' },
+      domains: { about: 'shows or sets our domains and those of competitors, with their dates' },
     },
-    reparse: { about: 'parses stored bodies again, without a call' },
   },
-  'This installation': {
-    init: { about: 'sets up a folder: settings, a first list, schedules' },
-    doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
-    migrate: { about: 'creates or updates the tables of a database' },
-    rebuild: { about: 'rebuilds the queue from the tables' },
-    health: { about: 'reports by its exit code whether a process is healthy' },
-    stack: { about: 'shows or stops the database and the search service of this machine' },
+  {
+    title: 'Administration',
+    word: 'admin',
+    commands: {
+      init: { about: 'sets up a folder: settings, a first list, schedules' },
+      doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
+      migrate: { about: 'creates or updates the tables of a database' },
+      stack: { about: 'shows or stops the database and the search service of this machine' },
+      health: { about: 'reports by its exit code whether a process is healthy' },
+      archive: {
+        about: 'moves old nights into Parquet files, and brings them back',
+        bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],
+        page: 'docs/archive.md',
+      },
+      prune: { about: 'deletes old response bodies' },
+      forget: {
+        about: 'deletes a list or a query; the ledger keeps its sums',
+        page: 'docs/operations.md#forget-a-list-or-a-query',
+      },
+    },
   },
-  'The search service': {
-    service: { about: 'runs the search service' },
-    keys: { about: 'issues, lists and revokes keys of the service' },
-    corpus: { about: 'loads the documents that the service searches' },
+  {
+    title: 'The search service',
+    word: 'service',
+    commands: {
+      service: { about: 'runs the search service', as: 'start' },
+      keys: { about: 'issues, lists and revokes keys of the service' },
+      corpus: { about: 'loads the documents that the service searches' },
+    },
   },
-}
+]
 
 /** The same commands by name. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  Object.values(groups).flatMap((group) => Object.entries(group)),
+  groups.flatMap((group) => Object.entries(group.commands)),
 )
+
+/** Names that may follow the word of a group, each with the command that it starts and its flag. */
+export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
+  const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
+  return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])
+}
 
 const names = [...commands.keys()].join('|')
 

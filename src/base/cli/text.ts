@@ -1,6 +1,9 @@
 // Formats words, tables and lists for a terminal.
 
-import Table from 'cli-table3'
+import { createRequire } from 'node:module'
+import type TableOf from 'cli-table3'
+
+const require = createRequire(import.meta.url)
 
 interface TableOptions {
   /** Headings of numeric columns, which are aligned right. */
@@ -36,6 +39,8 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
+  // Loaded with the first table: help needs none.
+  const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
     chars: plain,

@@ -162,7 +162,7 @@ const aliases: Readonly<Record<string, string>> = {
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
-  const { default: jschardet } = await import('jschardet')
+  const { default: jschardet } = await loadDetector()
   const { encoding } = jschardet.detect(head.subarray(0, 65_536))
   if (encoding?.toUpperCase() === 'ISO-8859-16') {
     return polishBytes.some((byte) => head.includes(byte)) ? 'windows-1250' : 'iso-8859-2'
@@ -173,6 +173,18 @@ async function guessLabel(head: Buffer): Promise<string> {
   return known === undefined || known === 'utf-8' || known.startsWith('utf-16')
     ? 'windows-1252'
     : known
+}
+
+/** The detector only names an encoding in a message, and is large: an installation may leave it out. */
+async function loadDetector() {
+  try {
+    return await import('jschardet')
+  } catch (cause) {
+    throw new Misuse(
+      'expected UTF-8 or UTF-16, got other bytes; type --encoding with windows-1252, shift_jis or the like, or let it be guessed after: npm install jschardet',
+      { cause },
+    )
+  }
 }
 
 function knownLabel(label: string): string | undefined {

@@ -19,7 +19,7 @@ import { hintOrigins, readOrigins } from './origins.ts'
 import { type RowOptions, writeRows } from './rows.ts'
 import { findTarget, promisedFormat, type Target, writeTarget } from './target.ts'
 
-const formats = ['csv', 'ndjson', 'parquet'] as const
+const formats = ['csv', 'ndjson', 'parquet', 'xlsx'] as const
 type Format = (typeof formats)[number]
 
 export interface ExportOptions {
@@ -94,7 +94,7 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   const known = formats.find((one) => one === promised)
   if (known === undefined) {
     throw new Misuse(
-      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json) or parquet (.parquet), got ${target.shown}; name another file`,
+      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json), parquet (.parquet) or xlsx (.xlsx), got ${target.shown}; name another file`,
     )
   }
   if (format === undefined || format === known) return known
@@ -132,6 +132,8 @@ async function write(
     case 'parquet':
       // Loaded only when needed.
       return (await import('./parquet.ts')).writeParquet(batches)
+    case 'xlsx':
+      return (await import('./workbook.ts')).writeWorkbook(batches, say)
     default:
       throw unhandled('format', format)
   }

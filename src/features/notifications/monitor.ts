@@ -7,7 +7,7 @@ import { Misuse } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 import { startForecast } from '../../core/forecast/stored-forecast.ts'
 import type { Mill } from '../../core/mill.ts'
-import { openMetrics, type TaskCounts } from './metrics.ts'
+import type { TaskCounts } from './metrics.ts'
 import { startNotices } from './news.ts'
 
 interface MonitorOptions {
@@ -25,16 +25,7 @@ const noticesEveryMs = 5_000
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
   const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { report } = options
-  // Without a port, metrics are not even collected.
-  const metrics =
-    metricsPort === null
-      ? null
-      : openMetrics({
-          db: mill.db,
-          supplier: mill.supplier,
-          floor: mill.config.creditFloor,
-          ...options,
-        })
+  const metrics = metricsPort === null ? null : await startMetrics(mill, options)
   const health =
     metrics === null || metricsPort === null
       ? null
@@ -64,6 +55,12 @@ export async function startMonitor(mill: Mill, options: MonitorOptions) {
       await health?.close()
     },
   }
+}
+
+/** Loads the metrics only if a port is set: their library is optional. */
+async function startMetrics({ db, supplier, config }: Mill, options: MonitorOptions) {
+  const { openMetrics } = await import('./metrics.ts')
+  return openMetrics({ db, supplier, floor: config.creditFloor, ...options })
 }
 
 async function databaseProblems({ db }: Mill): Promise<readonly string[]> {

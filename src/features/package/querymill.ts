@@ -4,32 +4,74 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { Argument, Command, CommanderError } from 'commander'
-import { z } from 'zod'
-import { print } from '../../base/cli/command.ts'
-import { commands, groups } from '../../base/cli/commands.ts'
+import { Argument, Command, CommanderError, Help } from 'commander'
+import { endWithReader, print } from '../../base/cli/command.ts'
+import { commands, type Group, groups, namesIn } from '../../base/cli/commands.ts'
 import { exits } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
-
-const manifest = z.object({ version: z.string() })
 
 type Load = (name: string) => Promise<unknown>
 
 /** Runs the command that was typed; without one, lists the commands. */
 export async function dispatch(load: Load): Promise<void> {
-  const typed = process.argv.slice(2)
+  endWithReader()
+  const typed = wholeWords(process.argv.slice(2))
+  process.argv.splice(2, Infinity, ...typed)
   try {
-    await buildProgram(load).parseAsync(typed.length === 0 ? ['--help'] : typed, { from: 'user' })
+    await buildProgram(load).parseAsync(typed, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     process.exitCode = error.exitCode === 0 ? exits.done : exits.usage
   }
 }
 
-const [everyDay = '', ...others] = Object.keys(groups)
+/**
+ * Completes what was typed: `help work` is `work --help`. A command with the name of its group may be followed by
+ * another name of that group, so that `service --port 80` is `service start --port 80`.
+ */
+function wholeWords(typed: readonly string[]): readonly string[] {
+  const [first = 'help', second = '-'] = typed
+  if (first === 'help') return asHelp(typed.slice(1))
+  const as = groups.find(({ word }) => word === first)?.commands[first]?.as
+  return as === undefined || !second.startsWith('-') ? typed : [first, as, ...typed.slice(1)]
+}
+
+/** An unknown word stays without the flag, so that it is refused with a suggestion. */
+function asHelp(typed: readonly string[]): readonly string[] {
+  const [word, name] = typed
+  if (word === undefined) return ['--help']
+  const group = groups.find((one) => one.word === word)
+  const isKnown =
+    group === undefined ? commands.has(word) : name === undefined || namesIn(group).has(name)
+  return isKnown ? [...typed, '--help'] : typed
+}
+
+const [everyDay, ...others] = groups
+
+/** Lists the commands of every day only, but suggests any command for a misspelt word. */
+class FirstPage extends Help {
+  #shown = false
+
+  override prepareContext(options: Parameters<Help['prepareContext']>[0]): void {
+    super.prepareContext(options)
+    this.#shown = true
+  }
+
+  override visibleCommands(program: Command): Command[] {
+    const all = super.visibleCommands(program)
+    if (!this.#shown) return all
+    return all.filter((one) => everyDay?.commands[one.name()] !== undefined)
+  }
+}
+
+class Program extends Command {
+  override createHelp(): Help {
+    return new FirstPage()
+  }
+}
 
 function buildProgram(load: Load): Command {
-  const program = new Command('npx querymill')
+  const program = new Program('npx querymill')
     .usage('COMMAND [flags]')
     .helpOption('-h, --help', 'show this help')
     .version(readVersion(), '--version', 'show the version')
@@ -39,24 +81,10 @@ function buildProgram(load: Load): Command {
     .showHelpAfterError('npx querymill --help lists all commands')
     .addHelpText('after', otherCommands())
   for (const [name, { about }] of commands) {
-    const hidden = groups[everyDay]?.[name] === undefined
-    // The program of the command reads its own flags.
-    program
-      .command(name, { hidden })
-      .description(about)
-      .helpGroup(`${everyDay}:`)
-      .helpOption(false)
-      .allowUnknownOption()
-      .allowExcessArguments()
-      .passThroughOptions()
-      .action(async () => runNamed(name, load))
+    const isWord = groups.some(({ word }) => word === name)
+    if (!isWord) addCommand(program, name, { about, load, starts: [name] })
   }
-  program.command('help [command]', { hidden: true }).action(async (name = '') => {
-    if (name === '') program.help()
-    if (!commands.has(name)) program.error(`error: unknown command '${name}'`)
-    process.argv.splice(2, Infinity, name, '--help')
-    await runNamed(name, load)
-  })
+  for (const group of groups) addGroup(program, group, load)
   program
     .command('completion', { hidden: true })
     .addArgument(new Argument('<shell>').choices(shells))
@@ -64,17 +92,62 @@ function buildProgram(load: Load): Command {
   return program
 }
 
-/** Lists the names of all commands that are not for everyday use, by purpose. */
+interface Leaf {
+  readonly about: string
+  readonly load: Load
+  /** The command, and a flag that the word stands for. */
+  readonly starts: readonly string[]
+}
+
+function addGroup(program: Command, group: Group, load: Load): void {
+  const { word, title } = group
+  if (word === undefined) return
+  const within = program
+    .command(word)
+    .usage('NAME [flags]')
+    .description(`${title}: ${[...namesIn(group).keys()].join(', ')}`)
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .addHelpText('after', `\nnpx querymill help ${word} NAME explains one, with examples.`)
+  for (const [name, starts] of namesIn(group)) {
+    const [command = '', flag] = starts
+    const { about = '' } = commands.get(command) ?? {}
+    addCommand(within, name, {
+      load,
+      starts,
+      about: flag === undefined ? about : `${command} ${flag}`,
+    })
+  }
+}
+
+/** Adds a word that starts a command; the program of the command reads its own flags. */
+function addCommand(parent: Command, word: string, { about, load, starts }: Leaf): void {
+  const [name = '', ...flags] = starts
+  const depth = parent.parent === null ? 1 : 2
+  parent
+    .command(word)
+    .description(about)
+    .helpGroup(parent.parent === null ? `${everyDay?.title}:` : 'Commands:')
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .passThroughOptions()
+    .action(async () => runNamed(name, { load, depth, flags }))
+}
+
+/** Lists the names of all commands that are not for everyday use, behind the word of their group or by purpose. */
 function otherCommands(): string {
-  const width = Math.max(...others.map(({ length }) => length)) + 1
+  const titles = others.map(({ word, title }) => word ?? `${title}:`)
+  const width = Math.max(...titles.map(({ length }) => length))
   const lines = others.map(
-    (title) => `  ${`${title}:`.padEnd(width)}  ${Object.keys(groups[title] ?? {}).join(', ')}`,
+    (group, at) => `  ${titles[at]?.padEnd(width)}  ${[...namesIn(group).keys()].join(', ')}`,
   )
   return [
     '',
     'Others:',
     ...lines,
     '',
+    'The word of the group may be left out: npx querymill run retry is npx querymill retry.',
     'npx querymill help COMMAND explains one, with examples.',
     'npx querymill completion bash (zsh, fish) prints a script that completes commands and flags.',
     'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
@@ -82,16 +155,32 @@ function otherCommands(): string {
 }
 
 const shells = ['bash', 'zsh', 'fish'] as const
-const names = [...commands.keys()].join(' ')
-const flagsOf = (name: string) =>
-  `querymill ${name} --help 2>/dev/null | grep -oE -- '--[a-z-]+' | sort -u`
+const words = new Map(
+  groups.flatMap((group) =>
+    group.word === undefined ? [] : [[group.word, [...namesIn(group).keys()].join(' ')] as const],
+  ),
+)
+const names = [...new Set([...commands.keys(), ...words.keys()])].join(' ')
+const flagsOf = (path: string) =>
+  `querymill ${path} --help 2>/dev/null | grep -oE -- '--[a-z-]+' | sort -u`
+const cases = (line: (word: string, members: string) => string) =>
+  [...words].map(([word, members]) => line(word, members)).join('\n')
 
-/** A script for each shell: the first word is a command, a word that begins with - is a flag, others are files. */
+/**
+ * A script for each shell: the first word is a command or a group, the second one may be a name of the group, a word
+ * that begins with - is a flag, others are files.
+ */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {
-  local word=\${COMP_WORDS[COMP_CWORD]} words
+  local word=\${COMP_WORDS[COMP_CWORD]} words group=
+  case \${COMP_WORDS[1]} in
+${cases((word, members) => `    ${word}) group='${members}' ;;`)}
+  esac
+  local named=("\${COMP_WORDS[1]}")
+  if [ -n "$group" ] && [ "$COMP_CWORD" -gt 2 ] && [[ \${COMP_WORDS[2]} != -* ]]; then named+=("\${COMP_WORDS[2]}"); fi
   if [ "$COMP_CWORD" = 1 ]; then words='${names}'
-  elif [[ $word == -* ]]; then words=$(${flagsOf('"${COMP_WORDS[1]}"')})
+  elif [[ $word == -* ]]; then words=$(${flagsOf('"${named[@]}"')})
+  elif [ "$COMP_CWORD" = 2 ] && [ -n "$group" ]; then words=$group
   else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
@@ -99,21 +188,35 @@ const completions: Readonly<Record<(typeof shells)[number], string>> = {
 complete -o filenames -F _querymill querymill`,
   zsh: `#compdef querymill
 _querymill() {
+  local group= named=($words[2])
+  case $words[2] in
+${cases((word, members) => `    ${word}) group='${members}' ;;`)}
+  esac
+  if [[ -n $group && CURRENT -gt 3 && $words[3] != -* ]]; then named+=($words[3]); fi
   if (( CURRENT == 2 )); then compadd ${names}
-  elif [[ $PREFIX == -* ]]; then compadd -- \${(f)"$(${flagsOf('$words[2]')})"}
+  elif [[ $PREFIX == -* ]]; then compadd -- \${(f)"$(${flagsOf('$named')})"}
+  elif [[ -n $group && CURRENT -eq 3 ]]; then compadd \${=group}
   else _files
   fi
 }
 compdef _querymill querymill`,
   fish: `complete -c querymill -f -n __fish_use_subcommand -a '${names}'
-complete -c querymill -n 'not __fish_use_subcommand' -a '(${flagsOf('(commandline -opc)[2]').replaceAll("'", '"')})'`,
+${cases((word, members) => `complete -c querymill -f -n 'test (count (commandline -opc)) -eq 2; and __fish_seen_subcommand_from ${word}' -a '${members}'`)}
+complete -c querymill -n 'not __fish_use_subcommand' -a '(${flagsOf('(commandline -opc)[2..3]').replaceAll("'", '"')})'`,
+}
+
+interface Start {
+  readonly load: Load
+  /** Number of words that named the command. */
+  readonly depth: number
+  readonly flags: readonly string[]
 }
 
 /** Runs a command in this process, or in a child process with its memory limits. */
-async function runNamed(name: string, load: Load): Promise<void> {
+async function runNamed(name: string, { load, depth, flags }: Start): Promise<void> {
   const { bounds = [] } = commands.get(name) ?? {}
   if (bounds.every((bound) => process.execArgv.includes(bound))) {
-    process.argv.splice(2, 1)
+    process.argv.splice(2, depth, ...flags)
     await load(name)
     return
   }
@@ -121,7 +224,9 @@ async function runNamed(name: string, load: Load): Promise<void> {
 }
 
 function readVersion(): string {
-  return manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version
+  // The library that checks JSON would double the time that help takes.
+  const manifest = readFileSync(join(root, 'package.json'), 'utf8')
+  return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }
 
 /** Runs the same command in a child process with memory limits, which can only be set on startup. */

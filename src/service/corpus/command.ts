@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
-import type { EmbeddedDatabase } from '../command.ts'
+import { findDatabase } from '../command.ts'
 import { openTables } from '../database.ts'
 import { openPages, type PageFile } from './document.ts'
 import { addDocuments, loadShipped } from './load.ts'
@@ -14,10 +14,12 @@ export interface CorpusOptions {
 }
 
 /** Runs `corpus load` or `corpus add`. */
-export async function runCorpus(
-  { options, args: [action, ...files], env, closers }: Call<CorpusOptions>,
-  embedded: EmbeddedDatabase,
-): Promise<Exit> {
+export async function runCorpus({
+  options,
+  args: [action, ...files],
+  env,
+  closers,
+}: Call<CorpusOptions>): Promise<Exit> {
   if (action !== 'load' && action !== 'add') {
     throw new Misuse(`expected load or add, got ${action}`)
   }
@@ -28,8 +30,7 @@ export async function runCorpus(
     const pages = await openPages(callerPath(env, file), file)
     opened.push(closers.add(file, pages, (one) => one.close()))
   }
-  const { databaseUrl, home } = readConfig(env)
-  const url = databaseUrl ?? (await embedded(home))
+  const url = await findDatabase(readConfig(env))
   const { pool } = closers.add('tables', await openTables(url, 1), (tables) => tables.pool.end())
   const loaded = await loadShipped(pool)
   const { added, rejected } = await addFiles(pool, opened)

