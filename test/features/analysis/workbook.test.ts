@@ -37,11 +37,9 @@ async function written(batches: AsyncIterable<CellBatch>) {
   writeFileSync(path, Buffer.concat(pieces))
   const archive = await openArchive(path, 'written.xlsx')
   try {
-    const [sheet] = await xlsxSheets(archive, 'written.xlsx')
+    const [sheet] = await xlsxSheets(archive)
     if (sheet === undefined) throw new Error('expected a sheet, got none')
-    const lines = await text(
-      sheetLines(archive, sheet, { shown: 'written.xlsx', hiddenRows: new Set() }),
-    )
+    const lines = await text(sheetLines(archive, sheet, new Set()))
     const xml = await text(archive.read('xl/worksheets/sheet1.xml'))
     return { lines: lines.trimEnd().split('\n'), xml, warnings }
   } finally {
