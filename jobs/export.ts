@@ -20,7 +20,7 @@ await runCommand(
       program
         .argument(
           '[relation]',
-          `a view of analysts or a table; docs/schema.md lists them. The mill's own bookkeeping cannot be exported: ${withheld.join(', ')}`,
+          `a view of analysts or a table; docs/schema.md lists them. querymill's own bookkeeping cannot be exported: ${withheld.join(', ')}`,
         )
         .argument(
           '[flags...]',

@@ -106,7 +106,7 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Events of a day, as analysts wrote them with their own logins. Every trend of the report shows them.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend of the report shows them.';
 comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';

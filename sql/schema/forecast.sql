@@ -53,7 +53,7 @@ comment on column forecast_steps.list is 'List that the step buys.';
 comment on column forecast_steps.at is 'Time at which the step begins.';
 comment on column forecast_steps.asked is 'Number of queries to be bought.';
 comment on column forecast_steps.fresh is 'Number of queries that are not bought, because they are not due or their answers are recent enough.';
-comment on column forecast_steps.bought is 'Number of queries to be bought that budgets and floor allow.';
+comment on column forecast_steps.bought is 'Number of open queries that the budgets and the credit floor allow us to buy.';
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
 comment on column forecast_steps.after is 'Credits left after the step.';

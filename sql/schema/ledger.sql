@@ -212,7 +212,7 @@ create table stops (
 create unique index stops_standing on stops (account_id, reason) where cleared_at is null;
 comment on table stops is 'Reasons for which the calls of an account are or were stopped.';
 comment on column stops.id is 'Identifier of the stop.';
-comment on column stops.account_id is 'Account that is stopped.';
+comment on column stops.account_id is 'The stopped account.';
 comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
 comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';

@@ -67,7 +67,7 @@ comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks of the slice.';
 comment on column slices.round is 'Counter that increases each time the slice is queued again; part of the id of its job.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
-comment on column slices.turn is 'Order among slices of other runs of the same priority: the expected cost of the run up to the end of the slice, divided by the share of its list. Null if lists have no shares.';
+comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
 -- Each task is updated once when it ends. If its page has room for the new version, no index is updated.
 create table tasks (

@@ -144,4 +144,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Changes of the balance of one account, computed from its calls in order of their start. The arguments are arrays with one element for each call: id, start, end, credits used, reported balance, reserved credits, release of the reservation. The first row is the first known balance; all rows add up to the current one.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Balance changes of one account, computed from its calls in order of start time. The arguments are arrays with one element for each call: id, start, end, credits used, reported balance, reserved credits, release of the reservation. The first row is the first known balance; all rows add up to the current one.';

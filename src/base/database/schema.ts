@@ -1257,7 +1257,7 @@ export interface ForecastSteps {
    */
   at: Timestamp;
   /**
-   * Number of queries to be bought that budgets and floor allow.
+   * Number of open queries that the budgets and the credit floor allow us to buy.
    */
   bought: number;
   /**
@@ -2365,7 +2365,7 @@ export interface Slices {
    */
   slice: number;
   /**
-   * Order among slices of other runs of the same priority: the expected cost of the run up to the end of the slice, divided by the share of its list. Null if lists have no shares.
+   * Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.
    */
   turn: number | null;
 }

@@ -135,7 +135,7 @@ export function onlyList(slice: Slice): string | null {
   return lists?.length === 1 ? (lists[0] ?? null) : null
 }
 
-/** Returns a test whether the slice includes a list: true if it names the list or none. */
+/** Returns a function that checks whether the slice includes a list. Without a filter for lists, it includes all. */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
   return (list) => chosen?.includes(list) ?? true

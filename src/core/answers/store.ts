@@ -89,61 +89,92 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** Columns filled by a batch, with their types. */
+/** Columns filled by a batch, with their types. Rows are added as values in the order of the columns. */
 const tables = {
-  domains: { id: 'uuid', host: 'text', site: 'text' },
-  pages: { id: 'uuid', domain_id: 'uuid', url: 'text', url_key: 'text' },
-  entities: { id: 'uuid', name: 'text', type: 'text' },
-  clusters: { id: 'uuid', label: 'text' },
-  related_searches: { id: 'uuid', q: 'text' },
-  raw_answers: {
-    call_id: 'bigint',
-    status: 'integer',
-    received_ms: 'double',
-    truncated: 'boolean',
-    body: 'bytea',
-  },
-  searches: {
-    id: 'bigint',
-    task_id: 'bigint',
-    query_id: 'text',
-    fetched_ms: 'double',
-    depth: 'bigint',
-    credits_remaining: 'bigint',
-    credits_used: 'integer',
-    result_count: 'integer',
-    replaced: 'integer',
-    origin: 'text',
-    api: 'text',
-    intent: 'text',
-    sentiment: 'text',
-    parse_error: 'text',
-    extra: 'jsonb',
-    as_given: 'jsonb',
-  },
-  organic_results: {
-    search_id: 'bigint',
-    ordinal: 'integer',
-    position: 'bigint',
-    page_id: 'uuid',
-    domain_id: 'uuid',
-    title: 'text',
-    snippet: 'text',
-    extra: 'jsonb',
-    as_given: 'jsonb',
-  },
-  search_entities: { search_id: 'bigint', ordinal: 'integer', entity_id: 'uuid' },
-  search_clusters: { search_id: 'bigint', ordinal: 'integer', cluster_id: 'uuid' },
-  search_related_searches: { search_id: 'bigint', ordinal: 'integer', related_search_id: 'uuid' },
-  search_features: {
-    search_id: 'bigint',
-    ordinal: 'integer',
-    kind: 'text',
-    page_id: 'uuid',
-    domain_id: 'uuid',
-    text: 'text',
-    extra: 'jsonb',
-  },
+  domains: [
+    ['id', 'uuid'],
+    ['host', 'text'],
+    ['site', 'text'],
+  ],
+  pages: [
+    ['id', 'uuid'],
+    ['domain_id', 'uuid'],
+    ['url', 'text'],
+    ['url_key', 'text'],
+  ],
+  entities: [
+    ['id', 'uuid'],
+    ['name', 'text'],
+    ['type', 'text'],
+  ],
+  clusters: [
+    ['id', 'uuid'],
+    ['label', 'text'],
+  ],
+  related_searches: [
+    ['id', 'uuid'],
+    ['q', 'text'],
+  ],
+  raw_answers: [
+    ['call_id', 'bigint'],
+    ['status', 'integer'],
+    ['received_ms', 'double'],
+    ['truncated', 'boolean'],
+    ['body', 'bytea'],
+  ],
+  searches: [
+    ['id', 'bigint'],
+    ['task_id', 'bigint'],
+    ['query_id', 'text'],
+    ['fetched_ms', 'double'],
+    ['depth', 'bigint'],
+    ['credits_remaining', 'bigint'],
+    ['credits_used', 'integer'],
+    ['result_count', 'integer'],
+    ['replaced', 'integer'],
+    ['origin', 'text'],
+    ['api', 'text'],
+    ['intent', 'text'],
+    ['sentiment', 'text'],
+    ['parse_error', 'text'],
+    ['extra', 'jsonb'],
+    ['as_given', 'jsonb'],
+  ],
+  organic_results: [
+    ['search_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['position', 'bigint'],
+    ['page_id', 'uuid'],
+    ['domain_id', 'uuid'],
+    ['title', 'text'],
+    ['snippet', 'text'],
+    ['extra', 'jsonb'],
+    ['as_given', 'jsonb'],
+  ],
+  search_entities: [
+    ['search_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['entity_id', 'uuid'],
+  ],
+  search_clusters: [
+    ['search_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['cluster_id', 'uuid'],
+  ],
+  search_related_searches: [
+    ['search_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['related_search_id', 'uuid'],
+  ],
+  search_features: [
+    ['search_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['kind', 'text'],
+    ['page_id', 'uuid'],
+    ['domain_id', 'uuid'],
+    ['text', 'text'],
+    ['extra', 'jsonb'],
+  ],
 } as const
 
 type TableName = keyof typeof tables
@@ -169,20 +200,24 @@ class Described {
   add(stored: StoredAnswer): void {
     const { callId, status, truncated, body, search } = stored
     const received = stored.receivedAt.getTime()
-    const raw = { call_id: callId, status, received_ms: received, truncated, body }
-    this.#rows.raw_answers.add(raw)
+    this.#rows.raw_answers.add([callId, status, received, truncated, body])
     if (search === null) return
     const { answer } = search
-    this.#addSearch(search, { id: callId, fetched_ms: received })
+    this.#addSearch(search, callId, received)
     for (const { ordinal, item } of answer.results) {
+      this.#addNames(item)
       const { position, title, snippet, extra, asGiven } = item
-      const row = { search_id: callId, ordinal, position, ...this.#name(item), title, snippet }
-      this.#rows.organic_results.add({ ...row, extra, as_given: asGiven })
+      const page = item.page?.id ?? null
+      const domain = item.domain?.id ?? null
+      // A single literal: a spread in this loop costs a fifth of the time of a batch.
+      const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
+      this.#rows.organic_results.add(row)
     }
     for (const { ordinal, item } of answer.features) {
-      const { kind, text, extra } = item
-      const row = { search_id: callId, ordinal, kind, ...this.#name(item), text, extra }
-      this.#rows.search_features.add(row)
+      this.#addNames(item)
+      const { kind, page, domain, text, extra } = item
+      const place = [callId, ordinal, kind, page?.id ?? null, domain?.id ?? null] as const
+      this.#rows.search_features.add([...place, text, extra])
     }
     this.#addMentions(callId, answer)
   }
@@ -195,58 +230,45 @@ class Described {
 
   #addSearch(
     { taskId, queryId, origin, api, answer }: NonNullable<StoredAnswer['search']>,
-    from: { readonly id: number; readonly fetched_ms: number },
+    callId: number,
+    received: number,
   ): void {
-    this.#rows.searches.add({
-      ...from,
-      task_id: taskId,
-      query_id: queryId,
-      depth: answer.depth,
-      credits_remaining: answer.creditsRemaining,
-      credits_used: answer.creditsUsed,
-      result_count: answer.results.length,
-      replaced: answer.replaced,
-      origin,
-      api,
-      intent: answer.intent,
-      sentiment: answer.sentiment,
-      parse_error: answer.parseError,
-      extra: answer.extra,
-      as_given: answer.asGiven,
-    })
+    const { depth, creditsRemaining, creditsUsed, results, replaced } = answer
+    const { intent, sentiment, parseError, extra, asGiven } = answer
+    const call = [callId, taskId, queryId, received, depth, creditsRemaining, creditsUsed] as const
+    const found = [results.length, replaced, origin, api, intent, sentiment, parseError] as const
+    this.#rows.searches.add([...call, ...found, extra, asGiven])
   }
 
-  #addMentions(search_id: number, answer: Answer): void {
+  #addMentions(callId: number, answer: Answer): void {
     const rows = this.#rows
     for (const { ordinal, item } of answer.entities) {
-      if (this.#isNew(item)) rows.entities.add(item)
-      rows.search_entities.add({ search_id, ordinal, entity_id: item.id })
+      if (this.#isNew(item)) rows.entities.add([item.id, item.name, item.type])
+      rows.search_entities.add([callId, ordinal, item.id])
     }
     for (const { ordinal, item } of answer.clusters) {
-      if (this.#isNew(item)) rows.clusters.add({ id: item.id, label: item.text })
-      rows.search_clusters.add({ search_id, ordinal, cluster_id: item.id })
+      if (this.#isNew(item)) rows.clusters.add([item.id, item.text])
+      rows.search_clusters.add([callId, ordinal, item.id])
     }
     for (const { ordinal, item } of answer.related) {
-      if (this.#isNew(item)) rows.related_searches.add({ id: item.id, q: item.text })
-      rows.search_related_searches.add({ search_id, ordinal, related_search_id: item.id })
+      if (this.#isNew(item)) rows.related_searches.add([item.id, item.text])
+      rows.search_related_searches.add([callId, ordinal, item.id])
     }
   }
 
   /** Adds the page and host of an item as separate rows. */
-  #name({ page, domain }: Pick<Result, 'page' | 'domain'>) {
+  #addNames({ page, domain }: Pick<Result, 'page' | 'domain'>): void {
     this.#addDomain(domain)
-    if (page !== null) {
-      this.#addDomain(page.domain)
-      const { id, url, key } = page
-      if (this.#isNew(page)) {
-        this.#rows.pages.add({ id, domain_id: page.domain?.id ?? null, url, url_key: key })
-      }
+    if (page === null) return
+    this.#addDomain(page.domain)
+    if (this.#isNew(page)) {
+      this.#rows.pages.add([page.id, page.domain?.id ?? null, page.url, page.key])
     }
-    return { page_id: page?.id ?? null, domain_id: domain?.id ?? null }
   }
 
   #addDomain(domain: Domain | null): void {
-    if (domain !== null && this.#isNew(domain)) this.#rows.domains.add(domain)
+    if (domain === null || !this.#isNew(domain)) return
+    this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
   /** Ids are hashes of kind and content, so ids of different tables never collide. */
@@ -269,9 +291,9 @@ interface Values {
 }
 
 type Kind = keyof Values
-type RowOf<Name extends TableName> = {
-  readonly [Column in keyof (typeof tables)[Name]]: (typeof tables)[Name][Column] extends Kind
-    ? Values[(typeof tables)[Name][Column]]
+type RowOf<Columns> = {
+  readonly [Place in keyof Columns]: Columns[Place] extends readonly [string, infer K extends Kind]
+    ? Values[K]
     : never
 }
 
@@ -294,19 +316,22 @@ const columnOf: { readonly [Name in Kind]: (bytes: number) => AnyColumn } = {
 
 /** Rows of one table, column by column. */
 class Rows<Name extends TableName> {
-  readonly #columns: readonly (readonly [string, AnyColumn])[]
+  readonly #names: readonly string[]
+  readonly #columns: readonly AnyColumn[]
 
-  constructor(columns: Readonly<Record<string, Kind>>, bytes: number) {
-    this.#columns = Object.entries(columns).map(([name, kind]) => [name, columnOf[kind](bytes)])
+  constructor(columns: readonly (readonly [string, Kind])[], bytes: number) {
+    this.#names = columns.map(([name]) => name)
+    this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  add(row: RowOf<Name>): void {
-    for (const [name, column] of this.#columns) column.add(row[name as keyof RowOf<Name>])
+  /** Adds a row. Each answer has hundreds of values, so they are passed by place, without a lookup by name. */
+  add(row: RowOf<(typeof tables)[Name]>): void {
+    for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }
 
   toParameters(table: string, parameters: Record<string, Buffer>): void {
-    for (const [name, column] of this.#columns) {
-      parameters[`${table}_${name}`] = column.toParameter()
+    for (const [place, column] of this.#columns.entries()) {
+      parameters[`${table}_${this.#names[place]}`] = column.toParameter()
     }
   }
 }

@@ -196,7 +196,7 @@ function cellsOf(line: string, sign: string): number {
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
 }
 
-/** Counts the cells of a whole row inside quotes. */
+/** Counts the cells of a row that is quoted as a whole. */
 function cellsInQuotes(line: string, sign: string): number {
   return cellsOf(/^"([^"]*)"$/.exec(line.trim())?.[1] ?? '', sign)
 }

@@ -164,7 +164,7 @@ const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
 const document =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
-// A tar archive is known by bytes further down than the others.
+// The signature of a tar archive lies further into the file than those of the other formats.
 const headSize = 512
 
 /** Formats that are not read, by the bytes at their start or at an offset. */

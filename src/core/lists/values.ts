@@ -127,14 +127,14 @@ export function checkCountry(given: string): Checked<string | null> {
   return bad('gl is not a two-letter country code such as "us"')
 }
 
-/** A language as named by tools; a gap means none. */
+/** Looks up a language by its code or name; an empty cell or a dash means none. */
 export function knownLanguage(given: string): Checked<string | null> {
   const code = languageCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)
   return bad('hl is not a known language code or name')
 }
 
-/** A country as named by tools; a gap means none. */
+/** Looks up a country by its code or name; an empty cell or a dash means none. */
 export function knownCountry(given: string): Checked<string | null> {
   const code = countryCode(given)
   if (code !== undefined || isGap(given)) return good(code ?? null)

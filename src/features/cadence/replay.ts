@@ -14,7 +14,7 @@ export interface ReplayedNight {
   readonly day: number
   /** Number of queries bought when buying daily. */
   readonly queries: number
-  /** Queries still bought with the adaptive cadence. */
+  /** Queries that are still bought under the adaptive cadence. */
   readonly asked: readonly string[]
   /** Queries among them sampled at random from the skipped ones. */
   readonly byChance: readonly string[]

@@ -47,7 +47,7 @@ export interface DemoFlags {
   readonly json?: true
 }
 
-/** Starts a search service whose answers change from day to day, with a key for it. */
+/** Starts a search service whose answers change from day to day, and creates an API key for it. */
 export type StartDrifting = (options: {
   readonly databaseUrl: string
   readonly today: () => Date
@@ -87,7 +87,7 @@ export async function runDemo(
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
-  // Ignores the configured API, because a demo must never buy from a paid one.
+  // Ignores the configured API: a demo must never call a paid one.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
   const drainOptions = { signal, report: say }

@@ -57,7 +57,7 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   return addRows(addRows(await countTexts(db, subject), facts), await countQueries(db, queries))
 }
 
-/** Counts the answers that name a query as a related search, with their bodies. */
+/** Counts the answers that name a query as a related search, and their stored bodies. */
 function countRelated(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')

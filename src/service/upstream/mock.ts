@@ -150,7 +150,7 @@ const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/** The share of queries that move every day with `calm`, and the range of days between moves of the others. */
+/** With `calm`: the share of queries that move every day, and the range of days between two moves of the others. */
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /**
