@@ -2372,7 +2372,7 @@ export interface Slices {
 
 export interface Stops {
   /**
-   * Account that is stopped.
+   * The stopped account.
    */
   account_id: number;
   /**
