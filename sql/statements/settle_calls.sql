@@ -391,10 +391,10 @@ updated_calls as (
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
     end),
-    estimated = coalesce((endings -> calls.id::text ->> 'estimated')::boolean, calls.estimated),
-    (outcome, unknown_at, http_status, credits_used, credits_remaining, error_code, error_message) = (
+    (outcome, estimated, unknown_at, http_status, credits_used, credits_remaining, error_code, error_message) = (
       select
         c ->> 'outcome',
+        coalesce((c ->> 'estimated')::boolean, calls.estimated),
         case when c ->> 'outcome' = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
         coalesce((c ->> 'http_status')::integer, calls.http_status),
         (c ->> 'credits_used')::integer,
