@@ -35,6 +35,11 @@ const edges: readonly Mutant[] = [
     [...rules, schedules],
     [
       {
+        name: 'a probe that reports no balance is repeated without limit',
+        find: 'probeGranted: probeGranted && made < constants.blindCalls,',
+        put: 'probeGranted,',
+      },
+      {
         name: 'a drain holds whatever the floor',
         find: 'const drained = drainedFloor !== null && floor >= drainedFloor',
         put: 'const drained = drainedFloor !== null',

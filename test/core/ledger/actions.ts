@@ -128,7 +128,6 @@ const spend: Deed = (world, _watch, luck) => {
 }
 
 export const resume: Deed = (world, watch) => {
-  world.resumes += 1
   world.account = {
     ...world.account,
     probeGranted: true,

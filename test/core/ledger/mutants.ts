@@ -116,12 +116,6 @@ export const mutants: readonly Mutant[] = [
     put: '',
   },
   {
-    name: 'a probe that reports no balance is repeated without limit',
-    file: 'admission',
-    find: 'probeGranted: probeGranted && made < constants.blindCalls,',
-    put: 'probeGranted,',
-  },
-  {
     name: 'a probe goes out beside other calls',
     file: 'admission',
     find: 'if (waits || isSpent(limit)) return limit',

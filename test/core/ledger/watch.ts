@@ -16,7 +16,9 @@ interface Circumstances {
 export class Watch {
   readonly #world: World
   #probeCredits = 0
+  /** Probes below the floor since the last ordinary call, and how many of them may go out without a renewal. */
   #probes = 0
+  #allowed: number = constants.blindCalls
   #excess = 0
   #lowestFloor = Number.POSITIVE_INFINITY
   #newest: { seq: number; at: number; event: number } | null = null
@@ -42,13 +44,17 @@ export class Watch {
       this.#probes += 1
       this.#probeCredits += grant.bound
       promise(
-        this.#probes <= constants.blindCalls * (1 + world.renewals + world.resumes),
-        () => `${this.#probes} probes, ${world.renewals} renewals, ${world.resumes} resumes`,
+        this.#probes <= this.#allowed + constants.blindCalls * world.renewals,
+        () => `${this.#probes} probes, ${this.#allowed} allowed, ${world.renewals} renewals`,
       )
     } else {
       promise(room >= 0, () => `no proven room for ${grant.bound}: ${room}`)
     }
-    if (!grant.probe) this.#checkFlow(grant, { before, rules, urgent }, room)
+    if (!grant.probe) {
+      this.#checkFlow(grant, { before, rules, urgent }, room)
+      this.#probes = 0
+      this.#allowed = 0
+    }
     checkBound(world, grant, earlier)
     checkRate(world)
     checkBudgets(world, grant)
@@ -102,6 +108,7 @@ export class Watch {
   }
 
   resumed(): void {
+    this.#allowed += constants.blindCalls
     this.#refusedKey = null
     this.#notBefore = 0
   }

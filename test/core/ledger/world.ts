@@ -120,7 +120,6 @@ export class World {
   event = 0
   readonly spentByOthers: { event: number; credits: number }[] = []
   renewals = 0
-  resumes = 0
   /** True when no more faults occur. */
   calm = false
   rest: Deferral = { kind: 'none' }
