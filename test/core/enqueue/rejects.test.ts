@@ -91,7 +91,9 @@ describe('the rejected lines of a purchase', () => {
     await writeFile(join(mill.config.home, 'rejected'), 'a file where a folder ought to be')
     const { files, events } = await bought('-', { as: 'nowhere', text: 'q\nfoo\n=1\n' })
     expect(files).toEqual([null])
-    expect(events.at(-1)).toMatch(/see the table rejected_lines, run \d+, because no file .*\(EEXIST\)/)
+    expect(events.at(-1)).toMatch(
+      /see the table rejected_lines, run \d+, because no file .*\(EEXIST\)/,
+    )
     expect(await openTasks('nowhere')).toBe(1)
   })
 })
