@@ -167,13 +167,11 @@ async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
   return { settled: pace.settled, able: new Set(able) }
 }
 
-/** State of a stalled fleet: sums over the tables, and the last output of the workers that could work. */
+/** State of a stalled fleet: the workers with their last output, sums over the tables, and the jobs. */
 async function explainStand(site: Site, crew: Crew): Promise<string> {
-  const { pids } = await site.database.ask(witnessPace)
-  const words = crew
-    .free(pids)
-    .map((seat) => ({ account: seat.wallet.name, said: crew.words(seat) }))
-  return JSON.stringify({ words, ...(await site.database.ask(witnessStand)) })
+  const { jobs, ...sums } = await site.database.ask(witnessStand)
+  const queued = jobs ?? (await site.redis?.jobs())
+  return JSON.stringify({ workers: crew.describe(), ...sums, jobs: queued })
 }
 
 async function withCredit(site: Site, { accounts }: FleetPace): Promise<ReadonlySet<string>> {
@@ -191,7 +189,7 @@ async function withCredit(site: Site, { accounts }: FleetPace): Promise<Readonly
 interface StandWitness {
   readonly accounts: unknown
   readonly stops: unknown
-  readonly workers: unknown
+  readonly leases: unknown
   readonly calls: unknown
   readonly tasks: unknown
   readonly slices: unknown
@@ -204,7 +202,7 @@ export async function witnessStand(db: Database): Promise<StandWitness> {
     select
       (select jsonb_agg(to_jsonb(a)) from accounts a) as accounts,
       (select jsonb_agg(to_jsonb(s)) from stops s where cleared_at is null) as stops,
-      (select jsonb_agg(to_jsonb(w)) from workers w where stopped_at is null) as workers,
+      (select jsonb_agg(to_jsonb(w)) from workers w where stopped_at is null) as leases,
       (
         select jsonb_agg(to_jsonb(c))
         from (

@@ -67,9 +67,17 @@ export class Crew {
       .map(([seat]) => seat)
   }
 
-  /** The last output of the worker at a place. */
-  words(seat: Seat): string {
-    return this.#hands.get(seat)?.lastWords().slice(-lastSigns) ?? ''
+  /** State of every worker, with its last output. */
+  describe(): readonly unknown[] {
+    return [...this.#hands].map(([seat, hand]) => ({
+      account: seat.wallet.name,
+      pid: hand.pid,
+      over: hand.over(),
+      frozen: this.#frozen.has(hand),
+      leaving: this.#leaving.has(hand),
+      clear: seat.clear,
+      said: hand.lastWords().slice(-lastSigns),
+    }))
   }
 
   /** Lets every worker finish its calls. */

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { chmodSync, cpSync, mkdirSync, statfsSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
+import { Redis as RedisClient } from 'ioredis'
 import { type Database, openDatabase, openPool } from '../../src/base/database/database.ts'
 import {
   ensurePostgres,
@@ -16,6 +17,7 @@ import { Unreachable } from '../../src/base/errors.ts'
 import { type Closers, pause } from '../../src/base/waiting.ts'
 
 const copy = 'earlier'
+const mostJobs = 80
 
 /** The embedded PostgreSQL of a site, which can be killed and restored to an earlier state. */
 export class DatabaseServer {
@@ -110,6 +112,40 @@ export class Redis {
   /** Deletes every job. */
   async flush(): Promise<void> {
     await this.#ask('FLUSHALL')
+  }
+
+  /** The first jobs of all queues: their data, their set, and how long they are locked. */
+  async jobs(): Promise<readonly unknown[]> {
+    const client = new RedisClient(this.url)
+    try {
+      const found: unknown[] = []
+      for (const key of (await client.keys('*:s-*')).filter((name) => !name.endsWith(':lock'))) {
+        if (found.length === mostJobs) break
+        const id = key.slice(key.lastIndexOf(':') + 1)
+        const queue = key.slice(0, -id.length)
+        const [active, waiting, delayed, prioritized] = await Promise.all([
+          client.lpos(`${queue}active`, id),
+          client.lpos(`${queue}wait`, id),
+          client.zscore(`${queue}delayed`, id),
+          client.zscore(`${queue}prioritized`, id),
+        ])
+        const lockedMs = await client.pttl(`${key}:lock`)
+        const { ats = '', processedOn = '' } = await client.hgetall(key)
+        found.push({
+          id,
+          active,
+          waiting,
+          delayed,
+          prioritized,
+          lockedMs,
+          attempts: ats,
+          processedOn,
+        })
+      }
+      return found
+    } finally {
+      client.disconnect()
+    }
   }
 
   async close(): Promise<void> {
