@@ -155,10 +155,9 @@ export class KeyCheck {
    */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
-    this.#begun.delete(task.id)
     if (began === undefined) return verdict
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
-    for (const wake of this.#wake.splice(0)) wake()
+    this.forget(task.id)
     if (verdict.kind !== 'key_refused') return verdict
     // If this query was rejected before and others were answered since, the key is not blamed again.
     const first = this.#refused.get(task.id) ?? began
@@ -168,6 +167,12 @@ export class KeyCheck {
     }
     const refuted = this.#newestAnswered > first || (await this.#refutedBefore(task.id))
     return refuted ? { ...verdict, kind: 'blocked' } : verdict
+  }
+
+  /** Ends the wait for a task's call whose reply is not recorded. */
+  forget(task: number): void {
+    this.#begun.delete(task)
+    for (const wake of this.#wake.splice(0)) wake()
   }
 
   #anyAfter(began: number): boolean {

@@ -10,7 +10,7 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 import { answer, type Moment, type Outcome, type Steps, stepsOf } from '../../pipeline.ts'
 import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
-import type { Task } from '../ledger/entry.ts'
+import type { Bought, Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
 import type { SettlementRules } from '../ledger/settle.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
@@ -145,6 +145,7 @@ export class Worker {
   readonly #mostFlying: number
   readonly #brake: Brake
   readonly #api: Api
+  readonly #keyCheck = new KeyCheck((task) => this.#refutedBefore(task))
   #ending = false
   #handling = 0
   #lastSlice = performance.now()
@@ -184,7 +185,10 @@ export class Worker {
     this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
     this.lost = new LostAnswers({
       ...{ ...shared, db: mill.db, account: parts.rules.account },
-      onDropped: (call) => this.log.settle([call]),
+      onDropped: ({ call, task }) => {
+        this.log.settle([call.id])
+        this.#keyCheck.forget(task.id)
+      },
       perSecond: mill.config.rateLimit,
     })
   }
@@ -261,7 +265,7 @@ export class Worker {
       batch: this.batch,
       log: this.log,
       tally: this.tally,
-      keyCheck: new KeyCheck((task) => this.#refutedBefore(task)),
+      keyCheck: this.#keyCheck,
       outages: this.outages,
       onReply: (reply) => this.lost.readReply(reply),
       nudge: () => this.dispatch.nudge(),
@@ -330,8 +334,8 @@ interface LostAnswersOptions {
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
-  /** Called with a call whose reply adds no information. */
-  readonly onDropped: (call: number) => void
+  /** Called with a reply that adds no information. */
+  readonly onDropped: (bought: Bought) => void
 }
 
 const everyMs = 500
@@ -412,7 +416,7 @@ class LostAnswers {
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)
-    this.#options.onDropped(bought.call.id)
+    this.#options.onDropped(bought)
     return { state: 'open', waitMs: null }
   }
 }

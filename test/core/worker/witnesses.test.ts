@@ -47,6 +47,14 @@ test('a call that was never sent is no evidence, and is not awaited', async () =
   expect((await witnesses.confirm(refused(1))).kind).toBe('key_refused')
 })
 
+test('a call whose reply is not recorded is not awaited any more', async () => {
+  const witnesses = new KeyCheck()
+  for (const task of [1, 2]) witnesses.begin(task)
+  const verdict = witnesses.confirm(refused(1))
+  witnesses.forget(2)
+  expect((await verdict).kind).toBe('key_refused')
+})
+
 test('a query is blamed that another process saw refused before the key was answered', async () => {
   const witnesses = new KeyCheck(async (task) => task === 1)
   witnesses.begin(1)
