@@ -41,9 +41,24 @@ export async function openWorker(
   return id
 }
 
+/** Updates a worker's row. A restored database assigns ids again, so host and process identify the worker. */
+function updateWorker(db: Database, { id, host, pid }: WorkerName) {
+  return db
+    .updateTable('workers')
+    .where('id', '=', id)
+    .where('host', '=', host)
+    .where('pid', '=', pid)
+}
+
+interface WorkerName {
+  readonly id: number
+  readonly host: string
+  readonly pid: number
+}
+
 /** Marks a worker as cleanly stopped. */
-export async function closeWorker(db: Database, id: number): Promise<void> {
-  await db.updateTable('workers').set({ stopped_at: clock }).where('id', '=', id).execute()
+export async function closeWorker(db: Database, worker: WorkerName): Promise<void> {
+  await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }
 
 /** Calls in flight whose worker's lease has expired, oldest first, with their accounts. */
@@ -130,19 +145,15 @@ export class Lease {
   async beat(): Promise<void> {
     const asked = readClocks()
     const { db, leaseMs } = this.#options
-    const { numUpdatedRows } = await db
-      .updateTable('workers')
+    const { numUpdatedRows } = await updateWorker(db, this.#name)
       .set({ key: this.key, lease_until: clockIn(leaseMs) })
-      .where('id', '=', this.worker)
-      .where('host', '=', hostname())
-      .where('pid', '=', process.pid)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) throw setBack(`it does not know worker ${this.worker}`)
     this.#term = termOf(asked, leaseMs)
   }
 
   close(): Promise<void> {
-    return closeWorker(this.#options.db, this.worker)
+    return closeWorker(this.#options.db, this.#name)
   }
 
   /**
@@ -184,6 +195,10 @@ export class Lease {
       )
       .executeTakeFirstOrThrow()
     return calls
+  }
+
+  get #name(): WorkerName {
+    return { id: this.worker, host: hostname(), pid: process.pid }
   }
 
   /** Calls of this worker in flight, according to the database. */

@@ -18,9 +18,11 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
+const process = { host: 'here', pid: 1 }
+
 const enter = (floor: number, more: { account?: number; leaseMs?: number } = {}) =>
   openWorker(database.db, {
-    ...{ account, leaseMs: 60_000, host: 'here', pid: 1, lanes: 1 },
+    ...{ account, leaseMs: 60_000, lanes: 1, ...process },
     ...more,
     floor,
   })
@@ -49,7 +51,7 @@ describe('the floor in force', () => {
     await enter(200)
     await enter(100)
     const left = await enter(400)
-    await closeWorker(database.db, left)
+    await closeWorker(database.db, { id: left, ...process })
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 

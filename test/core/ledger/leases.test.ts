@@ -41,18 +41,19 @@ describe('a lease', () => {
     expect(lease.covers(61_000, lease.term)).toBe(false)
   })
 
-  test('of a worker whose number now belongs to another one is not extended, because the database was restored', async () => {
+  test('of a worker whose number now belongs to another one is neither extended nor ended, because the database was restored', async () => {
     const { hire, mill } = await openLedger()
     const lease = await hire()
     await sql`update workers set pid = pid + 1 where id = ${lease.worker}`.execute(mill.db)
-    const until = async () => {
-      const { rows } = await sql<{ lease_until: Date }>`
-        select lease_until from workers where id = ${lease.worker}`.execute(mill.db)
+    const state = async () => {
+      const { rows } = await sql<{ lease_until: Date; stopped_at: Date | null }>`
+        select lease_until, stopped_at from workers where id = ${lease.worker}`.execute(mill.db)
       return rows
     }
-    const before = await until()
+    const before = await state()
     await expect(lease.beat()).rejects.toThrow(/it does not know worker/)
-    expect(await until()).toEqual(before)
+    await lease.close()
+    expect(await state()).toEqual(before)
   })
 
   test('is extended by a heartbeat on the database clock, and ended when it is closed', async () => {
