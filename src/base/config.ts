@@ -293,10 +293,10 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   const plain = plainName(name)
   if (ownPrefix.test(plain)) return source !== 'environment' || !isServiceLink(name, layers)
   return names.some((setting) => {
+    if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
     // If the setting itself is given as well, the similar name belongs to another program.
-    const given = layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
-    return !given && distance(plain, setting) <= 1
+    return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
 

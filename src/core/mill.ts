@@ -15,9 +15,9 @@ import { ensurePostgres } from '../base/embedded/postgres.ts'
 import { ensureService } from '../base/embedded/service.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Closers } from '../base/waiting.ts'
-import { openQueue, type SliceQueue } from './queue/slice-jobs.ts'
+import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
-import { migrateQueue, openPart, type QueuePlace, sliceConnections } from './queue/queue.ts'
+import type { QueuePlace } from './queue/queue.ts'
 
 /** Components shared by commands; each is closed with the command. */
 export interface Mill {
@@ -84,6 +84,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
 export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
   const applied = await migrateDatabase(pool)
   const views = await applyViews(pool)
+  const { migrateQueue } = await import('./queue/queue.ts')
   await migrateQueue(databaseUrl)
   return views.length === 0 ? applied : [...applied, `${views.length} views`]
 }
@@ -102,6 +103,9 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
 }
 
 async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
+  // Loaded on first use, because most commands need no queue.
+  const { openPart, sliceConnections } = await import('./queue/queue.ts')
+  const { openQueue } = await import('./queue/slice-jobs.ts')
   const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
   return closers.add('the queue', queue, (opened) => opened.close())
 }
