@@ -1,5 +1,6 @@
 // node .ci/count.mjs FILE STATUS: "passed failed skipped" of one run of vitest, from its JSON.
 // node .ci/count.mjs FILE --unfinished: the files with tests that began and never ended.
+// node .ci/count.mjs FILE --red: the red tests, each with the start of its message.
 // Tests of the other suite are not counted. REQUIRE_PARTS=1 makes a test that lacks its part a failure.
 import { readFileSync } from 'node:fs'
 
@@ -35,8 +36,26 @@ function unfinished() {
   }
 }
 
+function red() {
+  try {
+    const { testResults } = JSON.parse(readFileSync(file, 'utf8'))
+    return testResults.flatMap(({ name, status: end, message, assertionResults }) => {
+      const tests = assertionResults.filter((test) => test.status === 'failed')
+      if (end === 'failed' && tests.length === 0) return [`${name}\n${message.slice(0, 1500)}`]
+      return tests.map((test) => {
+        const reason = test.failureMessages.join('\n').slice(0, 1500)
+        return `${name}: ${test.fullName}\n${reason}`
+      })
+    })
+  } catch {
+    return ['the run left no result']
+  }
+}
+
 if (status === '--unfinished') {
   process.stdout.write(`${unfinished().join(' ')}\n`)
+} else if (status === '--red') {
+  process.stdout.write(`${red().join('\n\n')}\n`)
 } else {
   const { passed, failed, skipped } = count()
   process.stdout.write(`${passed} ${failed} ${skipped}\n`)

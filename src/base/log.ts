@@ -1,6 +1,7 @@
 // Opens a log that contains no secrets.
 
 import { type Logger, pino } from 'pino'
+import { codeOf } from './errors.ts'
 import { scrub, type Secret } from './secret.ts'
 
 export type Log = Logger
@@ -23,8 +24,9 @@ export async function openLog(name: string, secrets: readonly Secret[] = []): Pr
 async function loadPretty() {
   try {
     return (await import('pino-pretty')).default
-  } catch {
-    return null
+  } catch (error) {
+    if (codeOf(error) === 'ERR_MODULE_NOT_FOUND') return null
+    throw error
   }
 }
 

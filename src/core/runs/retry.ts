@@ -451,7 +451,7 @@ export async function runResume({ options, env, closers }: Call<ResumeFlags>): P
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })
   const what = lifted.length === 0 ? 'there was no stop' : `lifted: ${lifted.join(', ')}`
-  say(`account ${name}: ${what}; one call may now go out to see the balance`)
+  say(`account ${name}: ${what}; next, one call checks the balance`)
   say(`waiting workers continue automatically; otherwise run: ${npmRun('work --')} --drain`)
   return exits.done
 }
