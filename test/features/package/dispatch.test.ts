@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { groups, namesIn } from '../../../src/base/cli/commands.ts'
 import { root } from '../../../src/base/root.ts'
 import { wordsOf } from '../../support/job.ts'
+import { has } from '../../support/parts.ts'
 import { start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
@@ -15,6 +16,41 @@ const { version } = z
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 
 const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
+/** What a shell offers after these words, with the completion script loaded. */
+function completeIn(shell: 'bash' | 'zsh' | 'fish', script: string, words: readonly string[]) {
+  const [program] = wordsOf('querymill')
+  const command = `'${process.execPath}' '${program}'`
+  const asked = {
+    bash: `${script}
+      querymill() { ${command} "$@"; }
+      COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
+      _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
+    // Outside of its line editor, the builtins of zsh's completion are not available.
+    zsh: `compdef() { : }
+      compadd() { [[ $1 == -- ]] && shift; print -l -- \${(M)@:#$PREFIX*} }
+      _files() { print -l -- $PREFIX*(N) }
+      querymill() { ${command} "$@" }
+      ${script}
+      words=(querymill "$@"); CURRENT=\${#words}; PREFIX=$words[-1]
+      _querymill`,
+    fish: `function querymill; ${command} $argv; end
+      ${script}
+      complete -C "querymill $argv"`,
+  }[shell]
+  const args =
+    shell === 'bash'
+      ? ['-c', asked, 'bash']
+      : shell === 'zsh'
+        ? ['-fc', asked, 'zsh']
+        : ['-Nc', asked]
+  const out = execFileSync(shell, [...args, ...words], { cwd: root, encoding: 'utf8' })
+  return out
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t', 1)[0])
+    .toSorted()
+}
+
 const querymill = (...args: readonly string[]) => start('querymill', args, away).ended
 
 describe('querymill, the program of the package', () => {
@@ -118,33 +154,22 @@ describe('querymill, the program of the package', () => {
     })
   })
 
-  test('completes commands, flags and files in bash', async () => {
-    const { code, stdout } = await querymill('completion', 'bash')
-    expect(code).toBe(0)
-    const [program] = wordsOf('querymill')
-    const complete = (...words: readonly string[]) =>
-      execFileSync(
-        'bash',
-        [
-          '-c',
-          `${stdout}
-          querymill() { '${process.execPath}' '${program}' "$@"; }
-          COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
-          _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
-          'bash',
-          ...words,
-        ],
-        { cwd: root, encoding: 'utf8' },
-      )
-        .trim()
-        .split('\n')
-    expect(complete('sta')).toEqual(['status', 'statement', 'stack'])
-    expect(complete('sched')).toEqual(['schedule'])
-    expect(complete('run', 're')).toEqual(['retry', 'resume', 'rebuild', 'reparse'])
-    expect(complete('run', 'retry', '--ye')).toEqual(['--yes'])
-    expect(complete('service', '--po')).toEqual(['--port'])
-    expect(complete('work', '--dr')).toEqual(['--drain'])
-    expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
+  describe.each(['bash', 'zsh', 'fish'] as const)('completes in %s', (shell) => {
+    test.skipIf(shell !== 'bash' && !has(shell))('commands, groups, flags and files', async () => {
+      const { code, stdout } = await querymill('completion', shell)
+      expect(code).toBe(0)
+      const complete = (...words: readonly string[]) => completeIn(shell, stdout, words)
+      expect(complete('sta')).toEqual(['stack', 'statement', 'status'])
+      expect(complete('sched')).toEqual(['schedule'])
+      expect(complete('run', 're')).toEqual(['rebuild', 'reparse', 'resume', 'retry'])
+      expect(complete('run', 'retry', '--ye')).toEqual(['--yes'])
+      expect(complete('service', '--po')).toEqual(['--port'])
+      expect(complete('work', '--dr')).toEqual(['--drain'])
+      expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
+    })
+  })
+
+  test('has no completion for other shells', async () => {
     expect(await querymill('completion', 'tcsh')).toMatchObject({ code: 2 })
   })
 
