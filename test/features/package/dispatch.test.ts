@@ -47,7 +47,7 @@ function completeIn(shell: 'bash' | 'zsh' | 'fish', script: string, words: reado
   return out
     .trim()
     .split('\n')
-    .map((line) => line.split('\t', 1)[0])
+    .map((line) => line.replace(/\t.*/, ''))
     .toSorted()
 }
 
