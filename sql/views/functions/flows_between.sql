@@ -53,4 +53,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing domain to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns thus add up to losses and gains. With a third argument, only flows from and to these domains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns add up to losses and gains. The third argument restricts them to domains.';
