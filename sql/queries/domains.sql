@@ -58,14 +58,15 @@ limit :top::integer;
 select
   flows.loser, flows.taker, round(sum(flows.clicks)::numeric, 3) as clicks,
   count(*) as queries, min(flows.q) as example
-from analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date) as flows
-where case
-    when :domain::text is null then flows.loser in (
-      select domain
-      from analysis.ours_on(:day::date)
-    )
-    else flows.loser = :domain
-  end
+from (
+  select case
+    when :domain::text is null then array(select domain from analysis.ours_on(:day::date))
+    else array[:domain::text]
+  end as domains
+  offset 0
+) as asked
+cross join lateral analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date, asked.domains) as flows
+where flows.loser = any (asked.domains)
 group by flows.loser, flows.taker
 order by sum(flows.clicks) desc, flows.loser, flows.taker;
 

@@ -186,31 +186,30 @@ order by position, q, domain, variant;
 
 -- show seen: When was a page first and last seen, and for which queries?
 -- :page (its address)
+with named as materialized (
+  select analysis.page_name(analysis.url_key(:page)) as name
+)
 select
-  queries.q, min(observations.run_date) as first_seen, max(observations.run_date) as last_seen, count(*) as days,
+  queries.q, min(placed.run_date) as first_seen, max(placed.run_date) as last_seen, count(*) as days,
   min(placed.position) as best_position, max(placed.position) as worst_position,
   analysis.variant_of(queries.id) as variant
-from queries
-cross join lateral (
-  select *
+from (
+  select observations.query_id, observations.run_date, min(organic_results.position) as position
   from analysis.observations
-  where observations.query_id = queries.id
-    and analysis.in_span(observations.run_date)
-  offset 0
-) as observations
-cross join lateral (
-  select min(shown.position) as position
-  from analysis.shown_in(observations.search_id) as shown
-  where analysis.page_name(shown.url_key) = analysis.page_name(analysis.url_key(:page))
-  having count(*) > 0
+  join organic_results on organic_results.search_id = observations.search_id
+  where analysis.in_span(observations.run_date)
+    and observations.query_id = any (array(
+      select analysis.queries_showing(array[name, 'www.' || name], '-infinity', 'infinity')
+      from named
+    ))
+    and organic_results.page_id = any (array(
+      select pages.id
+      from named
+      join pages on pages.url_key = any (array[name, 'www.' || name])
+      where analysis.page_name(pages.url_key) = name
+    ))
+  group by observations.query_id, observations.run_date
 ) as placed
--- Days without stored rows are read completely, because their pages are not known yet.
-where queries.id in (
-    select seen_pages.query_id
-    from seen_pages
-    join pages on pages.id = seen_pages.page_id
-    where pages.url_key = any (array[analysis.url_key(:page), 'www.' || analysis.url_key(:page), analysis.page_name(analysis.url_key(:page))])
-  )
-  or exists (select from analysis.unfinished_days)
+join queries on queries.id = placed.query_id
 group by queries.id, queries.q
 order by days desc, queries.q, variant;

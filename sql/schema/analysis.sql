@@ -328,6 +328,9 @@ create table finished_keywords (
   position bigint,
   page_id uuid,
   rivals text[] not null,
+  fetched_at timestamptz,
+  origin text,
+  api text,
   primary key (finish_id, query_id)
 );
 comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. Tables of keywords are sorted and filtered by these rows. Stored for the newest hundred days.';
@@ -343,6 +346,9 @@ comment on column finished_keywords.domain is 'Our domain at the best position; 
 comment on column finished_keywords.position is 'Best position of our domains.';
 comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
 comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
+comment on column finished_keywords.fetched_at is 'Time at which the answer was received.';
+comment on column finished_keywords.origin is 'Origin of the answer.';
+comment on column finished_keywords.api is 'API that the answer came from.';
 
 create table finished_keyword_days (
   finish_id bigint primary key,

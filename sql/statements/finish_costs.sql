@@ -23,10 +23,15 @@ cross join lateral (
 cross join lateral (
   select count(*) as answers, count(*) filter (where steps.volatility > 0) as changed
   from searches
-  left join finished_steps as steps
-    on steps.finish_id = :finish::bigint
-    and steps.query_id = searches.query_id
-    and steps.search_id = searches.id
+  -- Looked up by key: the statistics do not know the new day, so a join would read all steps of the day for each task.
+  left join lateral (
+    select volatility
+    from finished_steps
+    where finished_steps.finish_id = :finish::bigint
+      and finished_steps.query_id = searches.query_id
+      and finished_steps.search_id = searches.id
+    offset 0
+  ) as steps on true
   where searches.task_id = members.task_id
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])

@@ -1,9 +1,12 @@
 -- Stores the keywords of a day.
 insert into finished_keywords
-  (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals)
+  (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals,
+  fetched_at, origin, api)
 select
-  :finish::bigint, query_id, run_date, search_id, depth, weight, labels, features, domain, position,
-  page_id, rivals
-from analysis.keywords_on(:day::date)
+  :finish::bigint, keywords.query_id, keywords.run_date, keywords.search_id, keywords.depth, keywords.weight,
+  keywords.labels, keywords.features, keywords.domain, keywords.position, keywords.page_id, keywords.rivals,
+  searches.fetched_at, searches.origin, searches.api
+from analysis.keywords_on(:day::date) as keywords
+left join searches on searches.id = keywords.search_id
 -- Stored in this order, because two days are compared by a merge join.
-order by query_id
+order by keywords.query_id

@@ -5,9 +5,7 @@ select
   coalesce(sum(flows.clicks) filter (where flows.loser = :domain), 0) as taken,
   coalesce(sum(flows.clicks) filter (where flows.taker = :domain), 0) as won,
   count(distinct flows.query_id) as queries
-from analysis.flows_between(:since::date, :until::date) as flows
-where flows.loser = :domain
-  or flows.taker = :domain
+from analysis.flows_between(:since::date, :until::date, array[:domain::text]) as flows
 group by 1
 order by sum(flows.clicks) desc, 1
 limit 15;

@@ -9,16 +9,23 @@ with span as materialized (
 ),
 held as (
   select
-    domain,
-    sum(clicks / nullif(weight, 0)) filter (where run_date = (select until from span)) as share,
-    sum(clicks / nullif(weight, 0)) filter (where run_date = (select since from span)) as previous,
-    sum(ranked) filter (where run_date = (select until from span)) as ranked,
-    sum(top_3) filter (where run_date = (select until from span)) as top_3
-  from analysis.domain_days
-  where tag = '*'
-    and run_date in ((select until from span), (select since from span))
-    and (:word::text is null or strpos(domain, lower(:word::text)) > 0)
-  group by domain
+    shown.domain,
+    sum(shown.clicks / nullif(shown.weight, 0)) filter (where shown.run_date = span.until) as share,
+    sum(shown.clicks / nullif(shown.weight, 0)) filter (where shown.run_date = span.since) as previous,
+    sum(shown.ranked) filter (where shown.run_date = span.until) as ranked,
+    sum(shown.top_3) filter (where shown.run_date = span.until) as top_3
+  from span
+  cross join lateral (select distinct unnest(array[span.since, span.until]) as day) as days
+  -- Read day by day: with a list of days, the view reads the labels of all days.
+  cross join lateral (
+    select *
+    from analysis.domain_days
+    where domain_days.run_date = days.day
+      and tag = '*'
+      and (:word::text is null or strpos(domain, lower(:word::text)) > 0)
+    offset 0
+  ) as shown
+  group by shown.domain
 )
 select
   domain, domain in (select ours.domain from span, analysis.ours_on(span.until) as ours) as ours,

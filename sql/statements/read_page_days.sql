@@ -1,6 +1,5 @@
--- Reads the positions of a page, in all spellings, newest first, for the queries whose answers may show it: from
--- stored sums, and from days without stored sums. Parameters: :key (of the page), :since, :until (date), :most
--- (integer).
+-- Reads the positions of a page, in all spellings, newest first. Parameters: :key (of the page), :since, :until (date),
+-- :most (integer).
 select
   shown."runDate", shown."queryId", queries.q, analysis.variant_of(queries.id) as variant, shown.position,
   shown.title, shown.search
@@ -13,21 +12,7 @@ from (
   join organic_results on organic_results.search_id = observations.search_id
   where observations.run_date between :since::date and :until::date
     and observations.query_id = any (array(
-      select query_id
-      from seen_pages
-      where page_id = any (array(select id from pages where url_key = :key))
-      union
-      select shown.query_id
-      from analysis.unfinished_days
-      cross join lateral (
-        select observations.query_id
-        from analysis.observations
-        join organic_results on organic_results.search_id = observations.search_id
-        where observations.run_date = unfinished_days.run_date
-          and organic_results.page_id = any (array(select id from pages where url_key = :key))
-        offset 0
-      ) as shown
-      where unfinished_days.run_date between :since::date and :until::date
+      select analysis.queries_showing(array[:key::text], :since::date, :until::date)
     ))
     and organic_results.position is not null
     and organic_results.page_id = any (array(select id from pages where url_key = :key))

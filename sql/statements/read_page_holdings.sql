@@ -1,41 +1,51 @@
 -- Reads the sums for a page in all spellings, day by day, counted like those of a domain. Parameters: :key (of the
 -- page), :since, :until (date).
-with asked as materialized (
-  select query_days.run_date, query_days.query_id, query_days.weight, observations.search_id
-  from analysis.query_days
-  join analysis.observations using (query_id, run_date)
-  where query_days.run_date between :since::date and :until::date
-    -- The condition is stated for both tables: the planner does not infer it and would read the answers of all days.
-    and observations.run_date between :since::date and :until::date
+with showing as materialized (
+  select array(select analysis.queries_showing(array[:key::text], :since::date, :until::date)) as queries
 ),
 held as (
-  select asked.run_date, asked.query_id, asked.weight, min(result_domains.place) >> 20 as position
-  from asked
-  join public.result_domains on result_domains.search_id = asked.search_id
-  where result_domains.place is not null
+  select observations.run_date, observations.query_id, min(result_domains.place) >> 20 as position
+  from analysis.observations
+  join public.result_domains on result_domains.search_id = observations.search_id
+  where observations.run_date between :since::date and :until::date
+    and observations.query_id = any ((select queries from showing)::uuid[])
+    and result_domains.place is not null
     and result_domains.page_id = any (array(select id from pages where url_key = :key))
-  group by asked.run_date, asked.query_id, asked.weight
+  group by observations.run_date, observations.query_id
 ),
 sums as (
   select
-    held.run_date, count(*) as ranked,
-    count(*) filter (where held.position <= 3) as top_3,
-    count(*) filter (where held.position <= 10) as top_10,
-    count(*) filter (where held.position <= 20) as top_20,
-    coalesce(sum(held.weight * curve.ctr), 0) as clicks
-  from held
-  left join analysis.ctr as curve on curve.position = held.position
-  group by held.run_date
+    weighed.run_date, count(*) as ranked,
+    count(*) filter (where weighed.position <= 3) as top_3,
+    count(*) filter (where weighed.position <= 10) as top_10,
+    count(*) filter (where weighed.position <= 20) as top_20,
+    coalesce(sum(weighed.weight * curve.ctr), 0) as clicks
+  -- Grouped rather than joined: the planner expects few queries, and would compare each row with each other.
+  from (
+    select run_date, query_id, max(weight) as weight, min(position) as position
+    from (
+      select run_date, query_id, null as weight, position
+      from held
+      union all
+      select run_date, query_id, weight, null
+      from analysis.query_days
+      where run_date between :since::date and :until::date
+        and query_id = any ((select queries from showing)::uuid[])
+    ) as sides
+    group by run_date, query_id
+  ) as weighed
+  left join analysis.ctr as curve on curve.position = weighed.position
+  where weighed.position is not null
+  group by weighed.run_date
 )
 select
   days.run_date as "runDate", days.queries, coalesce(held.ranked, 0) as ranked, coalesce(held.top_3, 0) as top3,
   coalesce(held.top_10, 0) as top10, coalesce(held.top_20, 0) as top20,
   coalesce(held.clicks, 0) / nullif(days.weight, 0) as share,
   days.queries * 2 < max(days.queries) over () as thin
-from (
-  select run_date, count(*) as queries, sum(weight) as weight
-  from asked
-  group by run_date
-) as days
+from analysis.label_days as days
 left join sums as held on held.run_date = days.run_date
+where days.tag = '*'
+  and days.queries > 0
+  and days.run_date between :since::date and :until::date
 order by days.run_date;

@@ -4,6 +4,14 @@ with moves as materialized (
   select *
   from analysis.page_changes(:since::date, :until::date) as changes
   where changes.page = analysis.page_name(:key::text)
+    -- The last known answer on a day may be a month old.
+    and changes.query_id = any (array(
+      select analysis.queries_showing(
+        array[analysis.page_name(:key::text), 'www.' || analysis.page_name(:key::text)],
+        :since::date - 31,
+        :until::date
+      )
+    ))
     and changes.position is distinct from changes.previous_position
   order by abs(changes.clicks_now - changes.clicks_before) desc, changes.q, changes.query_id
   limit 200

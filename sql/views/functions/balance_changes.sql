@@ -16,7 +16,9 @@ declare
   -- Calls that reported a balance and have not been put in order yet: the first waiting_count elements of the array.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  first_end timestamptz;
+  -- Their ends, and their balances before their charges, in the same order. Unused elements hold infinity and null.
+  ends timestamptz[] := '{}';
+  befores bigint[] := '{}';
   -- Calls that reported no balance. Their charge is visible as a fall of the balance in another call.
   silent integer[] := '{}';
   silent_count integer := 0;
@@ -32,13 +34,12 @@ declare
 begin
   loop
     -- A call that began before the first of the waiting calls ended may have been charged before it.
-    while next <= last and (waiting_count = 0 or sent[next] <= first_end) loop
+    while next <= last and sent[next] <= all (ends) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
         waiting[waiting_count] := next;
-        if waiting_count = 1 or finished[next] < first_end then
-          first_end := finished[next];
-        end if;
+        ends[waiting_count] := finished[next];
+        befores[waiting_count] := remaining[next] + coalesce(used[next], 0);
       elsif used[next] is null or used[next] > 0 then
         silent_count := silent_count + 1;
         silent[silent_count] := next;
@@ -50,14 +51,9 @@ begin
     -- The next call is one whose balance before its charge equals the current balance. If there is none, the balance
     -- changed without a call of ours: it fell to the highest such balance below it or, if there is none, rose to the
     -- highest.
-    best := null;
-    for place in 1..waiting_count loop
-      i := waiting[place];
-      found := remaining[i] + coalesce(used[i], 0);
-      if found = balance then
-        best := place;
-        exit;
-      end if;
+    best := case when balance is not null then array_position(befores, balance) end;
+    for place in 1..case when best is null then waiting_count else 0 end loop
+      found := befores[place];
       below := coalesce(found < balance, false);
       continue when best is not null and (below < best_below or below = best_below and found <= best_found);
       best := place;
@@ -65,17 +61,13 @@ begin
       best_below := below;
     end loop;
     i := waiting[best];
-    found := remaining[i] + coalesce(used[i], 0);
+    found := befores[best];
     waiting[best] := waiting[waiting_count];
+    ends[best] := ends[waiting_count];
+    befores[best] := befores[waiting_count];
+    ends[waiting_count] := 'infinity';
+    befores[waiting_count] := null;
     waiting_count := waiting_count - 1;
-    if finished[i] <= first_end then
-      first_end := null;
-      for place in 1..waiting_count loop
-        if first_end is null or finished[waiting[place]] < first_end then
-          first_end := finished[waiting[place]];
-        end if;
-      end loop;
-    end if;
 
     at := finished[i];
     if balance is null then
@@ -91,7 +83,7 @@ begin
     -- Calls with a known cost are considered first, then those that may have cost something. A call that ended before
     -- this one began is certainly included in its balance. If the balance did not fall by its cost, credits were added
     -- in the meantime.
-    for pass in 1..2 loop
+    for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
         part := silent[k];

@@ -16,9 +16,9 @@ begin
   if names is null then
     return;
   end if;
-  select array_agg(first.place::integer order by edge.nth), array_agg(second.place::integer order by edge.nth)
+  select array_agg(first.place::integer), array_agg(second.place::integer)
   into a, b
-  from unnest(ends_a, ends_b) with ordinality as edge (a, b, nth)
+  from unnest(ends_a, ends_b) as edge (a, b)
   join unnest(names) with ordinality as first (name, place) on first.name = edge.a
   join unnest(names) with ordinality as second (name, place) on second.name = edge.b;
   parent := array(select generate_series(1, cardinality(names)));

@@ -1,6 +1,7 @@
 -- The domains of one answer with their best positions: stored for answers of finished days, and computed from the
 -- results for others.
-create or replace function analysis.domains_in(search bigint) returns table (domain text, place bigint)
+create or replace function analysis.domains_in(search bigint, among text[] default null)
+returns table (domain text, place bigint)
 language sql stable parallel safe rows 10 as $$
   select held.domain, held.place
   from (select search as search_id) as asked
@@ -13,14 +14,22 @@ language sql stable parallel safe rows 10 as $$
         and finished_days.basis = (select analysis.basis())
     ))::integer <> 0
   cross join lateral (
-    select named.domain collate "C" as domain, named.place
-    from unnest(kept.domains, kept.places) as named (domain, place)
+    -- In the select list, because a call of unnest in "from" costs several times as much for each answer.
+    select unnest(kept.domains) collate "C" as domain, unnest(kept.places) as place
+    -- Answers without a requested domain are not taken apart.
+    where domains_in.among is null
+      or kept.domains && domains_in.among
     union all
-    select shown.domain, min(shown.place)
-    from analysis.shown_in(asked.search_id) as shown
+    select live.domain, live.place
+    from (
+      select shown.domain, min(shown.place) as place
+      from analysis.shown_in(asked.search_id) as shown
+      where shown.domain is not null
+      group by shown.domain
+    ) as live
     where kept.search_id is null
-      and shown.domain is not null
-    group by shown.domain
   ) as held
+  where domains_in.among is null
+    or held.domain = any (domains_in.among)
 $$;
-comment on function analysis.domains_in(bigint) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. The stored rows of answers of finished days are used.';
+comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. The stored rows of answers of finished days are used. With a second argument, only these domains.';

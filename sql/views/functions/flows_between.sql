@@ -1,5 +1,5 @@
 -- Weighted clicks that each domain lost for a query, divided among the domains that gained.
-create or replace function analysis.flows_between(since date, until date)
+create or replace function analysis.flows_between(since date, until date, domains text[] default null)
 returns table (query_id uuid, q text, loser text, taker text, clicks double precision)
 language sql stable parallel safe as $$
   with changes as materialized (
@@ -10,6 +10,13 @@ language sql stable parallel safe as $$
     left join analysis.latest_weights as weights on weights.query_id = movers.query_id
     left join analysis.ctr as now on now.position = movers.position
     left join analysis.ctr as before on before.position = movers.previous_position
+    -- Only queries for which a requested domain changed its position.
+    where flows_between.domains is null
+      or movers.query_id = any (array(
+        select own.query_id
+        from analysis.movers_between(since, until, flows_between.domains) as own
+        where own.position is distinct from own.previous_position
+      ))
   ),
   totals as materialized (
     select
@@ -25,6 +32,11 @@ language sql stable parallel safe as $$
   join changes as takers on takers.query_id = losers.query_id and takers.clicks > 0
   join totals on totals.query_id = losers.query_id
   where losers.clicks < 0
+    and (
+      flows_between.domains is null
+      or losers.domain = any (flows_between.domains)
+      or takers.domain = any (flows_between.domains)
+    )
   union all
   -- Clicks without a known gainer, and clicks without a known loser, so that rows and columns add up.
   select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
@@ -32,11 +44,13 @@ language sql stable parallel safe as $$
   join totals on totals.query_id = changes.query_id
   where changes.clicks < 0
     and totals.lost > totals.gained
+    and (flows_between.domains is null or changes.domain = any (flows_between.domains))
   union all
   select changes.query_id, changes.q, null, changes.domain, changes.clicks * (1 - totals.lost / totals.gained)
   from changes
   join totals on totals.query_id = changes.query_id
   where changes.clicks > 0
     and totals.gained > totals.lost
+    and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date) is 'Weighted clicks that moved from each losing domain to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns thus add up to losses and gains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns add up to losses and gains. The third argument restricts them to domains.';

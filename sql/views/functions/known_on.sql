@@ -5,12 +5,7 @@ returns table (
 )
 language sql stable parallel safe as $$
   -- The table of keywords of a finished day contains the same answers.
-  select
-    kept.query_id, kept.run_date, kept.search_id, kept.depth,
-    -- Looked up one by one when needed: a join would read all answers of all days.
-    (select searches.fetched_at from public.searches where searches.id = kept.search_id),
-    (select searches.origin from public.searches where searches.id = kept.search_id),
-    (select searches.api from public.searches where searches.id = kept.search_id)
+  select kept.query_id, kept.run_date, kept.search_id, kept.depth, kept.fetched_at, kept.origin, kept.api
   from public.finished_keywords as kept
   where kept.finish_id = (select analysis.keywords_kept(known_on.day, known_on.most_age))
     and kept.search_id is not null

@@ -1,5 +1,5 @@
 -- Changes of each domain between the last known answers on two days.
-create or replace function analysis.movers_between(since date, until date)
+create or replace function analysis.movers_between(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
   change text, fetched_at timestamptz, previous_run_date date, url_key text, previous_url_key text,
@@ -53,7 +53,7 @@ language sql stable parallel safe as $$
       min(held.place) filter (where not side.now) as previous_place
     from analysis.pairs_between(since, until) as steps
     cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-    cross join lateral analysis.domains_in(side.search_id) as held
+    cross join lateral analysis.domains_in(side.search_id, movers_between.domains) as held
     where held.place is not null
     group by steps.query_id, held.domain
   ) as sides
@@ -62,4 +62,4 @@ language sql stable parallel safe as $$
   where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
     and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20)
 $$;
-comment on function analysis.movers_between(date, date) is 'Changes of each domain between the last known answers to each query on two days, as in analysis.movers for consecutive answers. run_date and previous_run_date are the days of these answers.';
+comment on function analysis.movers_between(date, date, text[]) is 'Changes of each domain between the last known answers to each query on two days, as in analysis.movers for consecutive answers. run_date and previous_run_date are the days of these answers. With a third argument, only changes of these domains.';

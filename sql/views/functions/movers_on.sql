@@ -22,8 +22,7 @@ language sql stable parallel safe as $$
         else (exists (
           select
           from (values (step_days.search_id), (step_days.previous_search_id)) as side (search_id)
-          cross join lateral analysis.domains_in(side.search_id) as held
-          where held.domain = any (movers_on.domains)
+          cross join lateral analysis.domains_in(side.search_id, movers_on.domains)
         ))::integer
       end <> 0
     offset 0

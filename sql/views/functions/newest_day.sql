@@ -24,15 +24,22 @@ language sql stable parallel safe cost 100000 as $$
       select nights.run_date
       -- Sorted before the answers of any day are counted, because the first day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
+      -- The stored sums of the day usually have enough answers, so that none has to be counted.
       where (
-        select count(*)
-        from chosen
-        join public.tasks on tasks.run_id = chosen.id
-        join public.searches on searches.id = tasks.search_id
-        where chosen.run_date = nights.run_date
-          and searches.parse_error is null
-          and searches.origin = any (analysis.origins())
+        select sum(kept.queries)
+        from public.finished_labels as kept
+        where kept.finish_id = analysis.finished_on(nights.run_date)
+          and newest_day.list is null
       ) * 2 >= (select max(planned) from nights)
+        or (
+          select count(*)
+          from chosen
+          join public.tasks on tasks.run_id = chosen.id
+          join public.searches on searches.id = tasks.search_id
+          where chosen.run_date = nights.run_date
+            and searches.parse_error is null
+            and searches.origin = any (analysis.origins())
+        ) * 2 >= (select max(planned) from nights)
       order by nights.run_date desc
       limit 1
     ),

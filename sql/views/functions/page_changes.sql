@@ -29,8 +29,7 @@ language sql stable parallel safe as $$
       and case when page_changes.domains is null then 1
         else (exists (
           select
-          from analysis.domains_in(side.search_id) as held
-          where held.domain = any (page_changes.domains)
+          from analysis.domains_in(side.search_id, page_changes.domains)
         ))::integer
       end <> 0
     group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth, pairs.search_id,

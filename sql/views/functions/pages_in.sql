@@ -13,8 +13,7 @@ language sql stable parallel safe rows 10 as $$
         and finished_days.basis = (select analysis.basis())
     ))::integer <> 0
   cross join lateral (
-    select named.page
-    from unnest(kept.pages) as named (page)
+    select unnest(kept.pages) as page
     union all
     select distinct hashtextextended(shown.url_key, 0)
     from analysis.shown_in(asked.search_id) as shown

@@ -16,10 +16,7 @@ from (
   -- Only target pages are looked up, not the best position of every domain in every answer.
   select
     wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
-    max(observations.q) as q,
-    max(observations.depth) as depth,
-    max(observations.fetched_at) as fetched_at,
-    min(listed.place) as place
+    observations.q, observations.depth, observations.fetched_at, listed.place
   from (
     select distinct
       told.run_date, told.query_id, told.target_url, keyed.target_key,
@@ -43,14 +40,18 @@ from (
   join analysis.observations
     on observations.query_id = wanted.query_id
     and observations.run_date = wanted.run_date
-  join public.result_domains as listed
-    on listed.search_id = observations.search_id
-    and listed.domain = wanted.domain
+  cross join lateral analysis.domains_in(observations.search_id, array[wanted.domain]) as listed
   where listed.place is not null
-  group by wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id
 ) as best
-left join organic_results as shown on shown.search_id = best.search_id and shown.ordinal = (best.place & 1048575)
-left join pages on pages.id = shown.page_id
+-- Looked up one by one, because far fewer queries have a target page than the planner expects.
+cross join lateral (
+  select pages.url_key
+  from organic_results as shown
+  join pages on pages.id = shown.page_id
+  where shown.search_id = best.search_id
+    and shown.ordinal = (best.place & 1048575)
+  offset 0
+) as pages
 left join lateral (
   select min(organic_results.position) as position
   from organic_results

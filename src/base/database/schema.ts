@@ -918,6 +918,10 @@ export interface FinishedKeywordDays {
 
 export interface FinishedKeywords {
   /**
+   * API that the answer came from.
+   */
+  api: string | null;
+  /**
    * Depth of the last known answer: its greatest position.
    */
   depth: number | null;
@@ -930,6 +934,10 @@ export interface FinishedKeywords {
    */
   features: string[];
   /**
+   * Time at which the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
    * Finished day (finished_days.id) of the row. Rows without one are deleted.
    */
   finish_id: number;
@@ -937,6 +945,10 @@ export interface FinishedKeywords {
    * Labels of the query, as in analysis.query_labels.
    */
   labels: string[];
+  /**
+   * Origin of the answer.
+   */
+  origin: string | null;
   /**
    * Page at the best position of our domains.
    */

@@ -105,7 +105,7 @@ type KeywordRow = Awaited<ReturnType<typeof readKeywords>>[number]
 /** A keyword as shown in a row of the table. */
 export type Keyword = Awaited<ReturnType<typeof readKeywordDetails>>[number]
 
-type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id'>
+type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id' | 'fetched_at' | 'origin' | 'api'>
 
 /** Days whose keywords are stored with the current settings, newest first. */
 async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {

@@ -1,0 +1,26 @@
+-- Queries whose answers may show a page: those known from the stored rows of finished days, and those of answers of
+-- other days.
+create or replace function analysis.queries_showing(keys text[], since date, until date) returns setof uuid
+language sql stable parallel safe rows 100 as $$
+  with named as materialized (
+    select pages.id
+    from public.pages
+    where pages.url_key = any (queries_showing.keys)
+  )
+  select seen_pages.query_id
+  from public.seen_pages
+  where seen_pages.page_id = any (array(select named.id from named))
+  union
+  select shown.query_id
+  from analysis.unfinished_days
+  cross join lateral (
+    select observations.query_id
+    from analysis.observations
+    join public.organic_results on organic_results.search_id = observations.search_id
+    where observations.run_date = unfinished_days.run_date
+      and organic_results.page_id = any (array(select named.id from named))
+    offset 0
+  ) as shown
+  where unfinished_days.run_date between queries_showing.since and queries_showing.until
+$$;
+comment on function analysis.queries_showing(text[], date, date) is 'Queries of which an answer may show a page with one of the given url_keys, on the days from one to another. It may name queries whose answers no longer show the page.';
