@@ -3,17 +3,24 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const first = [
-  'core/worker/kills.test.ts',
   'desk/browser.test.ts',
+  'core/worker/kills.test.ts',
+  'core/worker/kills-on-redis.test.ts',
   'features/demo/demo.test.ts',
   'core/worker/outages.test.ts',
   'whole/going-on.test.ts',
   'core/scheduler/processes.test.ts',
+  'core/worker/work.test.ts',
+  'core/worker/power-failures.test.ts',
   'whole/thirty-nights.test.ts',
   'base/embedded/postgres.test.ts',
   'service/upstream/quality.test.ts',
   'whole/bad-lists.test.ts',
   'core/nights/finish.test.ts',
+  'core/ledger/reservation.test.ts',
+  'whole/mill.test.ts',
+  'core/runs/retry.test.ts',
+  'features/notifications/rules.test.ts',
   'core/queue/redis.test.ts',
   'features/forget/killed.test.ts',
   'base/embedded/service.test.ts',
@@ -41,7 +48,6 @@ const first = [
   'whole/shares-of-lists.test.ts',
   'whole/lasting-changes.test.ts',
   'whole/frozen-calls.test.ts',
-  'core/worker/work.test.ts',
 ]
 
 export class LongestFirst extends BaseSequencer {

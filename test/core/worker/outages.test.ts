@@ -10,7 +10,7 @@ import { Outages } from '../../../src/core/worker/outages.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import type { TestMill } from '../../support/mill.ts'
 import { backends } from '../../support/redis.ts'
-import { start } from '../../support/run.ts'
+import { run, start } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
 describe('the outages recorded by a worker', () => {
@@ -159,7 +159,7 @@ test.each(backends)(
     await until(() => api.charges().length >= 20)
     first.kill('SIGKILL')
     await first.ended
-    const second = await start('work', ['--drain', '--json'], mill.env).ended
+    const second = await run('work', ['--drain', '--json'], mill.env)
     expect(second.code).toBe(0)
     expect(JSON.parse(second.stdout)).toMatchObject({ finish: 'completed' })
     expect(await mill.states()).toEqual({ answered: 70 })
@@ -215,9 +215,9 @@ test(
     const { api, mill } = await openScene()
     await mill.plan(queries(60))
     await sql`delete from bullmq.job`.execute(mill.db)
-    const first = await start('rebuild', ['--json'], mill.env).ended
+    const first = await run('rebuild', ['--json'], mill.env)
     expect(JSON.parse(first.stdout)).toEqual({ jobs: 3 })
-    await start('rebuild', [], mill.env).ended
+    await run('rebuild', [], mill.env)
     expect(await (await mill.queue()).count()).toEqual({ jobs: 3, paused: false })
     expect((await mill.drain()).finish).toBe('completed')
     expect(api.charges()).toHaveLength(60)
