@@ -16,7 +16,7 @@ import type { Logged } from './reply.ts'
 import { openLocal } from './upstream/local.ts'
 import { noDrift, openDrift, openMock } from './upstream/mock.ts'
 import { openSearxng } from './upstream/searxng.ts'
-import { readDays } from './usage-route.ts'
+import { readDays } from './usage.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string

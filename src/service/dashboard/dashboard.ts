@@ -20,7 +20,7 @@ import {
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { readDays } from '../usage-route.ts'
+import { readDays } from '../usage.ts'
 import { dashboardStyle, renderDashboard } from './page.ts'
 
 export interface DashboardParts {

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html'
 import { type IssuedKey, keyKinds, type ListedKey, planNames } from '../keys.ts'
-import type { KeyDay } from '../usage-route.ts'
+import type { KeyDay } from '../usage.ts'
 
 interface DashboardView {
   /** Path of the dashboard. */
