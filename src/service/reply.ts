@@ -9,11 +9,6 @@ import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { ourFault, Refusal } from './refusal.ts'
 
-interface Replying {
-  readonly docsUrl: () => string
-  readonly log: Log
-}
-
 /** Headers of every response: its content belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const jsonType = { 'content-type': 'application/json; charset=utf-8' }
@@ -37,10 +32,14 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
 }
 
 /** Turns every error into a response. */
-export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Response {
+export function refuse(
+  { log, docsUrl }: { readonly log: Log; readonly docsUrl: () => string },
+  error: unknown,
+  c: Context<DoorEnv>,
+): Response {
   const requestId = c.get('requestId')
-  const refusal = error instanceof Refusal ? error : unexpected(parts.log, error, requestId)
-  return new Response(JSON.stringify(refusal.body(parts.docsUrl())), {
+  const refusal = error instanceof Refusal ? error : unexpected(log, error, requestId)
+  return new Response(JSON.stringify(refusal.body(docsUrl())), {
     status: refusal.status,
     headers: { ...keyHeaders(c), ...refusal.headers, ...secureHeaders, ...jsonType },
   })
