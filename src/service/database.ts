@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { toldPid } from '../base/database/database.ts'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 
@@ -27,15 +28,6 @@ const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
 
-// Counts and ids stay far below 2^53. A date is a calendar day, not an instant.
-const types: pg.CustomTypesConfig = {
-  getTypeParser(oid, format) {
-    if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC) return Number
-    if (oid === pg.types.builtins.DATE) return String
-    return pg.types.getTypeParser(oid, format)
-  },
-}
-
 function connection(connectionString: string) {
   return {
     connectionString,
@@ -53,7 +45,6 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
       ...connection(databaseUrl),
       max,
       keepAlive: true,
-      types,
       options: `-c search_path=${path} ${options}`,
     })
     // The pool replaces a broken idle connection; without a listener the error would end the process.
@@ -105,15 +96,10 @@ async function prepare(databaseUrl: string): Promise<string | null> {
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  if (rows[0]?.pid === processOf(client)) return
+  if (rows[0]?.pid === toldPid(client)) return
   throw new WrongDatabase(
     `expected PostgreSQL itself at ${client.host}:${client.port} for the search service, got a pooler before it; name PostgreSQL itself in DATABASE_URL, or another search API in SEARCH_API_URL`,
   )
-}
-
-/** The process ID of the backend of a connection, as the handshake gave it. */
-export function processOf(client: pg.ClientBase): number {
-  return 'processID' in client ? Number(client.processID) : 0
 }
 
 async function migrate(client: pg.Client): Promise<void> {
