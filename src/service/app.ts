@@ -1,21 +1,37 @@
-// Builds the HTTP application of the search service from its routes.
+// Builds the HTTP application of the search service: its middleware and its routes.
 
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { createMiddleware } from 'hono/factory'
+import type { RateLimiter } from './credits.ts'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
+import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
 import { arrivalOf, checkRequest, compress } from './listen.ts'
-import { errorPage, frontPage, keyPage, openapiHead, securitySchemes } from './openapi.ts'
-import type { DoorEnv } from './keys.ts'
-import { Refusal } from './refusal.ts'
-import { databaseAway, refuse, trace, type Tracing } from './reply.ts'
-import { addSearch, type SearchParts } from './search-route.ts'
-import { addUsage } from './usage-route.ts'
+import * as openapi from './openapi.ts'
+import { Refusal, refuseParams } from './refusal.ts'
+import { databaseAway, keyHeaders, refuse, secureHeaders, trace, type Tracing } from './reply.ts'
+import { readSearch, searchHeaders, searchParams, usageParams } from './schemas.ts'
+import {
+  cutShort,
+  makeTrouble,
+  type Order,
+  readTrouble,
+  sellAnswer,
+  type SearchSeller,
+  type Sold,
+} from './sell.ts'
+import { type Provider, readIdempotencyKey } from './stored-answers.ts'
+import { readAccount } from './usage.ts'
 
-type AppParts = SearchParts & Tracing & DashboardParts
+interface AppParts extends SearchSeller, Tracing, DashboardParts {
+  readonly keys: KeyRing
+  readonly rateLimiter: RateLimiter
+  /** Source of answers for test keys. */
+  readonly mock: Provider
+}
 
 /** Builds the whole service as one function from request to response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
-  const root = new OpenAPIHono<DoorEnv>()
+  const root = new OpenAPIHono<DoorEnv>({ defaultHook: refuseParams })
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   root.use('*', trace(parts))
   root.use('*', endInTime(parts.deadlineMs + settlementMs))
@@ -38,10 +54,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     return c.json({ ok: true })
   })
   for (const path of new Set([parts.basePath, `${parts.basePath}/`])) {
-    root.get(path, (c) => c.html(frontPage(parts.basePath)))
+    root.get(path, (c) => c.html(openapi.frontPage(parts.basePath)))
   }
-  app.get('/docs/authentication', (c) => c.html(keyPage))
-  app.get('/docs/errors', (c) => c.html(errorPage))
+  app.get('/docs/authentication', (c) => c.html(openapi.keyPage))
+  app.get('/docs/errors', (c) => c.html(openapi.errorPage))
   return root
 }
 
@@ -68,13 +84,101 @@ function isForm({ method, url }: Request, basePath: string): boolean {
   return method === 'POST' && new URL(url).pathname.startsWith(`${basePath}/dashboard/`)
 }
 
+const security = [{ bearer: [] }, { parameter: [] }]
+
+function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
+  const route = createRoute({
+    method: 'get',
+    path: '/v1/search',
+    operationId: 'search',
+    summary: 'Search the web',
+    security,
+    middleware: [askForKey(parts.keys)] as const,
+    request: { query: searchParams, headers: searchHeaders },
+    responses: openapi.searchAnswers,
+  })
+  app.openapi(route, async (c) => {
+    const search = readSearch(c.req.valid('query'))
+    const key = c.get('key')
+    c.set('rate', await parts.rateLimiter.pass(key))
+    const trouble = key.kind === 'test' ? readTrouble(search.q) : null
+    const cut = trouble !== null && (await makeTrouble(trouble, c.req.raw.signal))
+    const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
+    const arrived = arrivalOf(c.env.incoming)
+    const order = { key, search, idempotencyKey, gone: c.req.raw.signal, arrived }
+    const { answer, used, remaining, again, ignored, partial } = await serve(parts, order)
+    const headers = {
+      ...keyHeaders(c),
+      ...secureHeaders,
+      'content-type': 'application/json; charset=utf-8',
+      ...(ignored.length === 0 ? {} : { 'x-ignored-params': ignored.join(', ') }),
+      ...(partial ? { 'x-upstream-partial': 'true' } : {}),
+      ...(again ? { 'x-idempotency-replayed': 'true' } : {}),
+      'x-credits-used': String(used),
+      'x-credits-remaining': String(remaining),
+    }
+    const { interpretation, ...found } = answer
+    const body = {
+      success: true as const,
+      query: search.q,
+      ...found,
+      credits_used: used,
+      credits_remaining: remaining,
+      // Absent from the JSON if the query was searched as sent. The specification has only the other ten fields.
+      interpretation,
+    }
+    if (!cut) return c.json(body, 200, headers)
+    // This response bypasses the middleware that names the others. The route type knows complete responses only.
+    return cutShort(c.env.outgoing, body, {
+      ...headers,
+      'x-request-id': c.get('requestId'),
+    }) as never
+  })
+}
+
+async function serve(parts: AppParts, order: Order): Promise<Sold> {
+  const { key, search } = order
+  if (key.kind === 'live') return await sellAnswer(parts, order)
+  // Nothing is stored for a test key, so that balance and usage are unchanged.
+  const answered = await parts.mock.answer(search, {
+    account: key.accountId,
+    signal: AbortSignal.timeout(parts.deadlineMs),
+    gone: order.gone,
+    deadline: performance.now() + parts.deadlineMs,
+  })
+  return { ...answered, used: 0, remaining: key.remaining, again: false }
+}
+
+/** A usage request costs nothing. */
+function addUsage(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
+  const route = createRoute({
+    method: 'get',
+    path: '/v1/usage',
+    operationId: 'usage',
+    summary: 'Usage of an account',
+    security,
+    middleware: [askForKey(parts.keys)] as const,
+    request: { query: usageParams },
+    responses: openapi.usageAnswers,
+  })
+  app.openapi(route, async (c) => {
+    const key = c.get('key')
+    const rate = await parts.rateLimiter.pass(key)
+    c.set('rate', rate)
+    const { days = 30 } = c.req.valid('query')
+    const limit = Number(rate['x-ratelimit-limit'])
+    const body = await readAccount(parts.pool, key, { days, limit })
+    return c.json(body, 200, { ...keyHeaders(c), ...secureHeaders })
+  })
+}
+
 /** Writes the OpenAPI document, which lists each path without the base path: that belongs to the server address. */
 function describe(app: OpenAPIHono<DoorEnv>, { basePath, publicUrl }: AppParts): void {
-  for (const [name, scheme] of Object.entries(securitySchemes)) {
+  for (const [name, scheme] of Object.entries(openapi.securitySchemes)) {
     app.openAPIRegistry.registerComponent('securitySchemes', name, scheme)
   }
   app.get('/openapi.json', (c) => {
-    const document = app.getOpenAPI31Document(openapiHead(publicUrl()))
+    const document = app.getOpenAPI31Document(openapi.openapiHead(publicUrl()))
     const paths = Object.entries(document.paths ?? {}).map(([path, item]) => [
       path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path,
       item,

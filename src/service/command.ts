@@ -8,7 +8,7 @@ import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
 import { isDay } from '../base/time/zone.ts'
 import { loggings } from './reply.ts'
-import { type Service, startService, upstreams } from './start.ts'
+import { startService, upstreams } from './start.ts'
 
 export interface ServiceFlags {
   readonly port: string
@@ -29,18 +29,6 @@ export async function runService({
   closers,
   signal,
 }: Call<ServiceFlags>): Promise<Exit> {
-  const service = await startFromFlags(options, env)
-  closers.add('service', service, (open) => open.close())
-  print(JSON.stringify({ url: service.url }))
-  say(`the search service answers at ${service.url}; Ctrl-C stops it`)
-  if (!signal.aborted) await once(signal, 'abort')
-  return exits.done
-}
-
-async function startFromFlags(
-  options: ServiceFlags,
-  env: Call<ServiceFlags>['env'],
-): Promise<Service> {
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const basePath = pathFlag('base-path', options.basePath)
   const today = dayFlag('today', options.today)
@@ -54,12 +42,11 @@ async function startFromFlags(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
   }
-  const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
-  return startService({
+  const opened = await startService({
+    upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),
     databaseUrl: await findDatabase(config),
     port,
     host: options.host,
-    upstream,
     basePath,
     log: await openLog('service'),
     logged,
@@ -71,6 +58,11 @@ async function startFromFlags(
     drift: options.drift,
     today,
   })
+  const { url } = closers.add('service', opened, (open) => open.close())
+  print(JSON.stringify({ url }))
+  say(`the search service answers at ${url}; Ctrl-C stops it`)
+  if (!signal.aborted) await once(signal, 'abort')
+  return exits.done
 }
 
 /** The address of the database in the settings, or of the embedded one, which is started. */

@@ -10,7 +10,6 @@ interface Charge {
   readonly kind: 'charge'
   readonly id: number
   readonly accountId: number
-  readonly reserved: number
 }
 
 /** The reason why no credits could be reserved. */
@@ -24,6 +23,10 @@ interface CreditRequest {
   readonly search: Search
   /** The highest possible cost of the search. */
   readonly credits: number
+  /** Aborted when the client disconnects. */
+  readonly gone: AbortSignal
+  /** Time of `performance.now()` at which the request gives up; if unset, only the patience limits the wait. */
+  readonly deadline?: number
 }
 
 /** Reserves credits in one statement, so that two requests cannot spend the same credit. */
@@ -51,22 +54,23 @@ async function reserveCredits(
       -- Not waited for: what is lost with a server that dies now was never answered, and settling waits.
       cross join (select set_config('synchronous_commit', 'off', true)) as lazy
       returning id`,
-    values: [key.accountId, want.credits, key.id, storable(want.search.q), want.search.num],
+    // PostgreSQL cannot store NUL.
+    values: [
+      key.accountId,
+      want.credits,
+      key.id,
+      want.search.q.replaceAll('\0', '\u{fffd}'),
+      want.search.num,
+    ],
   })
   const id = rows[0]?.id
-  if (id === undefined) return await whyNot(pool, key.accountId, want.credits)
-  return { kind: 'charge', id, accountId: key.accountId, reserved: want.credits }
-}
-
-async function whyNot(pool: pg.Pool, account: number, credits: number): Promise<Unpaid> {
-  const { rows } = await pool.query<{ remaining: number }>(
-    `select quota - case when ${renewalIsDue} then 0 else used end as remaining
-    from accounts
-    where id = $1`,
-    [account],
+  if (id !== undefined) return { kind: 'charge', id, accountId: key.accountId }
+  const left = await pool.query<{ remaining: number }>(
+    `select quota - case when ${renewalIsDue} then 0 else used end as remaining from accounts where id = $1`,
+    [key.accountId],
   )
-  const remaining = rows[0]?.remaining ?? 0
-  return { kind: remaining >= credits ? 'busy' : 'spent', remaining }
+  const remaining = left.rows[0]?.remaining ?? 0
+  return { kind: remaining >= want.credits ? 'busy' : 'spent', remaining }
 }
 
 /** The outcome of a charged request. */
@@ -152,29 +156,9 @@ function settling(condition: string, keeping = ''): string {
     from paid`
 }
 
-/** Removes NUL, which PostgreSQL cannot store. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '\u{fffd}')
-}
-
 // A settlement in another process releases credits without waking up this process, so poll.
 const lookAgainMs = 100
 const usualPatienceMs = 10_000
-
-/** A request for credits that may wait. */
-interface AccountRequest extends CreditRequest {
-  /** Aborted when the client disconnects. */
-  readonly gone: AbortSignal
-  /** Time of `performance.now()` at which the request gives up; if unset, only the patience limits the wait. */
-  readonly deadline?: number
-}
-
-interface Patience {
-  readonly key: FoundKey
-  readonly want: AccountRequest
-  /** Time of `performance.now()` at which the wait ends. */
-  readonly end: number
-}
 
 interface Line {
   /** Resolves after the last waiting request. */
@@ -195,14 +179,25 @@ export class KeyCredits {
   }
 
   /** Returns `busy` only after the patience or the deadline has passed. */
-  async reserve(key: FoundKey, want: AccountRequest): Promise<Charge | Unpaid> {
+  async reserve(key: FoundKey, want: CreditRequest): Promise<Charge | Unpaid> {
     // Counted from the arrival, so that waiting in the queue does not add the patience of each request before it.
     const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
       const first = await reserveCredits(this.#pool, key, want)
       if (first.kind !== 'busy') return first
     }
-    return await this.#inLine(key.accountId, (line) => this.#patiently(line, { key, want, end }))
+    return await this.#inLine(key.accountId, async (line) => {
+      for (;;) {
+        if (want.gone.aborted) throw clientLeft()
+        const woken = new Promise<void>((resolve) => {
+          line.wake = resolve
+          setTimeout(resolve, lookAgainMs)
+        })
+        const found = await reserveCredits(this.#pool, key, want)
+        if (found.kind !== 'busy' || performance.now() > end) return found
+        await woken
+      }
+    })
   }
 
   /** Wakes the requests that wait for credits of the account, after some were released. */
@@ -226,19 +221,6 @@ export class KeyCredits {
     } finally {
       line.length -= 1
       if (line.length === 0) this.#lines.delete(account)
-    }
-  }
-
-  async #patiently(line: Line, { key, want, end }: Patience): Promise<Charge | Unpaid> {
-    for (;;) {
-      if (want.gone.aborted) throw clientLeft()
-      const woken = new Promise<void>((resolve) => {
-        line.wake = resolve
-        setTimeout(resolve, lookAgainMs)
-      })
-      const found = await reserveCredits(this.#pool, key, want)
-      if (found.kind !== 'busy' || performance.now() > end) return found
-      await woken
     }
   }
 }
@@ -266,7 +248,12 @@ export class RateLimiter {
     // A configured limit applies across all processes. A request over this process's limit is not counted in the table.
     if (kind === 'live' && key.rate !== null && count <= limit)
       count = await this.#countAll(accountId)
-    const headers = rateHeaders(limit, count)
+    // The window is one second, so a retry after one second always succeeds.
+    const headers = {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(Math.max(0, limit - count)),
+      'x-ratelimit-reset': '1',
+    }
     if (count <= limit) return headers
     const many = limit === 1 ? '1 request' : `${limit} requests`
     throw new Refusal(429, `At most ${many} a second`, { ...headers, 'retry-after': '1' })
@@ -297,14 +284,5 @@ export class RateLimiter {
       values: [account],
     })
     return rows[0]?.taken ?? 1
-  }
-}
-
-/** The window is one second, so a retry after one second always succeeds. */
-function rateHeaders(limit: number, count: number): Record<string, string> {
-  return {
-    'x-ratelimit-limit': String(limit),
-    'x-ratelimit-remaining': String(Math.max(0, limit - count)),
-    'x-ratelimit-reset': '1',
   }
 }

@@ -1,10 +1,11 @@
 // Opens the tables of the service and applies its migrations.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
+import { toldPid } from '../base/database/database.ts'
+import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 
 /** The tables of the service, in a schema of their own that shares nothing with clients. */
@@ -27,13 +28,12 @@ const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
 
-// Counts and ids stay far below 2^53. A date is a calendar day, not an instant.
-const types: pg.CustomTypesConfig = {
-  getTypeParser(oid, format) {
-    if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC) return Number
-    if (oid === pg.types.builtins.DATE) return String
-    return pg.types.getTypeParser(oid, format)
-  },
+function connection(connectionString: string) {
+  return {
+    connectionString,
+    application_name: 'querymill service',
+    connectionTimeoutMillis: 30_000,
+  }
 }
 
 /** Applies the migrations, under a lock when several services start at once, and opens the pools. */
@@ -42,12 +42,9 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
   const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
   const open = (max: number, options: string) => {
     const pool = new pg.Pool({
-      connectionString: databaseUrl,
+      ...connection(databaseUrl),
       max,
-      application_name: 'querymill service',
-      connectionTimeoutMillis: 30_000,
       keepAlive: true,
-      types,
       options: `-c search_path=${path} ${options}`,
     })
     // The pool replaces a broken idle connection; without a listener the error would end the process.
@@ -66,11 +63,7 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
 }
 
 async function prepare(databaseUrl: string): Promise<string | null> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'querymill service',
-    connectionTimeoutMillis: 30_000,
-  })
+  const client = new pg.Client(connection(databaseUrl))
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -86,7 +79,11 @@ async function prepare(databaseUrl: string): Promise<string | null> {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
     const schema = await findTrigrams(client)
-    if (schema !== null) await indexTrigrams(client, schema)
+    if (schema === null) return null
+    // Not a migration, because the service works without pg_trgm.
+    await client.query(
+      `create index if not exists documents_title on documents using gin (lower(title) ${pg.escapeIdentifier(schema)}.gin_trgm_ops)`,
+    )
     return schema
   } finally {
     await client.end()
@@ -99,15 +96,10 @@ async function prepare(databaseUrl: string): Promise<string | null> {
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  if (rows[0]?.pid === processOf(client)) return
+  if (rows[0]?.pid === toldPid(client)) return
   throw new WrongDatabase(
     `expected PostgreSQL itself at ${client.host}:${client.port} for the search service, got a pooler before it; name PostgreSQL itself in DATABASE_URL, or another search API in SEARCH_API_URL`,
   )
-}
-
-/** The process ID of the backend of a connection, as the handshake gave it. */
-export function processOf(client: pg.ClientBase): number {
-  return 'processID' in client ? Number(client.processID) : 0
 }
 
 async function migrate(client: pg.Client): Promise<void> {
@@ -121,19 +113,19 @@ async function migrate(client: pg.Client): Promise<void> {
   )
   const applied = new Map(rows.map((row) => [row.name, row.sha256]))
   const folder = join(root, 'sql', 'service')
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .toSorted()
-  for (const name of files) {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  for (const name of files.toSorted()) {
     const text = readFileSync(join(folder, name), 'utf8')
-    const sha256 = createHash('sha256').update(text).digest('hex')
+    const sha256 = hash('sha256', text, 'hex')
     const known = applied.get(name)
-    if (known === undefined) await apply(client, { name, text, sha256 })
-    else if (known !== sha256) {
+    if (known !== undefined && known !== sha256) {
       throw new WrongDatabase(
         `expected sql/service/${name} to be as it was applied, got an edited file; put the change into a new file`,
       )
     }
+    // Several statements in one query are one transaction.
+    const note = `insert into applied (name, sha256) values (${pg.escapeLiteral(name)}, '${sha256}')`
+    if (known === undefined) await client.query(`${text};\n${note}`)
   }
 }
 
@@ -146,29 +138,11 @@ async function ensureSchema(client: pg.Client): Promise<void> {
   try {
     await client.query('create schema service')
   } catch (cause) {
-    if (!(cause instanceof pg.DatabaseError) || cause.code !== insufficientPrivilege) throw cause
+    if (codeOf(cause) !== insufficientPrivilege) throw cause
     throw new WrongDatabase(
       'expected a role that may make the schema "service", got one that may not; have its owner run: create schema service authorization ROLE',
       { cause },
     )
-  }
-}
-
-async function apply(
-  client: pg.Client,
-  file: { name: string; text: string; sha256: string },
-): Promise<void> {
-  await client.query('begin')
-  try {
-    await client.query(file.text)
-    await client.query('insert into applied (name, sha256) values ($1, $2)', [
-      file.name,
-      file.sha256,
-    ])
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback')
-    throw error
   }
 }
 
@@ -180,20 +154,11 @@ async function findTrigrams(client: pg.Client): Promise<string | null> {
   try {
     await client.query('create extension if not exists pg_trgm with schema service')
   } catch (error) {
-    const code = error instanceof pg.DatabaseError ? error.code : undefined
     const refused = [insufficientPrivilege, undefinedFile, unsupported]
-    if (code === undefined || !refused.includes(code)) throw error
+    if (!refused.includes(codeOf(error) ?? '')) throw error
   }
   const { rows } = await client.query<{ schema: string }>(
     "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
   )
   return rows[0]?.schema ?? null
-}
-
-/** Not a migration, because the service works without pg_trgm. */
-async function indexTrigrams(client: pg.Client, schema: string): Promise<void> {
-  const operators = `${pg.escapeIdentifier(schema)}.gin_trgm_ops`
-  await client.query(
-    `create index if not exists documents_title on documents using gin (lower(title) ${operators})`,
-  )
 }

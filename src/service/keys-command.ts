@@ -6,7 +6,7 @@ import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse, unhandled } from '../base/errors.ts'
 import { findDatabase } from './command.ts'
-import { keyKinds } from './keys.ts'
+import { keyKinds, type NewKey } from './keys.ts'
 import { type Keys, openKeys } from './start.ts'
 
 export interface KeysOptions {
@@ -32,7 +32,7 @@ const actions = ['create', 'revoke', 'list', 'usage'] as const
 export async function runKeys({ options, args, env, closers }: Call<KeysOptions>): Promise<Exit> {
   const url = await findDatabase(readConfig(env))
   const keys = closers.add('keys', await openKeys(url), (open) => open.close())
-  const { json, lines, hint } = await runAction(keys, await withoutDash(args), options)
+  const { json, lines, hint } = await runAction(keys, args, options)
   if (options.json === true) printJson(json)
   else lines.forEach(print)
   if (hint !== null) say(hint)
@@ -41,24 +41,57 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
 
 async function runAction(
   keys: Keys,
-  args: readonly string[],
+  [word = '', keyOrId]: readonly string[],
   options: KeysOptions,
 ): Promise<Shown> {
-  const action = wordFlag('action', args[0] ?? '', actions)
-  if (args[1] !== undefined && action !== 'revoke') {
+  const action = wordFlag('action', word, actions)
+  if (keyOrId !== undefined && action !== 'revoke') {
     throw new Misuse(`expected nothing after ${action}, got another word; flags begin with --`)
   }
   switch (action) {
-    case 'create':
-      return await showCreated(keys, options)
-    case 'revoke':
-      return await showRevoked(keys, args[1])
-    case 'list':
-      return await showList(keys)
-    case 'usage':
-      return await showUsage(keys)
+    case 'create': {
+      const issued = await keys.create(readNewKey(options))
+      const hint = 'this key is shown only once: store it now'
+      return { json: issued, lines: [issued.key], hint }
+    }
+    case 'revoke': {
+      await revoke(keys, keyOrId)
+      const hint = 'the key is revoked, at once and permanently'
+      return { json: { revoked: true }, lines: [], hint }
+    }
+    case 'list': {
+      const list = await keys.list()
+      const lines = list.map(
+        ({ id, key, name, account, plan, credits, revoked_at }) =>
+          `${id}\t${key}\t${name}\taccount ${account}\t${plan}\t${credits} credits\t${revoked_at === null ? 'valid' : 'revoked'}`,
+      )
+      const hint = list.length === 0 ? 'no key was issued yet' : null
+      return { json: { keys: list }, lines, hint }
+    }
+    case 'usage': {
+      const usage = await keys.usage()
+      const lines = usage.map(
+        ({ day, key_id, kind, tail, requests, failures, credits }) =>
+          `${day}\t${key_id}\tsk_${kind}_…${tail}\t${requests} requests\t${failures} failed\t${credits} credits`,
+      )
+      return { json: { usage }, lines, hint: usage.length === 0 ? 'nothing was used yet' : null }
+    }
     default:
       throw unhandled('action', action)
+  }
+}
+
+function readNewKey(options: KeysOptions): NewKey {
+  refuseOddFlags(options)
+  const rate = wholeFlag('rate', options.rate, 1_000_000)
+  if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
+  return {
+    kind: wordFlag('kind', options.kind, keyKinds),
+    credits: wholeFlag('credits', options.credits, 1_000_000_000_000),
+    account: wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER),
+    rate,
+    name: options.name,
+    plan: options.plan,
   }
 }
 
@@ -80,53 +113,11 @@ function refuseOddFlags(options: KeysOptions): void {
   )
 }
 
-async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
-  refuseOddFlags(options)
-  const credits = wholeFlag('credits', options.credits, 1_000_000_000_000)
-  const account = wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER)
-  const rate = wholeFlag('rate', options.rate, 1_000_000)
-  if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
-  const issued = await keys.create({
-    kind: wordFlag('kind', options.kind, keyKinds),
-    credits,
-    account,
-    rate,
-    name: options.name,
-    plan: options.plan,
-  })
-  return { json: issued, lines: [issued.key], hint: 'this key is shown only once: store it now' }
-}
-
 /** Reads the key from stdin for `-`, because every user of the machine can see a command line. */
-async function withoutDash(args: readonly string[]): Promise<string[]> {
-  if (args[1] !== '-') return [...args]
-  const typed = await text(process.stdin)
-  return [args[0] ?? '', typed.trim()]
-}
-
-async function showRevoked(keys: Keys, keyOrId: string | undefined): Promise<Shown> {
-  if (keyOrId === undefined)
+async function revoke(keys: Keys, word: string | undefined): Promise<void> {
+  if (word === undefined) {
     throw new Misuse('expected the number of a key or its last characters (…abcd), got nothing')
-  if (!(await keys.revoke(keyOrId))) {
-    throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
   }
-  return { json: { revoked: true }, lines: [], hint: 'the key is revoked, at once and permanently' }
-}
-
-async function showList(keys: Keys): Promise<Shown> {
-  const list = await keys.list()
-  const lines = list.map(
-    ({ id, key, name, account, plan, credits, revoked_at }) =>
-      `${id}\t${key}\t${name}\taccount ${account}\t${plan}\t${credits} credits\t${revoked_at === null ? 'valid' : 'revoked'}`,
-  )
-  return { json: { keys: list }, lines, hint: list.length === 0 ? 'no key was issued yet' : null }
-}
-
-async function showUsage(keys: Keys): Promise<Shown> {
-  const usage = await keys.usage()
-  const lines = usage.map(
-    ({ day, key_id, kind, tail, requests, failures, credits }) =>
-      `${day}\t${key_id}\tsk_${kind}_…${tail}\t${requests} requests\t${failures} failed\t${credits} credits`,
-  )
-  return { json: { usage }, lines, hint: usage.length === 0 ? 'nothing was used yet' : null }
+  if (await keys.revoke(word === '-' ? (await text(process.stdin)).trim() : word)) return
+  throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
 }

@@ -1,7 +1,8 @@
 // Issues, finds, changes and revokes API keys, and defines plans and prices.
 
 import { npmRun } from '../base/cli/commands.ts'
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import { createMiddleware } from 'hono/factory'
@@ -162,13 +163,13 @@ export const keyKinds = ['live', 'test'] as const
 type KeyKind = (typeof keyKinds)[number]
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const secretLength = 32
 const checkLength = 6
 const shape = /^sk_(live|test)_[0-9A-Za-z]{38}$/
 
 /** Makes a key: its kind, 190 random bits, and a checksum that tells a typing error from a revoked key. */
 export function makeKey(kind: KeyKind): string {
-  const body = `sk_${kind}_${randomDigits(secretLength)}`
+  const secret = Array.from({ length: 32 }, () => digits.charAt(randomInt(digits.length)))
+  const body = `sk_${kind}_${secret.join('')}`
   return body + checksum(body)
 }
 
@@ -188,19 +189,8 @@ function checksum(body: string): string {
   let rest = crc32(body)
   let text = ''
   for (let place = 0; place < checkLength; place += 1) {
-    text = (digits[rest % digits.length] ?? '') + text
+    text = digits.charAt(rest % digits.length) + text
     rest = Math.floor(rest / digits.length)
-  }
-  return text
-}
-
-function randomDigits(length: number): string {
-  let text = ''
-  while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      // 248 is the last multiple of 62 in a byte. Without this check, the first digits would be more frequent.
-      if (byte < 248 && text.length < length) text += digits[byte % digits.length] ?? ''
-    }
   }
   return text
 }
@@ -237,65 +227,63 @@ export interface FoundKey {
   readonly renewsAt: Date | null
 }
 
+interface KeyRow extends FoundKey {
+  readonly hash: Buffer
+  /** True if the last use is to be recorded. */
+  readonly stale: boolean
+}
+
 /**
  * Looks up keys in the database, never in memory, so that a revoked key is refused at once. Concurrent requests share a
  * query.
  */
 export class KeyRing {
   readonly #pool: pg.Pool
-  #waiting: {
-    hash: Buffer
-    resolve: (key: FoundKey | null) => void
-    reject: (e: unknown) => void
-  }[] = []
+  #hashes: Buffer[] = []
+  #found: Promise<readonly KeyRow[]> | null = null
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
   /** Finds a key; null if it is unknown or revoked. A mistyped key causes no query. */
-  find(key: string): Promise<FoundKey | null> {
-    if (keyKind(key) === null) return Promise.resolve(null)
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ hash: hashKey(key), resolve, reject })
-      if (this.#waiting.length === 1) setImmediate(() => void this.#look())
-    })
+  async find(key: string): Promise<FoundKey | null> {
+    if (keyKind(key) === null) return null
+    const wanted = hashKey(key)
+    this.#hashes.push(wanted)
+    this.#found ??= setImmediate().then(() => this.#look())
+    const rows = await this.#found
+    return rows.find((row) => row.hash.equals(wanted)) ?? null
   }
 
-  async #look(): Promise<void> {
-    const batch = this.#waiting
-    this.#waiting = []
-    try {
-      const { rows } = await this.#pool.query<
-        FoundKey & { readonly hash: Buffer; readonly stale: boolean }
-      >({
-        name: 'find-keys',
-        text: `
-          select
-            keys.hash,
-            keys.id,
-            keys.account_id as "accountId",
-            keys.kind,
-            accounts.rate,
-            accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining,
-            case
-              when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
-            end as "renewsAt",
-            coalesce(keys.last_used_at < now() - interval '1 minute', true) as stale
-          from keys
-          join accounts on accounts.id = keys.account_id
-          where keys.hash = any($1)
-            and keys.revoked_at is null`,
-        values: [batch.map(({ hash: keyHash }) => keyHash)],
-      })
-      for (const { hash: keyHash, resolve } of batch) {
-        resolve(rows.find((row) => row.hash.equals(keyHash)) ?? null)
-      }
-      const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-      if (stale.length > 0) await this.#noteUse(stale)
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+  async #look(): Promise<readonly KeyRow[]> {
+    const hashes = this.#hashes
+    this.#hashes = []
+    this.#found = null
+    const { rows } = await this.#pool.query<KeyRow>({
+      name: 'find-keys',
+      text: `
+        select
+          keys.hash,
+          keys.id,
+          keys.account_id as "accountId",
+          keys.kind,
+          accounts.rate,
+          accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining,
+          case
+            when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
+          end as "renewsAt",
+          coalesce(keys.last_used_at < now() - interval '1 minute', true) as stale
+        from keys
+        join accounts on accounts.id = keys.account_id
+        where keys.hash = any($1)
+          and keys.revoked_at is null`,
+      values: [hashes],
+    })
+    const stale = rows.filter((row) => row.stale).map(({ id }) => id)
+    // Nobody waits for this note, and a lost one is written at the next use.
+    if (stale.length > 0) this.#noteUse(stale).catch(() => undefined)
+    return rows
   }
 
   /** Records the last use to the minute: a write at every request would cost more than the request. */

@@ -28,9 +28,15 @@ interface Where {
 }
 
 const longestUrl = 16_384
-const largestHead = 65_536
-const slowestHeadMs = 20_000
-const slowestRequestMs = 30_000
+const limits = {
+  maxHeaderSize: 65_536,
+  keepAliveTimeout: 65_000,
+  headersTimeout: 20_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5000,
+  // Checked below, so that this error has the same format as the others.
+  requireHostHeader: false,
+}
 
 const arrivals = new WeakMap<IncomingMessage, number>()
 
@@ -71,66 +77,43 @@ export async function listen(
     overrideGlobalObjects: false,
     errorHandler: (error) => refuseAddress(error, where),
   })
-  const server = createServer(
-    {
-      maxHeaderSize: largestHead,
-      keepAliveTimeout: 65_000,
-      headersTimeout: slowestHeadMs,
-      requestTimeout: slowestRequestMs,
-      connectionsCheckingInterval: 5000,
-      // Checked below, so that this error has the same format as the others.
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      arrivals.set(request, performance.now())
-      // Ignore pipelined requests behind a refused one.
-      if (request.socket.writableEnded) return
-      const hosts = countHosts(request)
-      if (hosts === 1) void answerWhole({ request, response, listener, where })
-      else {
-        const named = hosts === 0 ? 'no host' : 'more than one host'
-        refuseSocket(new Refusal(400, `The request names ${named}`), response.socket, where)
-      }
-    },
-  )
-  server.on('connection', () => (accepted += 1))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy()
-    else refuseSocket(whyRaw(error), socket, where)
-  })
-  server.on('checkExpectation', (_request, response) => {
-    refuseSocket(new Refusal(417, 'Only Expect: 100-continue is supported'), response.socket, where)
-  })
-  server.on('connect', (_request, socket) => {
-    refuseSocket(new Refusal(405, 'CONNECT is not supported', { allow: 'GET' }), socket, where)
-  })
-  const url = await bind(server, where)
-  return { server, port: Number(new URL(url).port), url }
-}
-
-interface Incoming {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly listener: ReturnType<typeof getRequestListener>
-  readonly where: Where
-}
-
-/** Handles a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
-async function answerWhole({ request, response, listener, where }: Incoming): Promise<void> {
-  const refuse = (refusal: Refusal) => refuseSocket(refusal, response.socket, where)
-  const body = request.method === 'POST' ? 'none' : await readAway(request)
-  // Pipelined input may have closed the connection in the meantime.
-  if (body === 'broken' || request.socket.writableEnded) return
-  if (body === 'large') {
-    refuse(new Refusal(413, 'The body is too large; none is needed'))
-  } else if (body === 'unreadable') {
-    refuse(new Refusal(400, 'A request that asks for another protocol must not have a body'))
-  } else {
+  const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
+  /** Handles a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
+  const answerWhole = async (request: IncomingMessage, response: ServerResponse) => {
+    const problem = request.method === 'POST' ? null : await readAway(request)
+    // Pipelined input may have closed the connection in the meantime.
+    if (problem === 'broken' || request.socket.writableEnded) return
+    if (problem !== null) return refuse(problem, response.socket)
     // Node does not read on after an Upgrade header: without a close the connection would hang.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     await untilAccepted()
     await listener(request, response)
   }
+  const server = createServer(limits, (request, response) => {
+    arrivals.set(request, performance.now())
+    // Ignore pipelined requests behind a refused one.
+    if (request.socket.writableEnded) return
+    // Node uses the first of several Host headers, and a proxy in front of it may have used another.
+    const hosts = request.headersDistinct.host?.length ?? 0
+    if (hosts === 1) void answerWhole(request, response)
+    else {
+      const named = hosts === 0 ? 'no host' : 'more than one host'
+      refuse(new Refusal(400, `The request names ${named}`), response.socket)
+    }
+  })
+  server.on('connection', () => (accepted += 1))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuse(whyRaw(error), socket)
+  })
+  server.on('checkExpectation', (_request, { socket }: ServerResponse) => {
+    refuse(new Refusal(417, 'Only Expect: 100-continue is supported'), socket)
+  })
+  server.on('connect', (_request, socket) => {
+    refuse(new Refusal(405, 'CONNECT is not supported', { allow: 'GET' }), socket)
+  })
+  const url = await bind(server, where)
+  return { server, port: Number(new URL(url).port), url }
 }
 
 /** Listens on the loopback interface only, and returns the address. */
@@ -159,15 +142,6 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   // Show an address that can be typed for a service that listens on all interfaces.
   const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/** Counts Host headers: Node uses the first of several, and a proxy in front of it may have used another. */
-function countHosts({ rawHeaders }: IncomingMessage): number {
-  let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === 'host') count += 1
-  }
-  return count
 }
 
 /** Refuses valid HTTP without a valid address: a Host with a slash in it, `OPTIONS *`. */
@@ -229,38 +203,35 @@ export function checkRequest(request: Request): Refusal | null {
 
 /** Closes the server. Waits up to the grace period for requests in flight, then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve())
-  })
-  server.closeIdleConnections()
+  const closed = new Promise((resolve) => void server.close(resolve))
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
   clearTimeout(timer)
 }
 
-/** The end of a request body: absent, complete, cut off, over the limit, or impossible to read. */
-type BodyEnd = 'none' | 'whole' | 'broken' | 'large' | 'unreadable'
-
 const largestBody = 65_536
 
 /**
- * Reads and discards the body of a request that needs none. A request that is cut off in its body must not have been
- * searched and charged by then.
+ * Reads and discards the body of a request that needs none; null when it is complete. A request that is cut off in its
+ * body must not have been searched and charged by then.
  */
-function readAway(request: IncomingMessage): Promise<BodyEnd> {
+async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
-  if (!chunked && length === 0) return Promise.resolve('none')
+  if (!chunked && length === 0) return null
   // Node reads nothing after an Upgrade header, whether it is accepted or not.
-  if (request.headers.upgrade !== undefined) return Promise.resolve('unreadable')
-  if (length > largestBody) return Promise.resolve('large')
-  return new Promise((resolve) => {
+  if (request.headers.upgrade !== undefined) {
+    return new Refusal(400, 'A request that asks for another protocol must not have a body')
+  }
+  const tooLarge = new Refusal(413, 'The body is too large; none is needed')
+  if (length > largestBody) return tooLarge
+  return await new Promise((resolve) => {
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > largestBody) resolve('large')
+      if (size > largestBody) resolve(tooLarge)
     })
-    request.once('end', () => resolve('whole'))
+    request.once('end', () => resolve(null))
     request.once('error', () => resolve('broken'))
     request.once('close', () => resolve('broken'))
   })
@@ -299,11 +270,10 @@ export function compress(basePath: string) {
     const bytes = Buffer.from(await res.arrayBuffer())
     const packed = bytes.length < leastBytes ? bytes : await encoders[encoding](bytes)
     const smaller = packed.length < bytes.length
-    const headers = new Headers(res.headers)
-    if (smaller) headers.set('content-encoding', encoding)
-    headers.delete('content-length')
     c.res = undefined
-    c.res = new Response(smaller ? packed : bytes, { status: res.status, headers })
+    c.res = new Response(smaller ? packed : bytes, res)
+    c.res.headers.delete('content-length')
+    if (smaller) c.res.headers.set('content-encoding', encoding)
   })
 }
 

@@ -1,7 +1,7 @@
 // Texts of the OpenAPI document and of the help pages.
 
 import { npmRun } from '../base/cli/commands.ts'
-import { errorResponse, codes, reasons, type RefusalStatus } from './refusal.ts'
+import { errorResponse, reasons, type RefusalStatus, statusCode } from './refusal.ts'
 import { searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
@@ -49,7 +49,7 @@ function refusals<Status extends RefusalStatus>(
 ) {
   const describe = (status: Status) => {
     const specified = status === 401 || status === 403
-    const description = `${specified ? '' : `${open} `}${reasons[status]} Code ${codes[status]}; nothing is charged.`
+    const description = `${specified ? '' : `${open} `}${reasons[status]} Code ${statusCode(status)}; nothing is charged.`
     return { description, headers, content: json(errorResponse) }
   }
   return Object.fromEntries(these.map((status) => [status, describe(status)])) as Record<
@@ -157,7 +157,7 @@ issued on the same account, use it everywhere, then revoke the first: both are v
 The dashboard, <code>GET /v1/usage</code> and <code>${npmRun('keys --')} usage</code> show what each key used on each day.</p>`,
 )
 
-const otherStatuses = Object.keys(codes)
+const otherStatuses = Object.keys(reasons)
   .map((status) => Number(status) as RefusalStatus)
   .filter((status) => status !== 401 && status !== 403)
 
@@ -172,7 +172,7 @@ ${tableOf(...otherStatuses)}`,
 function tableOf(...shown: readonly RefusalStatus[]): string {
   const rows = shown.map((status) => {
     const reason = reasons[status].replaceAll(/`(.+?)`/g, '<code>$1</code>')
-    return `<tr><td>${status}</td><td><code>${codes[status]}</code></td><td>${reason}</td></tr>`
+    return `<tr><td>${status}</td><td><code>${statusCode(status)}</code></td><td>${reason}</td></tr>`
   })
   return `<table>
 <tr><th>Status</th><th>Code</th><th>Why, and what to do</th></tr>

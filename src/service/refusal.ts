@@ -1,34 +1,11 @@
 // Error responses of the service, in the format of section 2.4.
 
+import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-// Spec gap 7: only the codes of 401 and 403 are documented; the others follow their style, the HTTP phrase in capitals.
-export const codes = {
-  400: 'BAD_REQUEST',
-  401: 'UNAUTHORIZED',
-  402: 'PAYMENT_REQUIRED',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  405: 'METHOD_NOT_ALLOWED',
-  408: 'REQUEST_TIMEOUT',
-  409: 'CONFLICT',
-  413: 'CONTENT_TOO_LARGE',
-  414: 'URI_TOO_LONG',
-  417: 'EXPECTATION_FAILED',
-  422: 'UNPROCESSABLE_CONTENT',
-  429: 'TOO_MANY_REQUESTS',
-  431: 'REQUEST_HEADER_FIELDS_TOO_LARGE',
-  500: 'INTERNAL_SERVER_ERROR',
-  502: 'BAD_GATEWAY',
-  503: 'SERVICE_UNAVAILABLE',
-  504: 'GATEWAY_TIMEOUT',
-} as const
-
-export type RefusalStatus = keyof typeof codes
-
 /** Why each status is given and what to do, for the OpenAPI document and the help pages. */
-export const reasons: Readonly<Record<RefusalStatus, string>> = {
+export const reasons = {
   400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
   401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
   402: 'Not enough credits. `X-Credits-Remaining` says how many are left, `X-Credits-Reset` in how many seconds the plan renews.',
@@ -47,6 +24,23 @@ export const reasons: Readonly<Record<RefusalStatus, string>> = {
   502: 'A search engine behind the service sent an invalid answer. Try again later.',
   503: 'No search engine behind the service answered. Try again as `Retry-After` says.',
   504: 'The search took too long. Try again, with fewer results.',
+} as const
+
+export type RefusalStatus = keyof typeof reasons
+
+// Node has older names for these two.
+const phrases: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+}
+
+/**
+ * The code of a status. Spec gap 7: only the codes of 401 and 403 are documented; the others follow their style, the
+ * HTTP phrase in capitals.
+ */
+export function statusCode(status: RefusalStatus): string {
+  return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }
 
 /** An error response, section 2.4. */
@@ -79,7 +73,7 @@ export class Refusal extends MillError {
     return {
       success: false,
       error: {
-        code: codes[this.status],
+        code: statusCode(this.status),
         message: this.message,
         documentation: `${docsUrl}/${page}`,
       },

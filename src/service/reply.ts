@@ -8,44 +8,10 @@ import type { Log } from '../base/log.ts'
 import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { ourFault, Refusal } from './refusal.ts'
-import type { Search, SearchResponse } from './schemas.ts'
-import type { Sold } from './sell.ts'
-
-interface Replying {
-  readonly docsUrl: () => string
-  readonly log: Log
-}
 
 /** Headers of every response: its content belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const jsonType = { 'content-type': 'application/json; charset=utf-8' }
-
-/** The body of a search response, section 2.1. */
-export function respond(search: Search, { answer, used, remaining }: Sold): SearchResponse {
-  const { interpretation, ...found } = answer
-  return {
-    success: true,
-    query: search.q,
-    ...found,
-    credits_used: used,
-    credits_remaining: remaining,
-    // Absent from the JSON if the query was searched as sent. The specification has only the other ten fields.
-    interpretation,
-  }
-}
-
-/** Headers of a search response. */
-export function answerHeaders(sold: Sold): Record<string, string> {
-  return {
-    ...secureHeaders,
-    ...jsonType,
-    ...(sold.ignored.length === 0 ? {} : { 'x-ignored-params': sold.ignored.join(', ') }),
-    ...(sold.partial ? { 'x-upstream-partial': 'true' } : {}),
-    ...(sold.again ? { 'x-idempotency-replayed': 'true' } : {}),
-    'x-credits-used': String(sold.used),
-    'x-credits-remaining': String(sold.remaining),
-  }
-}
 
 /** Headers of every response to a valid key, whatever its outcome. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
@@ -66,10 +32,14 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
 }
 
 /** Turns every error into a response. */
-export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Response {
+export function refuse(
+  { log, docsUrl }: { readonly log: Log; readonly docsUrl: () => string },
+  error: unknown,
+  c: Context<DoorEnv>,
+): Response {
   const requestId = c.get('requestId')
-  const refusal = error instanceof Refusal ? error : unexpected(parts.log, error, requestId)
-  return new Response(JSON.stringify(refusal.body(parts.docsUrl())), {
+  const refusal = error instanceof Refusal ? error : unexpected(log, error, requestId)
+  return new Response(JSON.stringify(refusal.body(docsUrl())), {
     status: refusal.status,
     headers: { ...keyHeaders(c), ...refusal.headers, ...secureHeaders, ...jsonType },
   })

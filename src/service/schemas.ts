@@ -248,18 +248,12 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
+interface WholeParam extends Readonly<Record<'least' | 'most' | 'usual', number>> {
+  readonly description: string
+}
+
 /** A parameter with a whole number in any notation. */
-function wholeParam(
-  name: string,
-  {
-    least,
-    most,
-    usual,
-    description,
-  }: Readonly<Record<'least' | 'most' | 'usual', number>> & {
-    readonly description: string
-  },
-) {
+function wholeParam(name: string, { least, most, usual, description }: WholeParam) {
   const text = rule(name, `a whole number from ${least} to ${most}`)
   return (
     z

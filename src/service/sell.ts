@@ -127,17 +127,12 @@ async function beforeDeadline(
   // The wait for the database may have used up all of the time.
   if (performance.now() >= deadline) throw tooLate()
   const stop = new AbortController()
-  let end: (refusal: Refusal) => void = () => undefined
   const ended = new Promise<never>((_, reject) => {
-    end = (refusal) => {
-      stop.abort(refusal)
-      // The queue refuses first, because its error is more precise.
-      setImmediate(() => reject(refusal))
-    }
+    // The queue refuses first, because its error is more precise.
+    stop.signal.addEventListener('abort', () => setImmediate(reject, stop.signal.reason))
   })
-  const late = () => end(tooLate())
-  const left = () => end(clientLeft())
-  const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
+  const left = () => stop.abort(clientLeft())
+  const timer = setTimeout(() => stop.abort(tooLate()), Math.max(0, deadline - performance.now()))
   over.addEventListener('abort', left, { once: true })
   try {
     if (over.aborted) left()

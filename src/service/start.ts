@@ -1,7 +1,7 @@
 // Starts the search service: opens its components, serves, and cleans up after requests that died.
 
 import type pg from 'pg'
-import { Misuse, unhandled } from '../base/errors.ts'
+import { Misuse } from '../base/errors.ts'
 import { type Log, quietLog } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
@@ -16,7 +16,7 @@ import type { Logged } from './reply.ts'
 import { openLocal } from './upstream/local.ts'
 import { noDrift, openDrift, openMock } from './upstream/mock.ts'
 import { openSearxng } from './upstream/searxng.ts'
-import { readDays } from './usage-route.ts'
+import { readDays } from './usage.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
@@ -54,14 +54,12 @@ export interface ServiceOptions {
 /** Sources of answers for live keys. */
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
-export type Service = Awaited<ReturnType<typeof startService>>
-
 /** The actions of the keys command, for programs. */
 export type Keys = ReturnType<typeof keysOf>
 
 const sweepMs = 60_000
-const usualKeepMs = 90 * dayMs
-const usualDeadlineMs = 30_000
+// A hundred years.
+const everyDay = 36_500
 const graceMs = 8000
 // A request is settled after its deadline, so this is longer.
 const leaseMarginMs = 20_000
@@ -69,7 +67,7 @@ const leaseMarginMs = 20_000
 /** Starts the search service; resolves when it accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', port: wantedPort = 0, basePath = '', log = quietLog() } = options
-  const { keepMs = usualKeepMs, deadlineMs = usualDeadlineMs } = options
+  const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options
   const closers = new Closers()
   try {
     const tables = closers.add('tables', await openTables(options.databaseUrl), (open) =>
@@ -95,9 +93,9 @@ export async function startService(options: ServiceOptions) {
       password: options.password ?? null,
       leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
     })
-    const timer = setInterval(() => void sweep(pool, { log, keepMs }), sweepMs)
+    const timer = setInterval(() => void sweep(pool, log, keepMs), sweepMs)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
-    await sweep(pool, { log, keepMs })
+    await sweep(pool, log, keepMs)
     const { server, port, url } = await listen(
       (request, connection) => app.fetch(request, connection),
       { host, port: wantedPort, log, docsUrl: () => `${publicUrl()}/docs` },
@@ -119,29 +117,18 @@ export async function startService(options: ServiceOptions) {
 
 /** Opens the sources of answers for test keys and for live keys. */
 function openSources(options: ServiceOptions, tables: Tables, log: Log) {
-  const { upstream = 'local', searxngUrl, today = () => new Date() } = options
+  const { upstream = 'local', searxngUrl: url, today = () => new Date() } = options
   const drift =
     options.drift === undefined ? noDrift : openDrift(options.drift, today, options.calm)
   const mock = openMock(drift)
-  switch (upstream) {
-    case 'mock':
-      return { mock, provider: mock }
-    case 'local':
-      return { mock, provider: openLocal(tables, drift) }
-    case 'searxng': {
-      const budgetMs = options.upstreamMs
-      return { mock, provider: openSearxng({ url: needUrl(searxngUrl), log, budgetMs }) }
-    }
-    default:
-      throw unhandled('upstream', upstream)
+  if (upstream === 'mock') return { mock, provider: mock }
+  if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
+  if (url === undefined || url === null) {
+    throw new Misuse(
+      'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
+    )
   }
-}
-
-function needUrl(url: URL | null | undefined): URL {
-  if (url !== undefined && url !== null) return url
-  throw new Misuse(
-    'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
-  )
+  return { mock, provider: openSearxng({ url, log, budgetMs: options.upstreamMs }) }
 }
 
 /** Opens only the components that the keys command needs. */
@@ -149,9 +136,6 @@ export async function openKeys(databaseUrl: string) {
   const tables = await openTables(databaseUrl, 1)
   return { ...keysOf(tables), close: () => tables.close() }
 }
-
-// A hundred years.
-const everyDay = 36_500
 
 function keysOf({ pool }: Tables) {
   return {
@@ -161,28 +145,17 @@ function keysOf({ pool }: Tables) {
     /** Requests and credits of each key on each day (UTC). */
     usage: async () => {
       const used = await readDays(pool, { days: everyDay, account: null })
-      return used.map(({ id, kind, key, day, requests, failures, credits }) => ({
-        key_id: id,
-        kind,
-        tail: key.slice(-4),
-        day,
-        requests,
-        failures,
-        credits,
-      }))
+      return used.map(({ id, kind, key, day, requests, failures, credits }) => {
+        return { key_id: id, kind, tail: key.slice(-4), day, requests, failures, credits }
+      })
     },
   }
 }
 
-const orphanAgeMs = 300_000
-
 /** Runs every minute: refunds dead requests, and deletes old answers and queries. */
-async function sweep(
-  pool: pg.Pool,
-  { log, keepMs }: { readonly log: Log; readonly keepMs: number },
-): Promise<void> {
+async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
-    const refunded = await refundOrphans(pool, orphanAgeMs)
+    const refunded = await refundOrphans(pool)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
     await forgetAnswers(pool)
     await foldUsage(pool, keepMs)
@@ -230,14 +203,14 @@ const foldStatement = `
   from old`
 
 /** Releases the reservations of requests that died with their process. */
-async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise<number> {
+async function refundOrphans(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ refunded: number }>(
     `
       with orphans as (
         select id
         from usage
         where credits is null
-          and at < now() - make_interval(secs => $1)
+          and at < now() - interval '5 minutes'
         for update skip locked
       ),
       ended as (
@@ -256,7 +229,6 @@ async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise<number
       )
       select count(*) as refunded
       from ended`,
-    [olderThanMs / 1000],
   )
   return rows[0]?.refunded ?? 0
 }

@@ -36,56 +36,37 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 
 /** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
 export async function claimAnswer(pool: pg.Pool, again: Again) {
+  const { account, key, leaseMs, gone } = again
   const asked = hash('sha256', identityOf(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
-    if (await claim(pool, again, { asked, token })) {
-      return { kind: 'claim' as const, account: again.account, key: again.key, token }
+    const { rowCount } = await pool.query({
+      name: 'claim-answer',
+      text: claimText,
+      values: [account, key, asked, token, leaseMs / 1000],
+    })
+    if (rowCount === 1) return { kind: 'claim' as const, account, key, token }
+    const { rows } = await pool.query<KeptRow>({
+      name: 'read-answer',
+      text: 'select asked, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
+      values: [account, key],
+    })
+    const [row] = rows
+    if (row !== undefined && !row.asked.equals(asked)) {
+      const text = 'This Idempotency-Key was used for another search; nothing was charged'
+      throw new Refusal(422, text)
     }
-    const row = await read(pool, again)
-    if (row !== undefined && !row.asked.equals(asked)) throw forSomethingElse()
     if (row !== undefined && row.answer !== null) {
       return { kind: 'kept' as const, answer: row.answer, used: row.used, remaining: row.remaining }
     }
-    if (performance.now() > end) throw stillInWork()
-    await pause(waitMs, again.gone)
-    if (again.gone.aborted) throw clientLeft()
+    if (performance.now() > end) {
+      const text = 'The first request with this Idempotency-Key is still in progress'
+      throw new Refusal(409, text, { 'retry-after': '1' })
+    }
+    await pause(waitMs, gone)
+    if (gone.aborted) throw clientLeft()
   }
-}
-
-/** The request as text. Optional parameters that were not sent are left out, so that older keys stay valid. */
-function identityOf({ page, safe, freshness, ...search }: Search): string {
-  const { hl, device } = search
-  return JSON.stringify({
-    ...search,
-    // A parameter that is sent with its default value equals one that is not sent.
-    hl: hl?.toLowerCase() === 'en' ? null : hl,
-    device: device === 'desktop' ? null : device,
-    ...(page === 1 ? {} : { page }),
-    ...(safe === null ? {} : { safe }),
-    ...(freshness === null ? {} : { freshness }),
-  })
-}
-
-async function claim(
-  pool: pg.Pool,
-  { account, key, leaseMs }: Again,
-  { asked, token }: { asked: Buffer; token: string },
-): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: 'claim-answer',
-    text: `
-      insert into kept_answers as kept (account_id, key, asked, claim)
-      values ($1, $2, $3, $4)
-      on conflict (account_id, key) do update
-      set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
-      where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
-        or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))
-      returning claim`,
-    values: [account, key, asked, token, leaseMs / 1000],
-  })
-  return rowCount === 1
 }
 
 interface KeptRow {
@@ -95,13 +76,25 @@ interface KeptRow {
   readonly remaining: number
 }
 
-async function read(pool: pg.Pool, { account, key }: Again): Promise<KeptRow | undefined> {
-  const { rows } = await pool.query<KeptRow>({
-    name: 'read-answer',
-    text: 'select asked, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
-    values: [account, key],
+const claimText = `
+  insert into kept_answers as kept (account_id, key, asked, claim)
+  values ($1, $2, $3, $4)
+  on conflict (account_id, key) do update
+  set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
+  where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
+    or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
+
+/** The request as text. Optional parameters that were not sent are left out, so that older keys stay valid. */
+function identityOf({ page, safe, freshness, ...search }: Search): string {
+  return JSON.stringify({
+    ...search,
+    // A parameter that is sent with its default value equals one that is not sent.
+    hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
+    device: search.device === 'desktop' ? null : search.device,
+    ...(page === 1 ? {} : { page }),
+    ...(safe === null ? {} : { safe }),
+    ...(freshness === null ? {} : { freshness }),
   })
-  return rows[0]
 }
 
 /** Releases a claim without an answer or a charge; the next request with this key starts from the beginning. */
@@ -118,16 +111,6 @@ export async function forgetAnswers(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
   )
-}
-
-function forSomethingElse(): Refusal {
-  return new Refusal(422, 'This Idempotency-Key was used for another search; nothing was charged')
-}
-
-function stillInWork(): Refusal {
-  return new Refusal(409, 'The first request with this Idempotency-Key is still in progress', {
-    'retry-after': '1',
-  })
 }
 
 /** The answer to a search, without its price. */

@@ -1,4 +1,4 @@
-import { startService, type Service, type ServiceOptions } from '../../src/service/start.ts'
+import { startService, type ServiceOptions } from '../../src/service/start.ts'
 import type { SearchResponse } from '../../src/service/schemas.ts'
 import { freshUrl } from '../support/database.ts'
 import { send, type GetOptions, type Got } from './get.ts'
@@ -15,7 +15,7 @@ export interface Reply extends Got {
 }
 
 export interface Shop {
-  readonly service: Service
+  readonly service: Awaited<ReturnType<typeof startService>>
   readonly databaseUrl: string
   /** A live key with this many credits. */
   live(credits?: number): Promise<string>

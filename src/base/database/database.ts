@@ -200,8 +200,8 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** Session number reported when connecting. */
-function toldPid(client: pg.ClientBase): number {
+/** Process number of the server's session, as reported when connecting. */
+export function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }
 

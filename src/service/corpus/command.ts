@@ -1,6 +1,5 @@
 // Loads the shipped corpus and files of pages into the documents.
 
-import type pg from 'pg'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
@@ -33,23 +32,14 @@ export async function runCorpus({
   const url = await findDatabase(readConfig(env))
   const { pool } = closers.add('tables', await openTables(url, 1), (tables) => tables.pool.end())
   const loaded = await loadShipped(pool)
-  const { added, rejected } = await addFiles(pool, opened)
-  say(`${loaded} shipped documents loaded, ${added} added, ${rejected} lines left out`)
-  if (options.json === true) printJson({ loaded, added, rejected })
-  return rejected > 0 && added === 0 ? exits.usage : exits.done
-}
-
-/** Adds the pages of each file in turn and prints every rejected line. */
-async function addFiles(
-  pool: pg.Pool,
-  files: readonly PageFile[],
-): Promise<{ added: number; rejected: number }> {
   let [added, rejected] = [0, 0]
-  for (const file of files) {
-    const found = await addDocuments(pool, file)
+  for (const pages of opened) {
+    const found = await addDocuments(pool, pages)
     added += found.documents
     rejected += found.rejected.length
     found.rejected.forEach(say)
   }
-  return { added, rejected }
+  say(`${loaded} shipped documents loaded, ${added} added, ${rejected} lines left out`)
+  if (options.json === true) printJson({ loaded, added, rejected })
+  return rejected > 0 && added === 0 ? exits.usage : exits.done
 }

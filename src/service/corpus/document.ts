@@ -1,6 +1,6 @@
 // Describes one page of the corpus, and opens files of pages.
 
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
@@ -61,13 +61,9 @@ export async function openPages(path: string, shown: string): Promise<PageFile> 
   const handle = await open(path).catch((cause: unknown) => {
     throw unreadable(shown, cause, folder)
   })
-  if (await isFolder(handle)) {
+  if ((await handle.stat()).isDirectory()) {
     await handle.close()
     throw unreadable(shown, { code: 'EISDIR' }, folder)
   }
   return { shown, lines: () => handle.readLines(), close: () => handle.close() }
-}
-
-async function isFolder(handle: FileHandle): Promise<boolean> {
-  return (await handle.stat()).isDirectory()
 }

@@ -3,6 +3,7 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { auth } from 'hono/utils/basic-auth'
 import type pg from 'pg'
 import { z } from 'zod'
 import { isForwarded } from '../../base/address.ts'
@@ -20,7 +21,7 @@ import {
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { readDays } from '../usage-route.ts'
+import { readDays } from '../usage.ts'
 import { dashboardStyle, renderDashboard } from './page.ts'
 
 export interface DashboardParts {
@@ -45,45 +46,49 @@ const largestForm = 10_000
 
 /** Adds the routes of the dashboard. */
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
+  const { pool } = parts
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
-  // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
-  for (const path of ['/dashboard', '/dashboard/keys']) {
-    app.get(path, async (c) => {
-      guard.check(c)
-      return await show(c, parts, { issued: null, problem: null })
-    })
+  const path = `${parts.basePath}/dashboard`
+  const show = async (c: Context<DoorEnv>, { issued, problem }: FormResult) => {
+    const keys = await listKeys(pool)
+    const used = await readDays(pool, { days: shownDays, account: null })
+    const view = { path, address: parts.publicUrl(), keys, days: lastDays(), used, issued, problem }
+    const page = renderDashboard({ ...view, ticket: randomUUID() })
+    return c.html(page, problem === null ? 200 : 400, pageHeaders)
   }
-  app.get('/dashboard/style.css', (c) => {
+  const back = (c: Context<DoorEnv>, found: boolean) => {
+    if (!found) throw new Refusal(404, 'There is no such key')
+    return c.redirect(path, 303)
+  }
+  app.use('/dashboard/*', async (c, next) => {
     guard.check(c)
-    return c.body(dashboardStyle, 200, {
-      ...pageHeaders,
-      'content-type': 'text/css; charset=utf-8',
-    })
+    if (c.req.method === 'POST') guard.checkForm(c)
+    await next()
   })
+  // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
+  for (const shown of ['/dashboard', '/dashboard/keys']) {
+    app.get(shown, (c) => show(c, { issued: null, problem: null }))
+  }
+  app.get('/dashboard/style.css', (c) =>
+    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+  )
   app.post('/dashboard/keys', async (c) => {
-    guard.checkForm(c)
     const form = await readForm(c)
     const ticket = form['ticket'] ?? ''
     // Reloading the page that shows a key sends its form again.
-    if (tickets.has(ticket)) return await show(c, parts, again)
-    const made = await make(parts.pool, form)
+    if (tickets.has(ticket)) return await show(c, again)
+    const made = await make(pool, form)
     if (made.issued !== null) tickets.add(ticket)
-    return await show(c, parts, made)
+    return await show(c, made)
   })
-  app.post('/dashboard/keys/:id/revoke', async (c) => {
-    guard.checkForm(c)
-    if (!(await revokeKey(parts.pool, numberOf(c)))) throw new Refusal(404, 'There is no such key')
-    return c.redirect(`${parts.basePath}/dashboard`, 303)
-  })
-  app.post('/dashboard/keys/:id/change', async (c) => {
-    guard.checkForm(c)
+  app.post('/dashboard/keys/:id{\\d{1,15}}/revoke', async (c) =>
+    back(c, await revokeKey(pool, c.req.param('id'))),
+  )
+  app.post('/dashboard/keys/:id{\\d{1,15}}/change', async (c) => {
     const change = changeShape.safeParse(await readForm(c))
-    if (!change.success)
-      return await show(c, parts, { issued: null, problem: whyNot(change.error) })
-    const found = await changeKey(parts.pool, { id: Number(numberOf(c)), ...change.data })
-    if (!found) throw new Refusal(404, 'There is no such key')
-    return c.redirect(`${parts.basePath}/dashboard`, 303)
+    if (!change.success) return await show(c, { issued: null, problem: whyNot(change.error) })
+    return back(c, await changeKey(pool, { id: Number(c.req.param('id')), ...change.data }))
   })
 }
 
@@ -97,22 +102,11 @@ const again: FormResult = {
   problem: 'This form was sent before: its key was shown then.',
 }
 
-async function show(
-  c: Context<DoorEnv>,
-  parts: DashboardParts,
-  result: FormResult,
-): Promise<Response> {
-  const [keys, used] = await Promise.all([
-    listKeys(parts.pool),
-    readDays(parts.pool, { days: shownDays, account: null }),
-  ])
-  const days = Array.from({ length: shownDays }, (_, back) =>
-    new Date(Date.now() - (shownDays - 1 - back) * dayMs).toISOString().slice(0, 10),
+/** The shown days, today last. */
+function lastDays(): string[] {
+  return Array.from({ length: shownDays }, (_, index) =>
+    new Date(Date.now() - (shownDays - 1 - index) * dayMs).toISOString().slice(0, 10),
   )
-  const path = `${parts.basePath}/dashboard`
-  const address = parts.publicUrl()
-  const page = renderDashboard({ path, address, keys, days, used, ticket: randomUUID(), ...result })
-  return c.html(page, result.problem === null ? 200 : 400, pageHeaders)
 }
 
 async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
@@ -120,12 +114,6 @@ async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
     throw new Refusal(400, 'The form is too large')
   }
   return Object.fromEntries(new URLSearchParams(await c.req.text()))
-}
-
-function numberOf(c: Context<DoorEnv>): string {
-  const id = c.req.param('id') ?? ''
-  if (/^\d{1,15}$/.test(id)) return id
-  throw new Refusal(404, 'There is no such key')
 }
 
 function whole(name: string, least: number, most: number) {
@@ -205,16 +193,15 @@ class Guard {
     if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
-    const given = givenPassword(c.req.header('authorization'))
-    if (given !== null && isSame(given, this.#password.reveal())) return
-    if (given !== null) this.#wrong.push({ client, at: Date.now() })
+    const given = auth(c.req.raw)?.password
+    if (given !== undefined && isSame(given, this.#password.reveal())) return
+    if (given !== undefined) this.#wrong.push({ client, at: Date.now() })
     const headers = { 'www-authenticate': 'Basic realm="dashboard", charset="UTF-8"' }
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }
 
   /** Accepts a form only from our own page, against cross-site request forgery. */
   checkForm(c: Context<DoorEnv>): void {
-    this.check(c)
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
     const own = [new URL(this.#publicUrl()).origin, `http://${c.req.header('host') ?? ''}`]
@@ -227,13 +214,6 @@ class Guard {
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')
-}
-
-function givenPassword(header: string | undefined): string | null {
-  const encoded = /^basic\s+(\S+)$/i.exec(header ?? '')?.[1]
-  if (encoded === undefined) return null
-  const text = Buffer.from(encoded, 'base64').toString('utf8')
-  return text.slice(text.indexOf(':') + 1)
 }
 
 function isSame(given: string, password: string): boolean {

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html'
 import { type IssuedKey, keyKinds, type ListedKey, planNames } from '../keys.ts'
-import type { KeyDay } from '../usage-route.ts'
+import type { KeyDay } from '../usage.ts'
 
 interface DashboardView {
   /** Path of the dashboard. */
@@ -34,7 +34,15 @@ export function renderDashboard(shown: DashboardView) {
       <h2>New key</h2>
       ${renderForm(shown)}
       <h2>Keys</h2>
-      ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(path, keys)}
+      ${
+        keys.length === 0
+          ? html`<p class="soft">No keys yet.</p>`
+          : renderTable(
+              'keys',
+              keyHeads,
+              keys.toReversed().map((key) => renderKey(path, key)),
+            )
+      }
       <h2>Credits of the last ${days.length} days</h2>
       ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : drawChart(days, used)}
       ${used.length === 0 ? '' : renderDays(used)}
@@ -88,6 +96,7 @@ function numberField(
   />`
 }
 
+const keyHeads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
 const numbers: ReadonlySet<string> = new Set(['Credits left', 'Requests', 'Failed', 'Credits'])
 
 function renderTable(
@@ -112,15 +121,9 @@ function renderTable(
   </div>`
 }
 
-function renderKeys(path: string, keys: readonly ListedKey[]) {
-  const heads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
-  const rows = keys.toReversed().map((key) => renderKey(path, key))
-  return renderTable('keys', heads, rows)
-}
-
 function renderKey(path: string, one: ListedKey) {
   const { id, key, name, account, plan, credits, rate } = one
-  const used = one.last_used_at === null ? 'never' : minute(one.last_used_at)
+  const used = one.last_used_at?.toISOString().slice(0, 16).replace('T', ' ')
   const gone = one.revoked_at !== null
   const label = `Requests a second of account ${account}`
   const change = html`<form method="post" action="${path}/keys/${id}/change">
@@ -135,7 +138,7 @@ function renderKey(path: string, one: ListedKey) {
 <td><code>${key}</code></td>
 <td data-name="Account">${account}, ${plan}</td>
 <td class="n" data-name="Credits left">${credits}</td>
-<td data-name="Last used">${used}</td>
+<td data-name="Last used">${used === undefined ? 'never' : `${used} UTC`}</td>
 <td>${gone ? name : change}</td>
 <td>${gone ? 'revoked' : revoke}</td></tr>`
 }
@@ -156,10 +159,6 @@ function renderDays(used: readonly KeyDay[]) {
   return renderTable('days', heads, rows)
 }
 
-function minute(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-}
-
 const width = 720
 const height = 180
 const margin = { left: 48, bottom: 22, top: 10 }
@@ -167,7 +166,7 @@ const mostSeries = 5
 
 interface Series {
   readonly name: string
-  readonly byDay: ReadonlyMap<string, number>
+  readonly byDay: Map<string, number>
 }
 
 /** Draws the credits of each day as a stacked bar, with a colour for each of the keys with the highest usage. */
@@ -203,55 +202,44 @@ function drawChart(days: readonly string[], used: readonly KeyDay[]) {
       html`<line x1="${margin.left}" x2="${width}" y1="${y(value)}" y2="${y(value)}"></line
         ><text class="value" x="${margin.left - 6}" y="${y(value) + 4}">${value}</text>`,
   )
+  const every = Math.ceil(days.length / 6)
+  const dates = days.map((day, at) => {
+    const x = (margin.left + at * step).toFixed(1)
+    return at % every === 0 ? html`<text x="${x}" y="${height - 6}">${day.slice(5)}</text>` : ''
+  })
   const legend = series.map(({ name }, index) => html`<li><i class="s${index}"></i>${name}</li>`)
   return html`<svg
       viewBox="0 0 ${width} ${height}"
       role="img"
       aria-label="Credits used on each day"
     >
-      ${lines}${bars}${drawDays(days)}
+      ${lines}${bars}${dates}
     </svg>
     <ul class="legend">
       ${legend}
     </ul>`
 }
 
-function drawDays(days: readonly string[]) {
-  const step = (width - margin.left) / days.length
-  const every = Math.ceil(days.length / 6)
-  return days.flatMap((day, at) => {
-    if (at % every !== 0) return []
-    const x = (margin.left + at * step).toFixed(1)
-    return [html`<text x="${x}" y="${height - 6}">${day.slice(5)}</text>`]
-  })
-}
-
 /** The keys with the highest usage as series of their own, the others as one. */
 function toSeries(used: readonly KeyDay[]): Series[] {
-  const keys = new Map<number, { name: string; total: number; byDay: Map<string, number> }>()
+  const totals = new Map<number, number>()
+  for (const { id, credits } of used) totals.set(id, (totals.get(id) ?? 0) + credits)
+  const byTotal = [...totals.keys()].toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0))
+  const series: Series[] = []
   for (const { id, key, name, day, credits } of used) {
-    const one = keys.get(id) ?? { name: name === '' ? key : name, total: 0, byDay: new Map() }
-    one.total += credits
-    one.byDay.set(day, credits)
-    keys.set(id, one)
+    const index = Math.min(byTotal.indexOf(id), mostSeries)
+    const shown = index === mostSeries ? `${totals.size - mostSeries} others` : name || key
+    const { byDay } = (series[index] ??= { name: shown, byDay: new Map() })
+    byDay.set(day, (byDay.get(day) ?? 0) + credits)
   }
-  const sorted = [...keys.values()].toSorted((a, b) => b.total - a.total)
-  const rest = sorted.slice(mostSeries)
-  if (rest.length === 0) return sorted
-  const byDay = new Map<string, number>()
-  for (const one of rest) {
-    for (const [day, credits] of one.byDay) byDay.set(day, (byDay.get(day) ?? 0) + credits)
-  }
-  return [...sorted.slice(0, mostSeries), { name: `${rest.length} others`, byDay }]
+  return series
 }
 
 /** The next round number for the top of an axis. */
 function niceTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
-  return Math.max(
-    2,
-    [1, 2, 4, 6, 8, 10].map((one) => one * power).find((one) => one >= value) ?? value,
-  )
+  const top = [1, 2, 4, 6, 8, 10].map((one) => one * power).find((one) => one >= value)
+  return Math.max(2, top ?? value)
 }
 
 /** The style sheet. It is a separate file, so that the content security policy can forbid inline styles. */

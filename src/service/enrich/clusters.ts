@@ -53,30 +53,22 @@ function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
       const stems = words.map((word) => stem(word.toLowerCase()))
       for (let from = 0; from < words.length; from += 1) {
         for (let to = from + 1; to <= Math.min(words.length, from + longest); to += 1) {
-          note(phrases, {
+          const key = stems.slice(from, to).join(' ')
+          const form = words.slice(from, to).join(' ')
+          const phrase = phrases.get(key) ?? {
+            key,
             stems: stems.slice(from, to),
-            form: words.slice(from, to).join(' '),
-            index,
-          })
+            documents: new Set(),
+            forms: new Map<string, number>(),
+          }
+          phrases.set(key, phrase)
+          phrase.documents.add(index)
+          phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
         }
       }
     }
   })
   return phrases
-}
-
-function note(
-  phrases: Map<string, Phrase>,
-  { stems, form, index }: { stems: string[]; form: string; index: number },
-): void {
-  const key = stems.join(' ')
-  let phrase = phrases.get(key)
-  if (phrase === undefined) {
-    phrase = { key, stems, documents: new Set(), forms: new Map() }
-    phrases.set(key, phrase)
-  }
-  phrase.documents.add(index)
-  phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
 }
 
 // Generic words: pages that share only these share no topic.

@@ -56,10 +56,7 @@ function freshTexts(pool: Findings['pool']): ClusterText[] {
     })
     // The site name is dropped, because it is in every title of its host.
     const head = title.split(/ [-|–—] /)[0] ?? title
-    return { host: hostOf(url), text: `${head}. ${sentences.join(' ')}` }
+    const host = URL.canParse(url) ? new URL(url).hostname : ''
+    return { host, text: `${head}. ${sentences.join(' ')}` }
   })
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : ''
 }

@@ -43,14 +43,9 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 
 let tagger: Promise<typeof nlpFunction> | undefined
 
-/** Loads the tagger on first use: it takes a third of a second, and only live searches need it. */
-function loadTagger(): Promise<typeof nlpFunction> {
-  tagger ??= import('compromise/three').then((module) => module.default)
-  return tagger
-}
-
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  const nlp = await loadTagger()
+  // Loaded on first use: it takes a third of a second, and only live searches need it.
+  const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
   const spoken = typed(nlp, q)
   const sentences = tellingSentences(texts)
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
@@ -131,14 +126,9 @@ export class Gazetteer {
     }
   }
 
-  /** Every known name in a query, single words included. */
-  findAny(text: string): NamedEntity[] {
-    return this.#find(text)
-  }
-
   /** Every known name in a text, except single words that are also everyday words: Grid, Content, Object. */
   findNames(text: string): NamedEntity[] {
-    return this.#find(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
+    return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
 
   /** True for a known name of more than one everyday word. */
@@ -147,8 +137,8 @@ export class Gazetteer {
     return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
   }
 
-  /** The longest known name at each position. */
-  #find(text: string): NamedEntity[] {
+  /** The longest known name at each position, single words included. */
+  findAny(text: string): NamedEntity[] {
     const tokens = wordsOf(text)
     const found: NamedEntity[] = []
     for (let at = 0; at < tokens.length; at += 1) {

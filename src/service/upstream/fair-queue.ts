@@ -24,8 +24,8 @@ export interface Turn {
 
 interface Waiter {
   readonly deadline: number | null
-  readonly begin: () => void
-  readonly refuse: (refusal: Refusal) => void
+  /** Ends the wait: the turn begins, or it is refused. */
+  readonly end: (refusal: Refusal | null) => void
 }
 
 const observedTurns = 16
@@ -90,13 +90,10 @@ export class FairQueue {
       }
       const waiter: Waiter = {
         deadline,
-        begin: () => {
+        end: (refusal) => {
           signal.removeEventListener('abort', leave)
-          resolve()
-        },
-        refuse: (refusal) => {
-          signal.removeEventListener('abort', leave)
-          reject(refusal)
+          if (refusal === null) resolve()
+          else reject(refusal)
         },
       }
       line.push(waiter)
@@ -123,7 +120,7 @@ export class FairQueue {
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
       this.#occupy(account)
-      next.begin()
+      next.end(null)
       return
     }
   }
@@ -137,9 +134,9 @@ export class FairQueue {
       for (const { account, rest } of round) {
         const waiter = this.#takeInTime(rest, ends)
         if (waiter === null) continue
-        const line = kept.get(account)
-        if (line === undefined) kept.set(account, [waiter])
-        else line.push(waiter)
+        const line = kept.get(account) ?? []
+        line.push(waiter)
+        kept.set(account, line)
         ends += 1
       }
       round = round.filter(({ rest }) => rest.length > 0)
@@ -151,7 +148,7 @@ export class FairQueue {
   #takeInTime(reversed: Waiter[], ends: number): Waiter | null {
     for (let one = reversed.pop(); one !== undefined; one = reversed.pop()) {
       if (this.#isInTime(one.deadline, ends)) return one
-      one.refuse(this.#refusal(ends))
+      one.end(this.#refusal(ends))
     }
     return null
   }

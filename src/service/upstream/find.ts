@@ -191,13 +191,10 @@ export function makeSnippet(q: string, text: string): string {
   )
   // Of equal sentences, the first is used: the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
-  return cut(sentences.slice(best).join(' '))
-}
-
-function cut(text: string): string {
-  if (text.length <= longest) return text
-  const end = text.lastIndexOf(' ', longest - 1)
-  return `${text.slice(0, end > 0 ? end : longest - 1)}…`
+  const told = sentences.slice(best).join(' ')
+  if (told.length <= longest) return told
+  const end = told.lastIndexOf(' ', longest - 1)
+  return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
 /** The properties of a page that decide its position. */

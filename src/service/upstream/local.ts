@@ -1,6 +1,6 @@
 // Answers searches from the documents of this machine, without a network.
 
-import pg from 'pg'
+import { codeOf } from '../../base/errors.ts'
 import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
@@ -12,7 +12,7 @@ import { tooLate } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
 import { readQuestion, withStatements } from './question.ts'
-import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
+import type { NamedEntity, Search } from '../schemas.ts'
 
 // Half of the slots, so that one account cannot block the others.
 const placesPerAccount = 2
@@ -82,8 +82,14 @@ async function answer(
       ranked: moved.map(withText),
       meant: found.meant,
     }
-  }).catch(tellLate)
-  const results = ranked.map((page, index) => toResult(search.q, page, index))
+  }).catch((error: unknown) => {
+    // A statement timeout is not a bug, and an immediate retry would fail too.
+    throw codeOf(error) === queryCanceled ? tooLate() : error
+  })
+  const results = ranked.map(({ url, title, text }, index) => {
+    const snippet = makeSnippet(search.q, text)
+    return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
+  })
   const given = shownOf(search, results)
   const said = await enrich(
     search.q,
@@ -113,22 +119,6 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 }
 
 const queryCanceled = '57014'
-
-/** Turns a statement timeout into a refusal: it is not a bug, and an immediate retry would fail too. */
-function tellLate(error: unknown): never {
-  if (!(error instanceof pg.DatabaseError) || error.code !== queryCanceled) throw error
-  throw tooLate()
-}
-
-function toResult(q: string, { url, title, text }: FoundPage, index: number): OrganicResult {
-  return {
-    position: index + 1,
-    title,
-    url,
-    snippet: makeSnippet(q, text),
-    domain: new URL(url).hostname,
-  }
-}
 
 /**
  * Lists parameters without effect: documents have no place, device, age or rating. A language counts where some

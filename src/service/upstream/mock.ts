@@ -127,11 +127,11 @@ function some<T>(
   items: readonly T[],
   { least = 0, most }: { least?: number; most: number },
 ): T[] {
-  const shuffled = items.map((item) => ({ item, order: random() }))
-  shuffled.sort((a, b) => a.order - b.order)
-  return shuffled
-    .slice(0, Math.max(least, Math.floor(random() * (most + 1))))
-    .map(({ item }) => item)
+  const shuffled = items
+    .map((item) => ({ item, order: random() }))
+    .toSorted((a, b) => a.order - b.order)
+  const count = Math.max(least, Math.floor(random() * (most + 1)))
+  return shuffled.slice(0, count).map(({ item }) => item)
 }
 
 /** The change of answers from day to day, for generated histories. */

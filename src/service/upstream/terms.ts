@@ -7,9 +7,9 @@ import {
   correctWords,
   findJoined,
   findSplit,
-  isOrdinary,
   type Correction,
   misspellings,
+  ordinaryWords,
 } from './spelling.ts'
 
 /** A word of the query that the index contains. */
@@ -62,7 +62,7 @@ export async function readTerms(
   const terms = await putRight(run, sortOut(words, whole), whole)
   const split = await findSplit(
     run,
-    terms.strange.filter((word) => !isOrdinary(word)).slice(0, mostCorrected),
+    terms.strange.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected),
   )
   const corrections = [...joined, ...terms.corrections]
   if (split.length === 0) return { ...terms, corrections }
@@ -130,7 +130,7 @@ async function putRight(
   const rare = known.filter(({ documents }) => documents <= rarely)
   const sure = known.filter(({ documents }) => documents > rarely)
   const wrong = [...strange, ...rare.map(({ word }) => word)]
-    .filter((word) => !isOrdinary(word))
+    .filter((word) => !ordinaryWords.has(word))
     .slice(0, mostCorrected)
   const telling = sure.filter(({ word }) => !stopWords.has(word))
   const titled = allOf(telling, ':A')

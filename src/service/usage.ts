@@ -1,50 +1,11 @@
-// Serves GET /v1/usage: the requests and credits of an account by day.
+// Reads the requests and credits of keys by day.
 
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type pg from 'pg'
-import type { RateLimiter } from './credits.ts'
-import { askForKey, type DoorEnv, type FoundKey, type KeyRing, renewalIsDue } from './keys.ts'
-import { usageAnswers } from './openapi.ts'
-import { refuseParams } from './refusal.ts'
-import { keyHeaders, secureHeaders } from './reply.ts'
-import { usageParams, type UsageResponse, usageResponse } from './schemas.ts'
+import { type FoundKey, renewalIsDue } from './keys.ts'
+import { type UsageResponse, usageResponse } from './schemas.ts'
 
-interface UsageParts {
-  readonly pool: pg.Pool
-  readonly keys: KeyRing
-  readonly rateLimiter: RateLimiter
-}
-
-const usualDays = 30
-
-/** Adds the route. A usage request costs nothing. */
-export function addUsage(app: OpenAPIHono<DoorEnv>, parts: UsageParts): void {
-  const route = createRoute({
-    method: 'get',
-    path: '/v1/usage',
-    operationId: 'usage',
-    summary: 'Usage of an account',
-    security: [{ bearer: [] }, { parameter: [] }],
-    middleware: [askForKey(parts.keys)] as const,
-    request: { query: usageParams },
-    responses: usageAnswers,
-  })
-  app.openapi(
-    route,
-    async (c) => {
-      const key = c.get('key')
-      const rate = await parts.rateLimiter.pass(key)
-      c.set('rate', rate)
-      const days = c.req.valid('query').days ?? usualDays
-      const limit = Number(rate['x-ratelimit-limit'])
-      const body = await readAccount(parts.pool, key, { days, limit })
-      return c.json(body, 200, { ...keyHeaders(c), ...secureHeaders })
-    },
-    refuseParams,
-  )
-}
-
-async function readAccount(
+/** Reads the usage of the account of a key, as `GET /v1/usage` returns it. */
+export async function readAccount(
   pool: pg.Pool,
   key: FoundKey,
   { days, limit }: { days: number; limit: number },
@@ -87,11 +48,11 @@ export async function readDays(
   pool: pg.Pool,
   { days, account }: { days: number; account: number | null },
 ): Promise<KeyDay[]> {
-  const { rows } = await pool.query<KeyDay>(statement, [account, days])
+  const { rows } = await pool.query<KeyDay>(readDaysText, [account, days])
   return rows
 }
 
-const statement = `
+const readDaysText = `
   with first as (select (now() at time zone 'utc')::date - $2::integer + 1 as day),
   own as (
     select id, kind, name, 'sk_' || kind || '_…' || tail as key
