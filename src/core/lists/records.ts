@@ -101,8 +101,9 @@ export class Cutter {
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
     const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
+    const lines = bytes.subarray(0, end)
     for (let from = at; from < end;) {
-      const next = firstLineEnd(bytes.subarray(0, end), from)
+      const next = firstLineEnd(lines, from)
       const to = next < 0 ? end : next
       // Decode line by line, because a substring of a larger text would keep all of it in memory.
       const ends = textEnd(bytes, to)

@@ -72,8 +72,8 @@ const grandTotal =
 /** True for a total line below a table; a single lower-case word does not count. */
 function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
   if (grandTotal.test(text)) return true
-  const beside = columns.width > 2 || (columns.width > 1 && cells.some(isNumber))
-  return beside && total.test(text) && !/^\p{Ll}+$/u.test(text)
+  if (!total.test(text) || /^\p{Ll}+$/u.test(text)) return false
+  return columns.width > 2 || (columns.width > 1 && cells.some(isNumber))
 }
 
 /** Converts the records of one list to queries. */
