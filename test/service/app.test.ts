@@ -262,7 +262,8 @@ describe('the service and its database', () => {
   })
 
   test('a hanging database makes every request a 503', async () => {
-    const lone = await openShop({ deadlineMs: 500 })
+    // Long enough for a busy machine to answer in afterwards.
+    const lone = await openShop({ deadlineMs: 3_000 })
     const [key, mock] = [await lone.live(), await lone.test()]
     const { pool } = await openTables(lone.databaseUrl, 1)
     const client = await pool.connect()

@@ -27,7 +27,9 @@ export function figure(name: string, value: number | null): Html {
 
 /** Shows how many credits are reserved for calls with an unknown outcome, if any. */
 export function uncertainNote({ uncertain }: { readonly uncertain: number }): Html | null {
-  return uncertain === 0 ? null : html` <span class="soft">+ ${amount(uncertain)} uncertain</span>`
+  return uncertain === 0
+    ? null
+    : html` <span class="soft below">+ ${amount(uncertain)} uncertain</span>`
 }
 
 /** An instant in a zone, to the minute, with the exact value for programs. */
