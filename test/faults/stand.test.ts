@@ -6,7 +6,7 @@ test('the state of a fleet is shown in sums: its accounts, open tasks, slices an
   const { mill } = await openScene()
   await mill.plan(queries(50))
   expect(await witnessStand(mill.db)).toMatchObject({
-    ...{ accounts: null, stops: null, workers: null, calls: null },
+    ...{ accounts: null, stops: null, leases: null, calls: null },
     tasks: [{ count: 50, run_state: 'open', waiting: 0 }],
     slices: [{ slice: 0 }, { slice: 1 }],
     jobs: [{ queue: 'slices', state: 'waiting' }, {}],
