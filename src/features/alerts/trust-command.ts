@@ -49,7 +49,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
   return show(db, call, runs)
 }
 
-/** Stores the decision given by the flags; returns its runs. */
+/** Stores the decision given by the flags; returns the runs that it affects. */
 async function decide(
   db: Database,
   { options }: TrustCall,

@@ -234,7 +234,7 @@ async function selectRows(
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
-    // A comment at the end must not include the closing parenthesis.
+    // The line break ends a trailing comment, which would otherwise include the closing parenthesis.
     ...(where === undefined ? [] : [`(${where}\n)`]),
     ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
     ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
