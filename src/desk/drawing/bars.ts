@@ -14,7 +14,7 @@ interface BarGroup {
 export interface BarChart {
   /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
-  /** Heading of the column of groups. */
+  /** Heading of the column that names the groups. */
   readonly kind: string
   readonly series: readonly string[]
   readonly groups: readonly BarGroup[]

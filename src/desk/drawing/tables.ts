@@ -100,7 +100,7 @@ export function tableSection<Row>(
   }: Titles & {
     /** Name of the table; by default, the title. */
     readonly name?: string
-    /** Text that is shown if there are no rows; left out if there always are some. */
+    /** Text that is shown if there are no rows; omitted if there are always some. */
     readonly empty?: string | readonly [text: string, line: string]
   },
   rows: readonly Row[],

@@ -119,7 +119,10 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
   )
 }
 
-/** Link that compares the last night with the page to the newest night if the page is gone, or else to the first. */
+/**
+ * Link that compares the last night that shows the page with the newest night if the page is gone, or else with the
+ * first night.
+ */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
   const night = toNight(place, queryId, { day: last.runDate })

@@ -189,7 +189,7 @@ export interface FiledColumn {
   readonly type: string
 }
 
-/** Target table of rows. */
+/** Table into which rows are copied. */
 export interface RowEntry {
   /** Table name with its schema. */
   readonly table: string
@@ -264,7 +264,7 @@ export async function unmarkAnswers(client: PoolClient): Promise<number> {
   return rowCount ?? 0
 }
 
-/** True if some staged answers do not belong to the archived ones. */
+/** True if a staged answer is not among the answers to be archived. */
 export async function areStrange(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query(
     `select from ${stagedTable('searches')}

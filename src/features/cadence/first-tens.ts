@@ -27,8 +27,8 @@ interface SeenQuery {
 export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
 
 /**
- * The same, but also stores newly computed top tens. Each night reads the answers of two months, and computing them
- * from the results costs several times as much.
+ * Like `readFirstTens`, but also stores newly computed top tens. Each night needs the answers of two months, and
+ * computing them from the results again would cost several times as much.
  */
 export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
 

@@ -1,4 +1,4 @@
-// Decides which queries of a list are bought tonight. All rules are pure.
+// Decides which queries of a list are bought tonight. All rules are pure functions.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -33,9 +33,9 @@ const newNights = 5
 interface CadenceDecision {
   readonly id: string
   readonly interval: number
-  /** Day from which on it is to be bought. */
+  /** First day on which the query is due to be bought. */
   readonly due: number
-  /** True if it could be skipped and is bought to measure what skipping misses. */
+  /** True if the query could be skipped, but is bought to measure what skipping misses. */
   readonly byChance: boolean
   readonly why: string
 }
@@ -226,7 +226,7 @@ interface Shelf {
   readonly pages: readonly number[]
 }
 
-/** Returns a function that finds queries with at least four top-ten pages in common with a given one. */
+/** Returns a function that finds queries that have at least four top-ten pages in common with a given query. */
 function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly string[] {
   const holders = new Map<number, string[]>()
   for (const { id, pages } of shelves) {

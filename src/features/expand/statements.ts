@@ -68,7 +68,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Unfinished runs with open tasks of the list. */
+/** Unfinished runs of the list that have open tasks. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -112,18 +112,18 @@ interface SelectionOrder {
   readonly source: number
   readonly origin: string
   readonly queries: readonly (RelatedQuery & { readonly priority: number })[]
-  /** Number of queries the target list had when these were selected. */
+  /** Number of queries on the target list when these related searches were selected. */
   readonly before: number
 }
 
 /**
- * Adds all or none; null if another process has added some in the meantime, which the selection did not take into
- * account.
+ * Adds all of the related searches or none. Returns null if another process has added some in the meantime, because the
+ * selection did not take those into account.
  */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
-    // One expansion of a list at a time.
+    // Only one process at a time may expand a list.
     await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null

@@ -123,7 +123,7 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-/** Runs work unless another process is forgetting; in that case, returns null. */
+/** Runs work unless another process is forgetting something; in that case, returns null. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {

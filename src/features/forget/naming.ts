@@ -23,7 +23,7 @@ export function wordPattern(text: string): string {
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
 }
 
-/** True for a row with the pattern in one of these columns. */
+/** True for a row in which one of these columns matches the pattern. */
 export function mentions<T extends keyof DB>(
   eb: ExpressionBuilder<DB, T>,
   columns: readonly ReferenceExpression<DB, T>[],
@@ -102,7 +102,7 @@ export async function removeAnswers(
 /** Number of rows deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
-/** Adds two counts. */
+/** Adds up two counts of deleted rows, table by table. */
 export function addRows(one: DeletedRows, other: DeletedRows): DeletedRows {
   const sum: Record<string, number> = { ...one }
   for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows

@@ -36,7 +36,10 @@ function wholeWords(typed: readonly string[]): readonly string[] {
   return as === undefined || !second.startsWith('-') ? typed : [first, as, ...typed.slice(1)]
 }
 
-/** An unknown word stays without the flag, so that it is refused with a suggestion. */
+/**
+ * Adds `--help` to the words after `help`. An unknown word stays without it, so that the word is refused with a
+ * suggestion.
+ */
 function asHelp(typed: readonly string[]): readonly string[] {
   const [word, name] = typed
   if (word === undefined) return ['--help']
@@ -48,7 +51,7 @@ function asHelp(typed: readonly string[]): readonly string[] {
 
 const [everyDay, ...others] = groups
 
-/** Lists the commands of every day only, but suggests any command for a misspelt word. */
+/** Lists only the everyday commands, but suggests any command for a misspelt word. */
 class FirstPage extends Help {
   #shown = false
 
@@ -95,7 +98,7 @@ function buildProgram(load: Load): Command {
 interface Leaf {
   readonly about: string
   readonly load: Load
-  /** The command, and a flag that the word stands for. */
+  /** The command that the word starts, and the flag that it adds, if any. */
   readonly starts: readonly string[]
 }
 

@@ -122,7 +122,7 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${first} at first, ${ours} used, ${perhaps} perhaps used by calls with an unknown outcome, ${external} external spend, ${more} added, ${left} left`
 }
 
-// Printed every time, so that a clean result is not overestimated.
+// Printed every time, so that nobody overestimates a clean result.
 const beyondProof = [
   'that the API charged what its answers report; only its own records show that',
   'a body that was changed together with its rows, its call and the sums',
