@@ -148,7 +148,7 @@ function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** Queries of a page: those where it ranks by position, followed by those it lost. */
+/** Queries of a page: first those for which it ranks, by position, then those that it lost. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

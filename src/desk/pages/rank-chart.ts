@@ -112,7 +112,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
   )
 }
 
-/** Rows with the data of the chart. Their state tells a day without the domain from a day without an answer. */
+/** Rows with the data of the chart. Their state distinguishes a day without the domain from a day without an answer. */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
   return [

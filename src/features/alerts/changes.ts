@@ -258,7 +258,7 @@ export const anybody = '*'
 /** Best positions by answer and domain. */
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
-/** True if the query has the rule's list and label. */
+/** True if the query belongs to the rule's list and has its label. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)

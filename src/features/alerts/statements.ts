@@ -169,7 +169,7 @@ async function reviveAlerts(
     .execute()
 }
 
-/** Newest alert of a rule about a subject that has not been withdrawn. */
+/** Newest alert of a rule about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
 /** Newest alert per subject, about some queries or about shares. */
@@ -204,7 +204,7 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
     .execute()
 }
 
-/** Counts the queries of a run that were answered, bought or reused. */
+/** Counts the queries of a run whose answer was bought or reused. */
 export async function countAnswered(trx: Database, run: number): Promise<number> {
   const { answered } = await trx
     .selectFrom('tasks')
@@ -372,7 +372,7 @@ export interface RecoveryFacts extends Pick<
   readonly run_date: string | null
 }
 
-/** An event for which no webhook has been sent. */
+/** An event for which no notice has been sent to the webhook. */
 export type NoticeFacts =
   | {
       readonly kind: 'run_finished'

@@ -28,7 +28,7 @@ export interface Question {
   /** Its first line: the question it answers. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
-  /** Flags that restrict the views that it reads to some queries or days. */
+  /** Flags that restrict the views behind this question to some queries or days. */
   readonly narrows: readonly string[]
   /** The statement, with $1, $2 … in place of the parameters, in order. */
   readonly sql: string
@@ -155,7 +155,7 @@ export function readFlags(flags: readonly string[]): GivenFlags {
 /** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
-/** A query of the library with the values from flags. */
+/** Binds the values from flags to a library query. */
 export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
   const day = question.parameters.findIndex(
     ({ name, fallback }) => name === 'day' && fallback === 'newest',
@@ -164,7 +164,7 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** A query of the library by name, or a text that is SQL. */
+/** Finds a library query by its name, or takes the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   // Names of library queries contain no spaces, but every SQL statement contains at least one.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)

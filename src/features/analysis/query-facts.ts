@@ -151,7 +151,7 @@ export async function readInteresting(
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
-/** An answer to a query as of a day. */
+/** The answer that counts for a query and a day. */
 export interface Serp {
   readonly runDate: string
   readonly search: number

@@ -1,4 +1,4 @@
-// Selects the days and rows to archive, and what the database keeps of them.
+// Selects the days and rows to archive, and the data about them that stays in the database.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'

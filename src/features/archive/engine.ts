@@ -33,7 +33,9 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  /** Text files are overwritten, because file systems are slow to delete files. */
+  /**
+   * Text files that can be overwritten. They are not deleted after use, because file systems are slow to delete files.
+   */
   readonly #free: string[] = []
   #texts = 0
 

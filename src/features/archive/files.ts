@@ -83,7 +83,7 @@ function altered(what: string, expected: string, got: string): Misuse {
   )
 }
 
-/** Layout version written and read; other versions are reported as an error. */
+/** Layout version that this release writes and reads; other versions are reported as an error. */
 export const archiveVersion = 3
 
 const fileShape = z.strictObject({

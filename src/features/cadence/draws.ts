@@ -57,7 +57,7 @@ interface Cluster {
 }
 
 /**
- * The same interval for clustered observations. Moves of one query tend to be late together, so they count as fewer
+ * Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as fewer
  * observations; the variance between clusters determines how many.
  */
 export function clustered(clusters: readonly Cluster[]): Bounds {

@@ -20,7 +20,7 @@ export interface CadenceRules {
   readonly list: string
   /** Maximum days between two purchases of a query. */
   readonly longest: number
-  /** Maximum cost as a share of daily buying. */
+  /** Maximum cost as a share of the cost of daily buying. */
   readonly share: number
 }
 

@@ -58,7 +58,7 @@ export interface ExpandOutcome {
   readonly found: Takeable | null
   /** Number of queries in a run that was planned again without adding new ones. */
   readonly again: number
-  /** New budget of an open run that was allowed more than the remaining credits; null if unchanged. */
+  /** New budget of an open run whose budget was higher than the remaining credits; null if unchanged. */
   readonly lowered: number | null
 }
 

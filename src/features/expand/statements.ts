@@ -263,7 +263,7 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Rounds of an expanded list, from answers of an origin. */
+/** Rounds of an expanded list, based on answers of one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -287,7 +287,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** All answered rounds of all lists, from answers of the shown origins. */
+/** All answered rounds of all lists, based on answers of the shown origins. */
 export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
   const { rows } = await db.executeQuery(statement<FrontierRound>('read_answered_rounds', {}))
   return rows

@@ -217,7 +217,7 @@ async function choose(trx: Transaction<DB>) {
 
 /**
  * Selects the tasks of these answers or, without answers, the tasks without an answer. Searches run by run, because the
- * key starts with the run.
+ * unique key starts with the run.
  */
 async function choosePending(
   trx: Transaction<DB>,
@@ -294,7 +294,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     ends.map((row) => row.query_id),
   )
-  // Queries with an open task are in use again.
+  // This includes queries with an open task, which are in use again.
   await trx
     .deleteFrom('forgetting_queries')
     .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
@@ -497,7 +497,7 @@ export function blockersOfList(db: Database, { id, name }: List): Promise<Blocke
   })
 }
 
-/** Finds obstacles to forgetting queries: runs that ask them. */
+/** Finds obstacles to forgetting queries: runs that contain them. */
 export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
   return readBlockers(db, {
     runs: runsInUse(db).where((eb) =>

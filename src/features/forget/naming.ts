@@ -60,7 +60,7 @@ export async function readCounts(
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
-/** Tables with rows about an answer, deleted with it. */
+/** Tables whose rows belong to an answer and are deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
 /** Deletes answers with their bodies. Dictionary entries they refer to are recorded, to be deleted once unused. */

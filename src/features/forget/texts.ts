@@ -27,7 +27,7 @@ interface Place {
   readonly set: object | null
 }
 
-/** A place in the database. The compiler checks that its columns belong to its table. */
+/** Describes a place in the database. The compiler checks that the columns belong to the table. */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,

@@ -55,7 +55,7 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
 
 const shownBytes = 300
 
-/** Reads only what is shown; an endless reply is cut off. */
+/** Reads only as much as is shown, so that an endless reply is cut off. */
 async function beginning({ body }: Response): Promise<string> {
   if (body === null) return ''
   const reader = body.getReader()

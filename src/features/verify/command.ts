@@ -284,7 +284,7 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
     .execute()
 }
 
-/** Counts answers, those in the archive, and the remaining ones without a body. */
+/** Counts all answers, the archived answers, and the other answers without a body. */
 async function countAnswers(db: Database) {
   return db
     .selectFrom('searches as s')
