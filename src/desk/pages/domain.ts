@@ -228,7 +228,7 @@ interface ShareFound {
 interface ShareTitle {
   /** Description of the chart in a sentence. */
   readonly picture: string
-  /** Which queries are counted, and how. */
+  /** Description of the counted queries, and of how they are counted. */
   readonly about: Html | string
 }
 

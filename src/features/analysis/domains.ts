@@ -37,7 +37,7 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Updates the tables of own and rival domains to match these lines, without rewriting the past: a changed or removed
+ * Updates the tables of own and rival domains to match these lines, without rewriting the past. A changed or removed
  * line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {

@@ -117,7 +117,7 @@ interface ReportSummary {
   readonly origins: readonly string[]
   /** Newest full day. */
   readonly day: string | null
-  /** Day it is compared with; null if there is none. */
+  /** Day that the newest full day is compared with; null if there is none. */
   readonly previous: string | null
   /** Newest day with planned queries. */
   readonly newest: string | null

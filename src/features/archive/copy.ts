@@ -247,7 +247,7 @@ export async function enterStaged(
   )
 }
 
-/** Validated because a manifest is a file that may have been edited. */
+/** Validates a type name, because a manifest is a file that may have been edited. */
 function checkedType(type: string): string {
   if (/^[a-z][a-z ]*$/.test(type)) return type
   throw new WrongDatabase(
@@ -307,7 +307,7 @@ export function takeBuffer(bytes = bufferBytes): Buffer {
   return found ?? Buffer.allocUnsafeSlow(Math.max(bufferBytes, bytes))
 }
 
-/** Returns a buffer, or the buffer of a slice, to the pool; the caller must no longer use it. */
+/** Gives a buffer, or the buffer behind a slice, back to the pool; the caller must no longer use it. */
 export function giveBuffer({ buffer }: Buffer): void {
   if (buffer.byteLength === bufferBytes && kept.length < mostKept) kept.push(Buffer.from(buffer))
 }

@@ -133,7 +133,7 @@ function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
     order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
 }
 
-/** A list with answers, and the cost of an answer. */
+/** A list that has answers, with the average cost of an answer. */
 export type HistoryList = Awaited<ReturnType<typeof readHistoryLists>>[number]
 
 export async function readHistoryLists(

@@ -10,9 +10,9 @@ export interface KnownQuery {
   readonly spread: number
   /** Answers of earlier nights, oldest first, each compared with the previous one. */
   readonly steps: readonly Comparison[]
-  /** Its newest answer; null if none is known. */
+  /** Newest answer to the query; null if none is known. */
   readonly last: FirstTen | null
-  /** The answer before that; null if none is known. */
+  /** The answer before the newest one; null if none is known. */
   readonly before: FirstTen | null
 }
 

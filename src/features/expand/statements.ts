@@ -157,8 +157,9 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 }
 
 /**
- * Limits the budget of the list's open run, of which there is at most one, to what its expansion may still use; returns
- * the new budget if it was lowered. The row is locked, so that nothing is bought between reading and writing.
+ * Limits the budget of the list's open run to the credits that its expansion may still use; a list has at most one open
+ * run. Returns the new budget if it was lowered. The row is locked, so that nothing is bought between reading and
+ * writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -277,7 +278,7 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with its list. */
+/** A round of an expanded list, with the name of the list. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'

@@ -513,7 +513,7 @@ export function blockersOfQueries(db: Database, ids: readonly string[]): Promise
   })
 }
 
-/** Finds the queries with a text. */
+/** Finds the queries with the given text. */
 export async function findHeldQueries(
   db: Database,
   q: string,

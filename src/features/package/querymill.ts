@@ -138,7 +138,9 @@ function addCommand(parent: Command, word: string, { about, load, starts }: Leaf
     .action(async () => runNamed(name, { load, depth, flags }))
 }
 
-/** Lists the names of all commands that are not for everyday use, behind the word of their group or by purpose. */
+/**
+ * Lists the names of all commands that are not for everyday use, either after the word of their group or by purpose.
+ */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
   const width = Math.max(...titles.map(({ length }) => length))
@@ -170,8 +172,8 @@ const cases = (line: (word: string, members: string) => string) =>
   [...words].map(([word, members]) => line(word, members)).join('\n')
 
 /**
- * A script for each shell: the first word is a command or a group, the second one may be a name of the group, a word
- * that begins with - is a flag, others are files.
+ * A completion script for each shell. It completes the first word as a command or group, and the second one as a name
+ * of the group. A word that begins with - is completed as a flag, any other as a file.
  */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {
