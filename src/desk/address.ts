@@ -75,7 +75,7 @@ export class PageAddress {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** One of the filter's allowed words; the first one if missing. */
+  /** One of the filter's allowed words; the first word if the filter is missing. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]

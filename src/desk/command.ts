@@ -62,7 +62,7 @@ export async function startDeskBeside(
   return desk
 }
 
-/** Reads where to listen; listening to other machines requires a password. */
+/** Reads the address to listen on. An address that other machines can reach requires a password. */
 function readPlace(
   { port, host = '127.0.0.1', passwordFile, publicUrl }: DeskFlags,
   path: (typed: string) => string,

@@ -128,7 +128,7 @@ function hostOf(header: string | undefined): string | null {
 
 const largestForm = 10_000
 
-/** Adds signing in and out, the only forms that the desk accepts. */
+/** Adds the forms for signing in and out, the only ones that the desk accepts. */
 export function addDoor(
   app: Hono<DeskEnv>,
   { guard, assets }: { readonly guard: HostGuard; readonly assets: Assets },
@@ -212,7 +212,7 @@ export class Sessions {
   readonly #tokens = new Map<string, number>()
   #wrong: { readonly at: number; readonly from: string }[] = []
 
-  /** Cookies are not separated by port, so each desk on a machine uses a different name. */
+  /** Cookies are not separated by port, so each desk on a machine uses a different cookie name. */
   constructor(password: Secret, port: number) {
     this.cookie = `querymill_desk_${port}`
     this.#password = derive(password.reveal(), this.#salt, keyBytes)

@@ -25,7 +25,7 @@ const mostVisitors = 200
 /** A visitor who does not read is disconnected before the pending events fill the memory. */
 const mostWaiting = 64
 
-/** Reads once for all visitors of the same page, and only while the page has visitors. */
+/** Reads the data once for all visitors of the same page, and only while the page has visitors. */
 class LiveRoom {
   readonly #desk: DeskGround
   readonly #page: DeskPage

@@ -77,11 +77,11 @@ interface PageRecipe<Asked, Found> {
   /** Throws `NotThere` with a sentence if an id does not exist. */
   readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
   readonly show: (found: Found, place: PagePlace, asked: Asked) => View
-  /** Redrawn every two seconds, once for all visitors; its parts have the ids of page elements. */
+  /** Draws the changing parts every two seconds, once for all visitors. Each part has the id of a page element. */
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** A page whose own types are hidden. */
+/** A page without the types of its recipe, so that all pages have the same type. */
 export interface DeskPage {
   readonly path: string
   readonly nav: string | null

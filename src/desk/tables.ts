@@ -100,7 +100,7 @@ export class DeskTables {
     }
   }
 
-  /** Default origins: in an embedded database, those that exist. */
+  /** Default origins: in an embedded database, the origins of the stored answers. */
   async shownOrigins(): Promise<string> {
     const known = this.#origins
     if (known !== null && Date.now() - known.at < originsForMs) return known.origins

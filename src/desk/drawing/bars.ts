@@ -14,7 +14,7 @@ interface BarGroup {
 export interface BarChart {
   /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
-  /** Heading of the column of groups. */
+  /** Heading of the column that names the groups. */
   readonly kind: string
   readonly series: readonly string[]
   readonly groups: readonly BarGroup[]
@@ -22,7 +22,7 @@ export interface BarChart {
 }
 
 const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
-/** Width of a group with its name; limited so that the chart is no wider than a page of a report. */
+/** Maximum width of a bar; it applies if the chart has few groups. */
 const widestBar = 40
 
 /** Draws grouped bars as an inline chart, with a link to its figures. */

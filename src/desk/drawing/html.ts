@@ -61,7 +61,7 @@ function clean(text: string): string {
   return text.toWellFormed().replace(forbidden, '\ufffd')
 }
 
-/** A link, if the address is a web address; otherwise its text. */
+/** A link if the address is a web address; otherwise, only the text. */
 export function link(url: string | null, text: string | null): Html {
   if (url === null || !/^https?:\/\//i.test(url) || !URL.canParse(url)) return html`${text}`
   return html`<a href="${new URL(url).href}" rel="noopener noreferrer nofollow">${text}</a>`

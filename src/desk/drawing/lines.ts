@@ -71,7 +71,7 @@ interface Edges {
   readonly bottom: number
 }
 
-/** Draws lines over time as an inline chart: without scripts, colored by class, also for printing. */
+/** Draws lines over time as an inline chart that needs no script, gets its colors from classes, and can be printed. */
 export function lineChart(chart: LineChart): Html {
   const { width, height, series, range, title, format } = chart
   const edges = {
@@ -118,7 +118,7 @@ export function gridLine(
 // Character width at the font size of labels, rounded up so that labels are not cut off.
 const letterWidth = 6.5
 
-/** Centered below its point, or as close as the edge allows. */
+/** Draws a label centered below its point, or as close to it as the edge allows. */
 function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
   const half = (text.length * letterWidth) / 2
   const x = Math.max(half, Math.min(at, width - half))

@@ -42,7 +42,7 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// With only one more column, a phone shows all: a control to unfold the last one would take as much space.
+// If there is only one more column, a phone shows it too: a control to unfold the column would take as much space.
 const phoneColumns = 4
 
 /**
@@ -91,7 +91,7 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html {
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
-/** A section with a table. Without rows, it says what would be shown, and which command to run. */
+/** A section with a table. Without rows, the section says what it would show and which command to run. */
 export function tableSection<Row>(
   {
     empty,
@@ -100,7 +100,7 @@ export function tableSection<Row>(
   }: Titles & {
     /** Name of the table; by default, the title. */
     readonly name?: string
-    /** Text that is shown if there are no rows; left out if there always are some. */
+    /** Text that is shown if there are no rows; omitted if there are always some. */
     readonly empty?: string | readonly [text: string, line: string]
   },
   rows: readonly Row[],

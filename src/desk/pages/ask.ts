@@ -111,7 +111,7 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
   )
 }
 
-/** The whole library; folded unless a word was searched for. */
+/** Draws the query library, folded unless the visitor searched for a word. */
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
   return html`<details id="library" ${word === null ? null : html`open`}>
     <summary>
@@ -129,7 +129,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** A result with days and a number for each as lines over time; null if no chart fits. */
+/** Draws a result that has a number for each day as lines over time; null if no chart fits. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')

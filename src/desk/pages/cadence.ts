@@ -34,7 +34,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
-    // Optional, because a long history makes it slow.
+    // These rounds are optional, because a long history makes reading them slow.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({

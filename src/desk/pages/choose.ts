@@ -125,7 +125,7 @@ export function checkbox(
   return html`<label>${element('input', { type: 'checkbox', ...attributes })} ${label}</label>`
 }
 
-/** Fields that unfold. */
+/** Fields that are hidden until the visitor unfolds them. */
 export function moreFields(title: string, open: boolean, fields: readonly Field[]): Field {
   return (place) =>
     element(

@@ -228,7 +228,7 @@ interface ShareFound {
 interface ShareTitle {
   /** Description of the chart in a sentence. */
   readonly picture: string
-  /** Which queries are counted, and how. */
+  /** Description of the counted queries, and of how they are counted. */
   readonly about: Html | string
 }
 
@@ -275,7 +275,7 @@ export function suspectBands(
   }))
 }
 
-// The reasons are given in the chart, and on the page of nights.
+// Only this many suspect days are named. The chart and the page Nights give the reasons.
 const toldSuspects = 5
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {

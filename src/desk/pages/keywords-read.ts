@@ -154,7 +154,7 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/** It is known whether a domain left or entered only if the other answer was deep enough to show the position. */
+/** A domain is known to have left or entered only if the other answer was deep enough to show its position. */
 function changeOf(eb: SidesBuilder) {
   return eb
     .case()
@@ -241,7 +241,8 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // If filters use more than the day itself, rows are few and a second pass is expensive. Null: must be counted.
+      // Filters on more than the day itself leave few rows and make a second pass expensive, so the rows are counted
+      // here. Null: they must be counted separately.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()

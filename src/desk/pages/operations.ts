@@ -233,7 +233,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether tasks progress, why not, and which command to run next. */
+/** Shows whether tasks make progress, the reason if they do not, and the command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []

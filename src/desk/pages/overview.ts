@@ -128,7 +128,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/** A bad night is a single item: why it is left out, and how many of its queries have no answer. */
+/** Lists each bad night as a single item that says why it is left out and how many of its queries have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
   const failures = new Map(
     state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
@@ -405,9 +405,9 @@ const mostDaysAhead = 3_650
 /** The balance expressed in nights, and the time at which the floor is reached; null if it cannot be predicted. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
-  /** The forecast of the coming week reaches the floor then. */
+  /** Time at which the forecast of the coming week reaches the floor; null if it does not. */
   readonly topUpBy: Date | null
-  /** The same, or an estimate from recent prices if it is further away. */
+  /** The same time, or an estimate from recent prices if the floor is reached later than in the coming week. */
   readonly lastsUntil: Date | null
 } {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {

@@ -119,7 +119,10 @@ function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html 
   )
 }
 
-/** Link that compares the last night with the page to the newest night if the page is gone, or else to the first. */
+/**
+ * Link that compares the last night that shows the page with the newest night if the page is gone, or else with the
+ * first night.
+ */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
   const night = toNight(place, queryId, { day: last.runDate })
@@ -145,7 +148,7 @@ function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** Queries of a page: those where it ranks by position, followed by those it lost. */
+/** Queries of a page: first those for which it ranks, by position, then those that it lost. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

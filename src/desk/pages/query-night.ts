@@ -268,7 +268,7 @@ function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Ht
   return kind === 'went' ? moved(1, null) : null
 }
 
-/** Entities, groups, related searches and blocks that were added or removed. */
+/** Entities, clusters, related searches and blocks that were added or removed. */
 function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const names = (answer: NightAnswer) =>
     new Set(
@@ -322,7 +322,7 @@ function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpRe
   return found
 }
 
-/** It is known whether a result entered or left only if the other answer was deep enough to show the position. */
+/** A result is known to have entered or left only if the other answer was deep enough to show its position. */
 function judge(
   { before, now }: Pick<SerpChange, 'before' | 'now'>,
   otherDepth: number,

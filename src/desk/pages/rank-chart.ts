@@ -21,7 +21,7 @@ interface ChartDay {
   readonly depth: number | null
 }
 
-/** Days of a query, one entry each, oldest first; of several runs, the one with an answer is used. */
+/** Days of a query, one entry each, oldest first; if a day has several runs, the one with an answer is used. */
 function daysOf({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
   const found = new Map<string, ChartDay>()
   for (const { runDate, evidence, silence, depth } of days) {
@@ -112,7 +112,7 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
   )
 }
 
-/** The same data as the chart. The state tells a day without the domain from a day without an answer. */
+/** Rows with the data of the chart. Their state distinguishes a day without the domain from a day without an answer. */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
   return [

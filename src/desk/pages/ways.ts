@@ -44,7 +44,7 @@ export function toNight(
 export function toDomain(
   place: PagePlace,
   domain: string | null,
-  // Only the days of a span are part of the address.
+  // Of a span, only the two days become part of the address.
   { since = null, until = null }: Days = {},
 ): Html {
   if (domain === null) return unknown

@@ -15,10 +15,10 @@ export interface HealthFlags {
 
 /** Longest wait for a reply: container probes run every few seconds. */
 const patienceMs = 4_000
-/** Maximum length shown of an unhealthy process's reply. */
+/** Maximum number of characters shown from the reply of an unhealthy process. */
 const mostSaid = 500
 
-/** Checks a process on this host, or the database; the exit code is the result. */
+/** Checks a process on this host or the database, and reports the result as the exit code. */
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   const { options } = call
   const config = readConfig(call.env)
@@ -29,7 +29,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Returns null if the database is to be checked. */
+/** Address of the process to check; null if the database is to be checked instead. */
 function addressOf(
   { url, ready, tables }: HealthFlags,
   { metricsHost, metricsPort }: Config,
@@ -82,7 +82,8 @@ async function reach(address: URL): Promise<{ ok: boolean; status: number; text:
 }
 
 /**
- * Opens the database like any command, which checks that it is reachable and has this release's schema. Starts nothing.
+ * Opens the database as every command does. Opening it checks that it is reachable and has the schema of this release.
+ * Starts no service.
  */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([

@@ -1,4 +1,4 @@
-// The init command: prepares a working folder; overwrites nothing.
+// The init command: prepares a working folder, and never overwrites a file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ export interface InitFlags {
   readonly json?: true
 }
 
-/** Prints what was created, and what to type next. */
+/** Creates missing files, and prints their names and the next commands to run. */
 export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })

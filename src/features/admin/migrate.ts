@@ -22,7 +22,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
   const pool = openPool(url, { name: 'migrate', max: 2 })
   closers.add('the database', pool, (open) => letGo(() => open.end()))
   const applied = await migrateAll(pool, url)
-  // Created here rather than on use, because commands that only read may not create roles.
+  // The role is created here rather than on first use, because read-only commands may not create roles.
   await ensureReader(pool)
   const analyst = options.analyst === undefined ? null : await ensureAnalyst(pool, options.analyst)
   if (options.json === true) {

@@ -56,7 +56,8 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
 }
 
 /**
- * Number of attempts without a stored day before giving up: other transactions may block a day for more than a second.
+ * Number of attempts without a stored day before the command gives up. Several are needed, because other transactions
+ * may block a day for more than a second.
  */
 const patience = 30
 

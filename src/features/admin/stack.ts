@@ -11,7 +11,7 @@ export interface StackOptions {
   readonly json?: true
 }
 
-/** Shows or stops the services that this machine runs on its own: the database and the search service. */
+/** Shows or stops the services that the program starts on this machine: the database and the search service. */
 export async function runStack({ options, args, env }: Call<StackOptions>): Promise<Exit> {
   const action = args[0] ?? ''
   const { home, databaseUrl } = readConfig(env)
@@ -26,7 +26,7 @@ export async function runStack({ options, args, env }: Call<StackOptions>): Prom
 }
 
 async function stop(home: string, json: boolean): Promise<void> {
-  // The service is stopped first; otherwise it would lose its database while answering.
+  // Stop the search service first; otherwise, it would lose its database while it answers requests.
   const service = await stopService(home)
   const postgres = await stopPostgres(home)
   if (json) printJson({ stopped: { postgres, service } })

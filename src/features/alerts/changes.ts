@@ -22,15 +22,16 @@ type Direction = 'up' | 'down'
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /**
- * The values that a rule compares: those of one answer, or of one day's share. Null for values that it does not use.
+ * Values that a rule compares, from one answer or from the share of one day. A value that the rule does not use is
+ * null.
  */
 export interface Measurement {
   /** Best position of the domain; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Highest position in the answer, 0 if it is empty; for a day, the mean. */
+  /** Highest position in the answer, or 0 if the answer is empty; for a day, the mean over its answers. */
   readonly depth: number
   readonly rival: number | null
-  /** True if the feature is present, or if a wrong page ranks; null if the answer does not show it. */
+  /** True if the SERP feature is present, or if a wrong page ranks; null if the answer does not tell. */
   readonly flag: boolean | null
   readonly share: number | null
   readonly queries: number
@@ -45,7 +46,7 @@ export interface StandingAlert {
 
 type AlertStep =
   | { readonly kind: 'none' }
-  /** `base` is the index of the answer before the change in the series. */
+  /** `base` is the index, within the series, of the answer before the change. */
   | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
   | { readonly kind: 'recover' }
 
@@ -96,7 +97,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // If there are more of them, the change was reported before, or it is older than the rule.
+    // If more answers show the change, it was reported before or is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
@@ -134,7 +135,7 @@ function shows(
   }
 }
 
-/** True if an answer is deep enough to show the position that a domain has in another one. */
+/** True if an answer is deep enough to show the position that a domain has in another answer. */
 function reaches({ depth }: Measurement, { position }: Measurement): boolean {
   return position !== null && depth >= position
 }
@@ -234,7 +235,10 @@ export async function putIntoWords(
   })
 }
 
-/** For a loss, the old position in the newer answer; for a gain, the new position in the older one. */
+/**
+ * Position whose holder is looked up: for a loss, the old position in the newer answer; for a gain, the new position in
+ * the older answer.
+ */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
@@ -254,7 +258,7 @@ export const anybody = '*'
 /** Best positions by answer and domain. */
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
-/** True if the query has the rule's list and label. */
+/** True if the query belongs to the rule's list and has its label. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)
@@ -368,7 +372,7 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** An answer without results has no features either, so it is not evidence. */
+/** An answer without results has no SERP features either, so it does not prove that one is missing. */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }

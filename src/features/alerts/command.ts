@@ -1,4 +1,4 @@
-// The alerts command: rules from a file, alerts for people.
+// The alerts command: loads rules from a file, and shows alerts.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { existsSync } from 'node:fs'
@@ -36,7 +36,7 @@ export interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows raised alerts, or activates rules. */
+/** Shows the raised alerts, or activates the rules of the file. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -87,7 +87,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Rules in the file have no effect until they are loaded. */
+/** Reminds the user to load the rules of the file if no rule is in force: until then, the file has no effect. */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
@@ -112,7 +112,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Resolves lists named in lines, by their enqueued name or by the path of their file. */
+/** Finds the lists that rules refer to, by the name of the list or by the path of its file. */
 async function findLists(
   db: Database,
   rows: readonly TableRow[],

@@ -16,7 +16,7 @@ export interface AskedQuery {
   readonly target_domain: string | null
 }
 
-/** Next queries of a run that have an answer, ordered by id. */
+/** Next answered queries of a run, ordered by id. */
 export async function readAsked(
   trx: Database,
   next: {
@@ -52,7 +52,7 @@ export async function readEvidence(
   return (await trx.executeQuery(statement<RankAnswer>('read_rank_evidence', about))).rows
 }
 
-/** An answer by id, even if its run is no longer trusted. */
+/** An answer that was read by its id, even if its run is no longer trusted. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** Answers that alerts are based on. */

@@ -41,7 +41,7 @@ export interface AlertCheck {
 }
 
 const chunkSize = 200
-/** Maximum number of skipped answers between those that confirm a change and the one before it. */
+/** Maximum number of answers to skip between the answer before a change and those that confirm the change. */
 export const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
@@ -114,7 +114,8 @@ function judge(
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
     const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
-    // Only a later answer may end an alert or start the next one, because a night may have lost its answers since then.
+    // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert,
+    // because the night of the alert may have lost its answers since then.
     if (known !== undefined && now.run_date < known.run_date) continue
     const since = known?.recovered_run_date ?? ''
     const fresh = series.filter((one) => one.run_date >= since)
@@ -145,7 +146,7 @@ function standingOf(
   if (known === undefined || known.recovered_run_date !== null) return null
   const base = kept.get(known.base_search_id ?? 0)
   const raised = kept.get(known.search_id ?? 0)
-  // Answers that an alert is based on are not deleted.
+  // Both exist, because the answers that an alert is based on are not deleted.
   if (base === undefined || raised === undefined) return null
   return { base: see(base), raised: see(raised), way: known.direction }
 }

@@ -30,7 +30,9 @@ const percent = {
   expected: 'percent of the share, above 0 and at most 100',
 }
 
-/** For each kind, the columns that only some kinds have, the threshold it needs, and whether `*` may be its domain. */
+/**
+ * For each kind of alert: which optional columns it uses, which threshold it needs, and whether its domain may be `*`.
+ */
 const kinds: Record<
   AlertRule['what'],
   {
@@ -49,11 +51,11 @@ const kinds: Record<
   wrong_page: { columns: ['domain'] },
 }
 
-/** Names known to the database, which lines may use. */
+/** Names from the database that the lines of the file may use. */
 interface KnownNames {
   /** Name of the list that a line refers to; null if there is none. */
   readonly listOf: (typed: string) => string | null
-  /** Sites of own and rival domain lines that are a folder or a group of hosts. Only these have separate figures. */
+  /** Own and rival sites that are a folder or a group of hosts. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 
@@ -100,7 +102,7 @@ interface RuleLine extends KnownNames {
   readonly held: <T>(column: Column, value: T | null | undefined, expected: string) => T | null
 }
 
-/** Parses one line, and refuses each of its cells that is wrong. */
+/** Parses one line, and refuses each invalid cell. */
 function readRule(line: RuleLine) {
   const { cell, held, listOf } = line
   const name = cell('alert')

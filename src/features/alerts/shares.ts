@@ -113,7 +113,7 @@ function judgeShare(
     .map(dayOf)
     .filter((day) => day !== undefined)
   const now = series.at(-1)
-  // The day is not complete, or no query of the tag was answered. The last run of the day will be checked.
+  // The day is not complete, or no query with the tag was answered. The check after the last run of the day decides.
   if (now === undefined || now.run_date < until) return null
   if (last !== undefined && now.run_date < last.run_date) return null
   const stands = last !== undefined && last.recovered_run_date === null
@@ -144,8 +144,8 @@ interface ShareDay {
 }
 
 /**
- * Newest days with runs of a rule's list, or of any list, on which all runs have been judged and none is suspect, oldest
- * first; up to the given day, or a later one that has already been checked.
+ * Newest days with runs of a rule's list, or of any list, oldest first. On these days, all runs have been judged and
+ * none is suspect. The last day is the given one, or a later one that has already been checked.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const { rows } = await trx.executeQuery(

@@ -169,7 +169,7 @@ async function reviveAlerts(
     .execute()
 }
 
-/** Newest alert of a rule about a subject that has not been withdrawn. */
+/** Newest alert of a rule about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
 /** Newest alert per subject, about some queries or about shares. */
@@ -204,7 +204,7 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
     .execute()
 }
 
-/** Counts the queries of a run that were answered, bought or reused. */
+/** Counts the queries of a run whose answer was bought or reused. */
 export async function countAnswered(trx: Database, run: number): Promise<number> {
   const { answered } = await trx
     .selectFrom('tasks')
@@ -249,13 +249,13 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The run, day and answer that show that an alert is over, and the value there. */
+/** The run, day and answer that show that an alert is over, and the value in that answer. */
 export interface Recovery {
   readonly id: number
   readonly end: Updateable<Alerts>
 }
 
-/** Ends an alert with the answer that no longer shows it; an ended alert remains unchanged. */
+/** Ends an alert with the answer that no longer shows the change. An alert that has already ended remains unchanged. */
 export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')
@@ -372,7 +372,7 @@ export interface RecoveryFacts extends Pick<
   readonly run_date: string | null
 }
 
-/** An event for which no webhook has been sent. */
+/** An event for which no notice has been sent to the webhook. */
 export type NoticeFacts =
   | {
       readonly kind: 'run_finished'
@@ -420,7 +420,7 @@ export type NoticeFacts =
       readonly at: string
       readonly alert: string
       readonly what: string
-      /** Total number found in one check; the top 20 are reported. */
+      /** Total number of alerts from one check; the top 20 are reported. */
       readonly found: number
       /** Combined severity of the night's alerts, and their summary sentence. */
       readonly severity?: Severity
@@ -440,8 +440,8 @@ export type NoticeFacts =
     }
 
 /**
- * Claims events since a time that have not been recorded yet, oldest first. Each event goes to only one of several
- * processes. Ignores events of other kinds.
+ * Claims events of the given kinds that happened since a time and are not recorded yet, oldest first. Each event goes
+ * to only one of several processes.
  */
 export async function readNoticeFacts(
   db: Database,

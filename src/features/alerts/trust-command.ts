@@ -49,7 +49,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
   return show(db, call, runs)
 }
 
-/** Stores the decision given by the flags; returns its runs. */
+/** Stores the decision given by the flags; returns the runs that it affects. */
 async function decide(
   db: Database,
   { options }: TrustCall,
@@ -113,8 +113,8 @@ async function findTargets(db: Database, options: TrustFlags): Promise<readonly 
 }
 
 /**
- * Judges these runs again, and runs that were rejected in comparison with them. Later runs are checked for alerts
- * again, because the answers that they are compared with have changed.
+ * Judges these runs again, together with later runs that became suspect in comparison with them. Later runs are checked
+ * for alerts again, because the answers that they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db

@@ -13,7 +13,7 @@ import { Misuse } from '../../base/errors.ts'
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Index of a value that is a day and may be "newest"; it is replaced by a date before the query runs. */
+  /** Index of the value that is a day. If the value is "newest", a date replaces it before the query runs. */
   readonly day?: number
   readonly timeoutMs: number
   /** Origins of answers to show; undefined: the database default, normally live. */
@@ -243,8 +243,8 @@ function refuse(error: pg.DatabaseError): Misuse {
 }
 
 /**
- * Functions with which read-only SQL could change its role or time limit, or affect others: those that change settings,
- * those that execute a string as SQL, which could hide anything, and locks that outlive a transaction.
+ * Functions with which read-only SQL could change its role or time limit, or affect other sessions. They change
+ * settings, execute a string as SQL, which could hide anything, or take locks that outlive a transaction.
  */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
@@ -270,7 +270,7 @@ interface LoginOrder {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** Id of the database it must connect to. */
+  /** Id of the database that the login must connect to. */
   readonly installation: string
 }
 
@@ -301,7 +301,7 @@ function refused(expected: string, got: string): Misuse {
 interface Login {
   readonly login: string
   readonly database: string
-  /** True if it may read or change internal tables, or switch to a role that may. */
+  /** True if the login may read or change internal tables, or switch to a role that may. */
   readonly more: boolean
 }
 

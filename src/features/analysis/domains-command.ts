@@ -126,7 +126,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Loads the domains of a file as our own if there are none yet; for a demonstration. */
+/** Loads the domains of a file if the database has none yet. Used by the demo. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
@@ -143,7 +143,7 @@ interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Finds the columns that a file contains; values without a column remain unchanged. */
+/** Finds the optional columns that a file contains. Values whose column is missing remain unchanged. */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }

@@ -37,7 +37,7 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Updates the tables of own and rival domains to match these lines, without rewriting the past: a changed or removed
+ * Updates the tables of own and rival domains to match these lines, without rewriting the past. A changed or removed
  * line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
@@ -58,7 +58,7 @@ async function loadTable(
     const line = own.find((each) => isSame(each, row, { today, brands }))
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
-      // The line started today, so it can't end yesterday.
+      // The line starts today or later, so it can't end yesterday and is deleted.
       await trx
         .deleteFrom(table)
         .where('domain', '=', row.domain)
@@ -84,7 +84,10 @@ async function loadTable(
   }
 }
 
-/** Compares a line with a row; without a start it means the current row, or the one that ended on the given day. */
+/**
+ * Compares a line with a row. A line without a start date means the current row, or the row that ended on the given
+ * day.
+ */
 function isSame(
   line: OwnDomain,
   row: Omit<OwnDomain, 'rival'>,
@@ -186,7 +189,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command; called again, it redoes it. */
+/** Undoes the last command. A second call redoes the command. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')
@@ -263,7 +266,7 @@ export async function readHeldDays(
 /** A known domain: from a result, or an own or rival domain. */
 export interface KnownDomain {
   readonly domain: string
-  /** Our label if it is or was our own. */
+  /** Our label, if the domain is or was our own. */
   readonly label: string | null
 }
 
@@ -294,7 +297,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks of the queries answered on the later and on the earlier day. */
+  /** Shares of the clicks of all answered queries, on the later and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
@@ -322,7 +325,7 @@ export interface PlaceMove {
   readonly position: number | null
   readonly previousDate: string
   readonly runDate: string
-  /** Clicks won or lost, by weight. */
+  /** Clicks won or lost, computed from the weight of the query and the click curve. */
   readonly clicks: number
 }
 
@@ -345,7 +348,7 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/** Reads which domains won a domain's lost clicks, and from which it won clicks; largest first. */
+/** Reads which domains won the clicks that a domain lost, and which domains lost clicks to it; largest first. */
 export async function readDomainFlows(
   db: Database,
   { domain, since, until }: DomainSpan,
@@ -366,7 +369,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers up to a day, those for most queries first. */
+/** Pages of a domain in the last known answers up to a day; pages that rank for the most queries come first. */
 export async function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
@@ -377,7 +380,7 @@ export async function readDomainPages(
   return rows
 }
 
-/** A domain that appears in the same answers. */
+/** A domain that appears in the same answers as a given domain. */
 export interface Rival {
   readonly domain: string
   readonly shared: number

@@ -234,7 +234,7 @@ async function selectRows(
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
-    // A comment at the end must not include the closing parenthesis.
+    // The line break ends a trailing comment, which would otherwise include the closing parenthesis.
     ...(where === undefined ? [] : [`(${where}\n)`]),
     ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
     ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
@@ -257,6 +257,6 @@ async function findTime(db: Database, relation: string): Promise<string> {
 /** Wraps a query so that each row is one line of JSON. */
 export function asLines(question: string): string {
   // The server writes all digits of numbers and times, and each value in the type of its column; parsing and formatting
-  // the values here would lose both. `line.*`, because a column may be named line.
+  // the values here would lose both. The query selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

@@ -37,7 +37,7 @@ export interface FigureOptions {
   readonly slice: Slice
   /** If empty, the report shows own domains, or the largest ones if there are no own domains. */
   readonly domains: readonly string[]
-  /** Day on which it is decided which domains are our own. */
+  /** Day on which a domain must be our own to be shown as such. */
   readonly today: string
 }
 
@@ -79,7 +79,7 @@ export async function readFigures(trx: Database, options: FigureOptions): Promis
 /** Maximum number of domains on the page: the number of line colors. */
 export const mostDomains = 8
 
-/** If there are no own domains and none are requested, show this many of the largest. */
+/** Number of the largest domains to show if there are no own domains and none are requested. */
 const strangers = 3
 
 async function chooseDomains(
@@ -117,7 +117,7 @@ interface ReportSummary {
   readonly origins: readonly string[]
   /** Newest full day. */
   readonly day: string | null
-  /** Day it is compared with; null if there is none. */
+  /** Day that the newest full day is compared with; null if there is none. */
   readonly previous: string | null
   /** Newest day with planned queries. */
   readonly newest: string | null

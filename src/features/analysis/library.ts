@@ -28,9 +28,9 @@ export interface Question {
   /** Its first line: the question it answers. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
-  /** Flags that restrict the views that it reads to some queries or days. */
+  /** Flags that restrict the views behind this question to some queries or days. */
   readonly narrows: readonly string[]
-  /** With $1, $2 … for the parameters, in order. */
+  /** The statement, with $1, $2 … in place of the parameters, in order. */
   readonly sql: string
 }
 
@@ -62,7 +62,7 @@ export function parseQuestion(name: string, text: string): Question {
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // If the query can't be restricted to some queries, this says why.
+  // For a query that does not accept slice flags, the second line says why.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -155,7 +155,7 @@ export function readFlags(flags: readonly string[]): GivenFlags {
 /** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
-/** A query of the library with the values from flags. */
+/** Binds the values from flags to a library query. */
 export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
   const day = question.parameters.findIndex(
     ({ name, fallback }) => name === 'day' && fallback === 'newest',
@@ -164,9 +164,9 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** A query of the library by name, or a text that is SQL. */
+/** Finds a library query by its name, or takes the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Names of queries contain no blanks, and every SQL query does.
+  // Names of library queries contain no spaces, but every SQL statement contains at least one.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)

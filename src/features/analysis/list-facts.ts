@@ -22,7 +22,7 @@ export interface ListFacts {
   readonly duplicates: number | null
   readonly rejected: number | null
   readonly state: string | null
-  /** Credits of its runs in the last thirty days. */
+  /** Credits used by its runs in the last thirty days. */
   readonly credits: number
 }
 
@@ -99,7 +99,9 @@ export interface ListDay {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /** Answers that are unreadable, suspect, of a hidden origin, unaffordable or cancelled. */
+  /**
+   * Queries whose answer is unreadable, suspect or of a hidden origin, and those that were unaffordable or cancelled.
+   */
   readonly others: number
   readonly credits: number
 }
@@ -134,13 +136,13 @@ interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** If true, only those whose line differs from the query. */
+  /** If true, reads only members whose line differs from the query. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number
 }
 
-/** Members of a list, highest weight first, followed by those no longer on it. */
+/** Members of a list, highest weight first, followed by queries that are no longer on the list. */
 export async function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,

@@ -38,8 +38,8 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 }
 
 /**
- * Default origins for a reader: in an embedded database without live answers, those that exist. For a configured
- * database, the user specifies them.
+ * Default origins for a reader: in an embedded database without live answers, the origins of the stored answers. For a
+ * configured database, the user specifies them.
  */
 export async function firstOrigins(
   db: Database,

@@ -9,7 +9,9 @@ import type { ReadSpan } from './span.ts'
 export interface PageFacts {
   readonly id: string
   readonly url: string
-  /** Without scheme, fragment, tracking parameters and trailing slash, so that all spellings have the same key. */
+  /**
+   * Address without scheme, fragment, tracking parameters and trailing slash, so that all spellings have the same key.
+   */
   readonly key: string
   readonly domain: string | null
 }
@@ -50,7 +52,7 @@ export async function readPageDays(
   return rows
 }
 
-/** Newest answer in the period to a query that was bought again after the page ranked for it. */
+/** Newest answer, within the period, to a query that was bought again after the page ranked for it. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
@@ -77,7 +79,9 @@ export async function readNewestAnswers(
   return rows
 }
 
-/** Reads the sums for a page, in all spellings of its address, day by day. They are counted like those of a domain. */
+/**
+ * Reads the sums for a page, in all spellings of its address, day by day. The sums are computed like those of a domain.
+ */
 export async function readPageHoldings(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },

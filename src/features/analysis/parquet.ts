@@ -64,7 +64,7 @@ export class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // Returns a promise only if the output does.
+    // Nothing to await: the writer returns a promise only if the output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -119,7 +119,7 @@ const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {
   type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // The library would process it digit by digit.
+  // Converted here, because the library would convert a UUID digit by digit.
   read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
 }
 // The server writes bytea as \\x and two digits per byte.

@@ -37,7 +37,7 @@ export interface SaidOfQuery {
   readonly target: string | null
   /** The line as on the list, if the query differs from it. */
   readonly given: string | null
-  /** False if it was missing when the list was last read. */
+  /** False if the query was missing when the list was last read. */
   readonly current: boolean
 }
 
@@ -73,7 +73,10 @@ export interface QueryDay {
   readonly errorCode: string | null
   /** Readable answer of the day; null if none is shown. */
   readonly search: number | null
-  /** Why there is none: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of the task. */
+  /**
+   * Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of
+   * the task.
+   */
   readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
@@ -137,7 +140,7 @@ export async function readFirstResults(
   return rows
 }
 
-/** Own domains on a day, followed by the highest-ranking ones in an answer. */
+/** Domains that are our own on a day, followed by the highest-ranking domains of an answer. */
 export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
@@ -148,7 +151,7 @@ export async function readInteresting(
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
-/** An answer to a query as of a day. */
+/** The answer that counts for a query and a day. */
 export interface Serp {
   readonly runDate: string
   readonly search: number
@@ -183,7 +186,7 @@ export interface SerpWords {
   readonly text: string
   /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Query on our lists with the text of a related search. */
+  /** Id of a known query with the same text as the related search; null if there is none. */
   readonly query: string | null
 }
 
@@ -209,7 +212,7 @@ export async function readSerpResults(
     .execute()
 }
 
-/** Entities, groups, related searches and blocks of an answer. */
+/** Entities, clusters, related searches and blocks of an answer. */
 export async function readSerpWords(db: Database, search: number): Promise<readonly SerpWords[]> {
   const { rows } = await db.executeQuery(statement<SerpWords>('read_serp_words', { search }))
   return rows
@@ -319,7 +322,7 @@ export async function readRanks(
   return rows
 }
 
-/** All queries with some texts, including those for other devices or places. */
+/** All queries with the given texts, for any device or place. */
 export async function readVariants(
   trx: Database,
   texts: readonly string[],

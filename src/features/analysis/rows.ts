@@ -22,7 +22,7 @@ export async function* writeRows(
   { raw = false, bom = false, delimiter = ',' }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
-  // Without it, Excel decodes the file in its own code page.
+  // Without the byte order mark, Excel decodes the file in its own code page.
   if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
     switch (format) {
@@ -34,7 +34,7 @@ export async function* writeRows(
         )
         break
       case 'ndjson':
-        // Line breaks in a document are only between its parts; strings contain none.
+        // A JSON document has line breaks only between its parts, never inside a string.
         yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
         break
       default:

@@ -29,7 +29,7 @@ export interface SqlOptions {
   readonly archive?: string
 }
 
-// Maximum time limit in Postgres.
+// Longest time limit that Postgres accepts.
 const mostMs = 2 ** 31 - 1
 
 /** Lists the library, or runs a query and prints the result as it arrives. */

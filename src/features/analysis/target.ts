@@ -135,7 +135,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only write errors are caused by the target. The pieces may come from a server that fails.
+    // Report only write errors as errors of the target: the pieces may come from a server that fails.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()

@@ -6,16 +6,16 @@ import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 /** Value of a cell as the library writes it: a text is never a formula. */
 type SheetCell = string | number | boolean | Date | null
 
-// Excel refuses a file with a longer text.
+// Excel refuses a file that contains a longer text.
 const longestText = 32_767
 // Excel counts days from 1900, and counts the first two months of that year wrongly.
 const firstDay = Date.UTC(1900, 2, 1)
-// Types of the server: date, timestamp, timestamptz.
+// Type ids of the server for date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, with constant memory. Rows beyond the 1,048,576 of a sheet go on in another sheet.
- * `warn` is told when texts were cut.
+ * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows; further rows follow on another
+ * sheet. Calls `warn` if texts were cut.
  */
 export async function* writeWorkbook(
   batches: AsyncIterable<CellBatch>,
@@ -64,14 +64,17 @@ function cell(
   return dateIn(text, column?.type) ?? fit(text)
 }
 
-/** The number; null for NaN, infinity and integers whose digits a spreadsheet would lose. */
+/** Parses a number; null for NaN, infinity and integers whose digits a spreadsheet would lose. */
 function numberIn(text: string): number | null {
   const number = Number(text)
   const exact = Number.isSafeInteger(number) || !/^-?\d+$/.test(text)
   return Number.isFinite(number) && exact ? number : null
 }
 
-/** The day, or the time in UTC: a spreadsheet has no time zones. Null for what a spreadsheet cannot show. */
+/**
+ * Parses a day, or a time in UTC, because a spreadsheet has no time zones. Null for values that a spreadsheet cannot
+ * show.
+ */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
   const found = new Date(iso ?? Number.NaN)
@@ -81,11 +84,11 @@ function dateIn(text: string, type: number | undefined): Date | null {
 function isoOf(text: string, type: number | undefined): string | null {
   const given = text.replace(' ', 'T')
   if (type === timestamp) return `${given}Z`
-  // The server writes +01, +05:30 and, for times before standard time, seconds as well.
+  // The server writes offsets as +01 or +05:30, and with seconds for times before standard time.
   return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
 }
 
-/** Keeps `_x0041_` from being read as the character of that number. */
+/** Escapes `_x0041_`, which Excel would read as the character with that code. */
 function escape(text: string): string {
   return text.replace(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_')
 }

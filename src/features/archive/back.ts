@@ -96,7 +96,7 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
 }
 
 interface CheckOptions {
-  /** Current folder of the archive; undefined: where each day was written. */
+  /** Current folder of the archive; if undefined, the folder in which each day was written. */
   readonly folder: string | undefined
   readonly installation: string
   readonly report: (line: string) => void

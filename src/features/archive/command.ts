@@ -156,7 +156,7 @@ async function returnDays(
     const { rows, files } = await bringBack(from, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
-    // The rows are restored even if the files remain; archiving the day again would replace them.
+    // The rows are restored even if the files remain; archiving the day again would replace the files.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })

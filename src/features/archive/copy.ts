@@ -189,7 +189,7 @@ export interface FiledColumn {
   readonly type: string
 }
 
-/** Target table of rows. */
+/** Table into which rows are copied. */
 export interface RowEntry {
   /** Table name with its schema. */
   readonly table: string
@@ -247,7 +247,7 @@ export async function enterStaged(
   )
 }
 
-/** Validated because a manifest is a file that may have been edited. */
+/** Validates a type name, because a manifest is a file that may have been edited. */
 function checkedType(type: string): string {
   if (/^[a-z][a-z ]*$/.test(type)) return type
   throw new WrongDatabase(
@@ -264,7 +264,7 @@ export async function unmarkAnswers(client: PoolClient): Promise<number> {
   return rowCount ?? 0
 }
 
-/** True if some staged answers do not belong to the archived ones. */
+/** True if a staged answer is not among the answers to be archived. */
 export async function areStrange(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query(
     `select from ${stagedTable('searches')}
@@ -307,7 +307,7 @@ export function takeBuffer(bytes = bufferBytes): Buffer {
   return found ?? Buffer.allocUnsafeSlow(Math.max(bufferBytes, bytes))
 }
 
-/** Returns a buffer, or the buffer of a slice, to the pool; the caller must no longer use it. */
+/** Gives a buffer, or the buffer behind a slice, back to the pool; the caller must no longer use it. */
 export function giveBuffer({ buffer }: Buffer): void {
   if (buffer.byteLength === bufferBytes && kept.length < mostKept) kept.push(Buffer.from(buffer))
 }

@@ -64,7 +64,8 @@ export interface Archived {
   readonly bytes: number
 }
 
-// Limit on the text of a file. It is many times as long as the file, and is stored in a temporary folder.
+// Limit on the uncompressed text of one file. The text is many times as long as the file, and is stored in a temporary
+// folder.
 const mostText = 8_000_000
 const tries = 3
 

@@ -1,4 +1,4 @@
-// Selects the days and rows to archive, and what the database keeps of them.
+// Selects the days and rows to archive, and the data about them that stays in the database.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'
@@ -42,7 +42,10 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 const lockNotAvailable = '55P03'
 
-/** Waits long enough for the server to notice a killed connection, but not for a long archive command. */
+/**
+ * Takes the lock on the archive. Waits long enough for the server to notice a killed connection, but does not wait for
+ * a long archive command to end.
+ */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -126,7 +129,7 @@ export interface ArchivedTable {
   readonly where: string
 }
 
-// The range between the first and last rows skips rows that were archived before.
+// The range condition lets the scan skip rows that were archived before.
 const ofAnswers = `
   t.search_id in (select search_id from pg_temp.leaving)
   and t.search_id >= (select min(search_id) from pg_temp.leaving)
@@ -255,7 +258,7 @@ export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
 
-/** Collects the archivable answers that remaining days reuse; these answers are kept. */
+/** Collects the answers that remaining days reuse; these answers stay in the database. */
 export async function gatherKept(client: PoolClient, days: readonly string[]): Promise<void> {
   await client.query('drop table if exists pg_temp.still_used')
   await client.query('create temporary table still_used (search_id bigint primary key)')

@@ -10,7 +10,7 @@ import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratc
 const settings = {
   // A single thread keeps the order of rows from the server.
   threads: '1',
-  // Upper limit for the longest bodies. Usual nights need a small part of it, because nothing is cached.
+  // Enough for the longest bodies. A usual night needs only a small part of it, because nothing is cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
   // Returns free memory to the system at once; otherwise memory use would grow from day to day.
@@ -33,7 +33,9 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  /** Text files are overwritten, because file systems are slow to delete files. */
+  /**
+   * Text files that can be overwritten. They are not deleted after use, because file systems are slow to delete files.
+   */
   readonly #free: string[] = []
   #texts = 0
 
@@ -94,7 +96,9 @@ export class ParquetEngine {
     return this.#text(path, cells.join(', '), 'force_quote *')
   }
 
-  /** The same rows without the quotes, which would be a third of the text. They can only be copied in. */
+  /**
+   * Rows of a file without the quotes, which would be a third of the text. This format can only be copied into a table.
+   */
   plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     return this.#text(path, cells.join(', '), "quote '\"'")

@@ -49,7 +49,7 @@ export async function* readFiledColumns(
   for (const file of table.files) yield* engine.plainRows(heldFile(folder, file), columns)
 }
 
-/** Path of a file, after checking that it is as it was written. */
+/** Path of a file, after a check that the file has not changed since it was written. */
 function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string {
   const where = folder.where(path)
   const found = hashFile(where)
@@ -57,7 +57,7 @@ function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string
   return where
 }
 
-/** Reads everything, and throws if anything differs from the manifest. */
+/** Reads a whole table, and throws if anything differs from the manifest. */
 export async function holdFiled(place: FiledPlace, table: ManifestTable): Promise<void> {
   for await (const _ of readFiled(place, table));
 }
@@ -83,7 +83,7 @@ function altered(what: string, expected: string, got: string): Misuse {
   )
 }
 
-/** Layout version written and read; other versions are reported as an error. */
+/** Layout version that this release writes and reads; other versions are reported as an error. */
 export const archiveVersion = 3
 
 const fileShape = z.strictObject({

@@ -7,7 +7,7 @@ import { callerPath, type Environment } from '../../base/config.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { unwritable } from './scratch.ts'
 
-/** Reads the name of an archive's folder as typed, relative to the caller's folder. */
+/** Resolves the typed name of an archive folder, relative to the caller's folder. */
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(
@@ -97,7 +97,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Publishes all drafts under their names, replacing existing files. */
+  /** Publishes all drafts under their final names, and replaces existing files. */
   async publish(): Promise<void> {
     const folders = new Set<string>()
     for (const [name, draft] of this.#drafted) {

@@ -32,7 +32,7 @@ interface ArchiveReading {
   readonly text: string
   /** Archived days; undefined means all of them. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
-  /** Current location of the archive; undefined: where each day was written. */
+  /** Current folder of the archive; if undefined, the folder in which each day was written. */
   readonly folder?: string | undefined
   readonly report: (line: string) => void
 }
@@ -191,7 +191,7 @@ function columnsRead(
   return hidden || read.has('.*') ? null : read
 }
 
-/** Strips comments from a definition, because nearly all comments mention results. */
+/** Strips comments from a definition, because nearly all of them contain the word "results", the name of a view. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
@@ -256,7 +256,7 @@ function loadedTable(name: string): string {
  * table, including the views, reads the archived rows as well.
  */
 async function addTables(client: ArchiveReader, tables: readonly string[]): Promise<void> {
-  // Can only be set before the connection's first temporary table is created.
+  // The buffer size can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
   await client.query('begin read write')
   try {
@@ -329,7 +329,7 @@ async function readLenders(
 interface PlannedReading {
   /** For each temporary table, all words in its scan nodes, which include all columns read. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
-  /** Functions it calls; what these read is not part of the plan. */
+  /** Functions that the query calls. The plan does not show the tables that they read. */
   readonly functions: readonly string[]
 }
 
@@ -351,7 +351,7 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // Independent of the values, because a plan for one value may read less than one for another.
+    // The plan must not depend on the values, because a plan for one value may read less than a plan for another.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {
@@ -376,7 +376,7 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
   }
 }
 
-/** As a single statement: anything after a semicolon would be executed. */
+/** Sends the text as a single statement; otherwise, the server would execute anything after a semicolon. */
 function explaining(question: string): pg.QueryConfig {
   const asked = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
   return asked

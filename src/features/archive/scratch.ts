@@ -43,7 +43,7 @@ function lives(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process is alive, too.
+    // A process of another user can't be signalled, but it is alive.
     return codeOf(error) !== 'ESRCH'
   }
 }

@@ -77,7 +77,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   })
 }
 
-/** Results of the queries that were sampled on earlier nights, have been answered and were not evaluated yet. */
+/** Results of the queries that were sampled on earlier nights, have been answered, and have not been evaluated yet. */
 async function readOutcomes(
   db: Database,
   { list, runDate }: CadenceNight,

@@ -38,7 +38,7 @@ export function movesBetween(
 }
 
 function reaching({ pages }: FirstTen, places: number): readonly number[] {
-  // Ten positions may contain eleven pages if two share one.
+  // Ten positions may contain eleven pages if two pages share a position.
   return places < firsts ? pages.slice(0, places) : pages
 }
 

@@ -33,8 +33,8 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Wilson's interval with continuity correction for `some` of `many`. It is rather too wide than too narrow, even if
- * none or all of a few were seen. `many` may be fractional: the effective number of independent observations.
+ * Wilson's interval with continuity correction for `some` of `many`. It errs on the wide side, even if none or all of a
+ * few observations are positive. `many` may be fractional: the effective number of independent observations.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -50,14 +50,14 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Counts of correlated observations: a query with its moves. */
+/** Counts of correlated observations: the moves of one query. */
 interface Cluster {
   readonly some: number
   readonly many: number
 }
 
 /**
- * The same for clustered observations. Moves of one query tend to be late together, so they count as fewer
+ * Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as fewer
  * observations; the variance between clusters determines how many.
  */
 export function clustered(clusters: readonly Cluster[]): Bounds {

@@ -27,8 +27,8 @@ interface SeenQuery {
 export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
 
 /**
- * The same, but also stores newly computed top tens. Each night reads the answers of two months, and computing them
- * from the results costs several times as much.
+ * Like `readFirstTens`, but also stores newly computed top tens. Each night needs the answers of two months, and
+ * computing them from the results again would cost several times as much.
  */
 export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
 
@@ -133,7 +133,7 @@ function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
     order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
 }
 
-/** A list with answers, and the cost of an answer. */
+/** A list that has answers, with the average cost of an answer. */
 export type HistoryList = Awaited<ReturnType<typeof readHistoryLists>>[number]
 
 export async function readHistoryLists(

@@ -1,4 +1,4 @@
-// Decides which queries of a list are bought tonight. All rules are pure.
+// Decides which queries of a list are bought tonight. All rules are pure functions.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -10,9 +10,9 @@ export interface KnownQuery {
   readonly spread: number
   /** Answers of earlier nights, oldest first, each compared with the previous one. */
   readonly steps: readonly Comparison[]
-  /** Its newest answer; null if none is known. */
+  /** Newest answer to the query; null if none is known. */
   readonly last: FirstTen | null
-  /** The answer before that; null if none is known. */
+  /** The answer before the newest one; null if none is known. */
   readonly before: FirstTen | null
 }
 
@@ -20,7 +20,7 @@ export interface CadenceRules {
   readonly list: string
   /** Maximum days between two purchases of a query. */
   readonly longest: number
-  /** Maximum cost as a share of daily buying. */
+  /** Maximum cost as a share of the cost of daily buying. */
   readonly share: number
 }
 
@@ -33,9 +33,9 @@ const newNights = 5
 interface CadenceDecision {
   readonly id: string
   readonly interval: number
-  /** Day from which on it is to be bought. */
+  /** First day on which the query is due to be bought. */
   readonly due: number
-  /** True if it could be skipped and is bought to measure what skipping misses. */
+  /** True if the query could be skipped, but is bought to measure what skipping misses. */
   readonly byChance: boolean
   readonly why: string
 }
@@ -226,7 +226,7 @@ interface Shelf {
   readonly pages: readonly number[]
 }
 
-/** Returns a function that finds queries with at least four top-ten pages in common with a given one. */
+/** Returns a function that finds queries that have at least four top-ten pages in common with a given query. */
 function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly string[] {
   const holders = new Map<number, string[]>()
   for (const { id, pages } of shelves) {

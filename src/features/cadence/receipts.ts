@@ -6,7 +6,7 @@ import { statement } from '../../base/database/sql-file.ts'
 /** An adaptive list: its newest decision, and the results of recent nights. */
 export interface CadenceReceipt {
   readonly list: string
-  /** Last decided night. */
+  /** Last night that was decided. */
   readonly run_date: string
   /** Number of queries with an interval of 1 day, 2 days and so on. */
   readonly intervals: readonly number[]

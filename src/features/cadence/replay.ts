@@ -12,11 +12,11 @@ export interface QueryHistory {
 
 export interface ReplayedNight {
   readonly day: number
-  /** Number of queries bought when buying daily. */
+  /** Number of queries that daily buying would buy. */
   readonly queries: number
   /** Queries that are still bought under the adaptive cadence. */
   readonly asked: readonly string[]
-  /** Queries among them sampled at random from the skipped ones. */
+  /** Queries among the bought ones that could be skipped and were sampled at random. */
   readonly byChance: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export function replayNights(
   })
 }
 
-/** The list as it was last read before a night. A query belongs to it from its first answer to its last. */
+/** The list as it was last read before a night. A query belongs to the list from its first answer to its last. */
 function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
@@ -127,7 +127,7 @@ export interface Receipt {
   readonly in_time: number
   readonly late: number
   readonly never: number
-  /** Delay in nights of the move seen latest; null if no move was seen. */
+  /** Longest delay of a move, in nights; null if no move was seen. */
   readonly latest: number | null
   readonly seen_in_time: Bounds
   readonly never_seen: Bounds
@@ -189,7 +189,7 @@ interface Move {
   readonly day: number
   readonly page: number
   readonly entered: boolean
-  /** Nights of the list until it is seen; null if it never is. */
+  /** Number of nights until the move is seen; null if it is never seen. */
   readonly late: number | null
 }
 
@@ -227,7 +227,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Matches a seen move to only one move: the newest possible one. */
+/** Matches each observed move to at most one actual move, the newest that fits. */
 function judge(
   truth: readonly Change[],
   seen: readonly Change[],

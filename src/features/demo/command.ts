@@ -37,7 +37,7 @@ import { file, type History, runNights, runSample } from './nights.ts'
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
 const historyList = 'demo-history'
-/** Bought daily in the first half and adaptively in the second, so that both can be compared. */
+/** List that is bought daily in the first half and adaptively in the second, so that both can be compared. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -55,7 +55,7 @@ export type StartDrifting = (options: {
   readonly calm?: boolean
 }) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
 
-/** The same, behind a proxy with its own balance that can corrupt answers on request. */
+/** Starts the same service behind a proxy that has its own balance and can corrupt answers on request. */
 export type StartSpoilt = (
   options: Parameters<StartDrifting>[0] & { readonly credits: number },
 ) => Promise<MonthStage & { close(): Promise<void> }>
@@ -109,7 +109,10 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/** Buys the nights from a separate service. It fails on purpose if the demo covers a month or runs without flags. */
+/**
+ * Buys the nights from a separate service. The service fails on purpose if the demo covers a month or runs without
+ * flags.
+ */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -150,7 +153,10 @@ function readNights(typed: string, faults: boolean): number {
   )
 }
 
-/** The same program, still marked as sandbox, but buying from a different URL with its own key and account. */
+/**
+ * Copy of the program that buys from a different URL, with its own key and account. Its answers are still marked as
+ * sandbox.
+ */
 function withApi(
   mill: Mill,
   { url, key, account }: { url: string; key: string; account: string },

@@ -36,7 +36,7 @@ export interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights that fits all faults and the normal nights before them. */
+/** Minimum number of nights that leaves room for all faults and for the normal nights before them. */
 export const leastNights = 12
 
 const usualNights = 4

@@ -56,7 +56,7 @@ export interface History extends Draining {
   readonly rests?: boolean
 }
 
-/** Runs one run per day, oldest first, through the real pipeline. */
+/** Plans and buys one run per day, oldest first, through the real pipeline. */
 export async function runNights(
   mill: Mill,
   { nights, setDay, list, stage, purpose: choose = purposeOf, rests = false, ...options }: History,

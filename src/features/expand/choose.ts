@@ -32,7 +32,7 @@ export interface Chosen {
   readonly leftOut: Readonly<LeftOut>
   /** Number of candidates examined before there were enough. */
   readonly looked: number
-  /** True if the next one would have exceeded the budget. */
+  /** True if the next candidate would have exceeded the budget. */
   readonly short: boolean
 }
 
@@ -174,7 +174,7 @@ export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True for a text in the scripts of a list; it may contain Latin names, but not only those. */
+/** True for a text in the scripts of a list; the text may contain Latin names, but must not consist of them alone. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf(text)]
   if (own.some((script) => script !== latin && !list.has(script))) return false

@@ -43,7 +43,7 @@ export interface ExpandPrompts {
 
 /** Queries that can be added, and why others were not selected. */
 export interface Takeable extends Chosen, Frontier {
-  /** Earliest round whose answers contain them; 0 is the list itself. */
+  /** Earliest round whose answers were searched for them; 0 is the list itself. */
   readonly from: number
   readonly preview: Awaited<ReturnType<typeof preview>>
 }
@@ -56,13 +56,13 @@ export interface ExpandOutcome {
   readonly state: ExpansionState
   /** Null if no related search was selected. */
   readonly found: Takeable | null
-  /** Queries of a run that was planned again without adding any. */
+  /** Number of queries in a run that was planned again without adding new ones. */
   readonly again: number
-  /** New budget of an open run that was allowed more than the remaining credits; null if unchanged. */
+  /** New budget of an open run whose budget was higher than the remaining credits; null if unchanged. */
   readonly lowered: number | null
 }
 
-// Each retry means that another process made progress, so more retries than this are impossible.
+// Each retry means that another process made progress, so this many retries are never needed.
 const mostTries = 20
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
@@ -254,7 +254,7 @@ async function preview(
 ) {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
   const full = estimateCost(toBuy, funds.costs, costClass)
-  // The budget is never exceeded.
+  // An expansion never exceeds its budget, so the estimate must not either.
   const most = (found: number | null) => (found === null ? null : Math.min(found, left))
   const estimate = { ...full, credits: most(full.credits), worst: most(full.worst) }
   const { remaining } = funds
@@ -293,7 +293,7 @@ async function planUnasked(
   }
 }
 
-/** Existing answers are never bought again here, however old they are. */
+/** Practically unlimited: an expansion reuses existing answers, however old they are, and never buys them again. */
 const mostAgeMs = 36_500 * dayMs
 
 /** State of an expansion: its rounds so far, and what is left of its credits. */

@@ -27,7 +27,7 @@ export interface ExpandOrder {
 }
 
 const mostDepth = 20
-// No comma or blank: list names are typed, and separated by commas.
+// Contains no comma or space, because users type list names and separate them by commas.
 const ending = '-expanded'
 
 /** Validates the flags before anything is opened. */

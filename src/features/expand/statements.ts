@@ -68,7 +68,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Unfinished runs with open tasks of the list. */
+/** Unfinished runs of the list that have open tasks. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -112,18 +112,18 @@ interface SelectionOrder {
   readonly source: number
   readonly origin: string
   readonly queries: readonly (RelatedQuery & { readonly priority: number })[]
-  /** Number of queries the target list had when these were selected. */
+  /** Number of queries on the target list when these related searches were selected. */
   readonly before: number
 }
 
 /**
- * Adds all or none; null if another process has added some in the meantime, which the selection did not take into
- * account.
+ * Adds all of the related searches or none. Returns null if another process has added some in the meantime, because the
+ * selection did not take those into account.
  */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
-    // One expansion of a list at a time.
+    // Only one process at a time may expand a list.
     await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
     if ((await countTaken(trx, { into, origin })) !== before) return null
@@ -157,8 +157,9 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 }
 
 /**
- * Limits the budget of the list's open run, of which there is at most one, to what its expansion may still use; returns
- * the new budget if it was lowered. The row is locked, so that nothing is bought between reading and writing.
+ * Limits the budget of the list's open run to the credits that its expansion may still use; a list has at most one open
+ * run. Returns the new budget if it was lowered. The row is locked, so that nothing is bought between reading and
+ * writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -263,7 +264,7 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Rounds of an expanded list, from answers of an origin. */
+/** Rounds of an expanded list, based on answers of one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -277,7 +278,7 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with its list. */
+/** A round of an expanded list, with the name of the list. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -287,7 +288,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** All answered rounds of all lists, from answers of the shown origins. */
+/** All answered rounds of all lists, based on answers of the shown origins. */
 export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
   const { rows } = await db.executeQuery(statement<FrontierRound>('read_answered_rounds', {}))
   return rows

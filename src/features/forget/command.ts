@@ -199,7 +199,9 @@ function checkFlags({ list, query }: ForgetFlags): void {
   }
 }
 
-/** Finds the subject of the flags, with its description and its queries; null if there is no such list or query. */
+/**
+ * Finds the subject that the flags name, with its description and its queries; null if there is no such list or query.
+ */
 export async function findSubject(db: Database, flags: ForgetFlags) {
   checkFlags(flags)
   if (flags.list !== undefined) {
@@ -238,7 +240,7 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
         eb.exists(tasks.where('t.query_id', '=', eb.fn.any(eb.val(subject.ids)))),
-        // As a related search, it may occur on any day, once a single answer contains it.
+        // If at least one answer contains the text as a related search, answers of any archived day may contain it.
         eb.exists(relatedTo(subject.q)),
       ])
     })

@@ -123,7 +123,7 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-/** Runs work unless another process is forgetting; in that case, returns null. */
+/** Runs work unless another process is forgetting something; in that case, returns null. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
@@ -141,7 +141,9 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 
 const answersAtOnce = 1000
 
-/** Deletes a query where it is a related search of others, and the bodies of the answers that contain it. */
+/**
+ * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain it.
+ */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
     .insertInto('forgetting_words')

@@ -77,7 +77,7 @@ export async function markAlone(db: Database, list: number): Promise<void> {
     .execute()
 }
 
-/** Tables of lists about queries; the rows of the list itself are deleted last. */
+/** Tables with data of a list about its queries, in the order of deletion: the members of the list come last. */
 export const mentionTables = [
   'list_query_history',
   'cadences',
@@ -196,7 +196,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
 }
 
-/** Next queries, and their next answers; done if no queries are left. */
+/** Chooses the next queries and their next answers; `done` is true if no queries are left. */
 async function choose(trx: Transaction<DB>) {
   const due = await trx
     .selectFrom('forgetting_queries')
@@ -215,7 +215,10 @@ async function choose(trx: Transaction<DB>) {
   return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
 }
 
-/** Selects the tasks of these answers or, without answers, the tasks without an answer. Uses the key, run by run. */
+/**
+ * Selects the tasks of these answers or, without answers, the tasks without an answer. Searches run by run, because the
+ * unique key starts with the run.
+ */
 async function choosePending(
   trx: Transaction<DB>,
   queries: readonly string[],
@@ -267,8 +270,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * Deletes the queries once nothing else refers to them. A list being planned could refer to an existing query, so
- * writes are locked out in the meantime; a list whose queries are committed has its run as well.
+ * Deletes the queries once nothing else refers to them. Writes are locked out in the meantime, because a list that is
+ * being planned could refer to an existing query. Planning commits the queries of a list together with its run.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
@@ -291,7 +294,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     ends.map((row) => row.query_id),
   )
-  // Queries with an open task are in use again.
+  // This includes queries with an open task, which are in use again.
   await trx
     .deleteFrom('forgetting_queries')
     .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
@@ -362,7 +365,8 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
 
 const dayPortion = 10_000
 
-// Stored with the words to be deleted. After an interruption, this alone shows that the sums must be deleted.
+// This mark is stored in the table of words to be deleted. After an interruption, only the mark shows that the sums
+// must be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
 /** Records that sums must be deleted, so that an interrupted command can be continued. */
@@ -493,7 +497,7 @@ export function blockersOfList(db: Database, { id, name }: List): Promise<Blocke
   })
 }
 
-/** Finds obstacles to forgetting queries: runs that ask them. */
+/** Finds obstacles to forgetting queries: runs that contain them. */
 export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
   return readBlockers(db, {
     runs: runsInUse(db).where((eb) =>
@@ -509,7 +513,7 @@ export function blockersOfQueries(db: Database, ids: readonly string[]): Promise
   })
 }
 
-/** Finds the queries with a text. */
+/** Finds the queries with the given text. */
 export async function findHeldQueries(
   db: Database,
   q: string,

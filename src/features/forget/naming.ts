@@ -23,7 +23,7 @@ export function wordPattern(text: string): string {
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
 }
 
-/** True for a row with the pattern in one of these columns. */
+/** True for a row in which one of these columns matches the pattern. */
 export function mentions<T extends keyof DB>(
   eb: ExpressionBuilder<DB, T>,
   columns: readonly ReferenceExpression<DB, T>[],
@@ -60,7 +60,7 @@ export async function readCounts(
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
-/** Tables with rows about an answer, deleted with it. */
+/** Tables whose rows belong to an answer and are deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
 /** Deletes answers with their bodies. Dictionary entries they refer to are recorded, to be deleted once unused. */
@@ -102,7 +102,7 @@ export async function removeAnswers(
 /** Number of rows deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
-/** Adds two counts. */
+/** Adds up two counts of deleted rows, table by table. */
 export function addRows(one: DeletedRows, other: DeletedRows): DeletedRows {
   const sum: Record<string, number> = { ...one }
   for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows

@@ -45,7 +45,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
 /** Bodies of a given age. */
 interface Bodies {
   readonly bodies: number
-  /** Their size as received; on disk they are compressed. */
+  /** Size of the bodies as received; on disk, they are compressed. */
   readonly bytes: number
   /** Bodies of unreadable answers, which can't be read again after deletion. */
   readonly unread: number

@@ -27,7 +27,7 @@ interface Place {
   readonly set: object | null
 }
 
-/** A place in the database whose columns are checked against its table. */
+/** Describes a place in the database. The compiler checks that the columns belong to the table. */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
@@ -60,7 +60,7 @@ function placesOf(subject: Forgettable): readonly Place[] {
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
-/** A cleared notice, which is not sent. */
+/** Assignments that clear a notice and prevent it from being sent. */
 function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices'> {
   const givenUp = eb.fn.coalesce('given_up_at', clock)
   return {
@@ -172,7 +172,7 @@ function ofList({ id, name }: List): readonly Place[] {
   ]
 }
 
-/** Applies the changes outside of answers. Rows that triggers store about changed lines are deleted afterwards. */
+/** Changes or deletes all texts outside of answers. Rows that triggers store about changed lines are deleted last. */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (const { table, where, set } of placesOf(subject)) {
@@ -183,7 +183,7 @@ export async function forgetTexts(db: Database, subject: Forgettable): Promise<D
   return gone
 }
 
-/** Counts these changes. A row that matches for several reasons counts only once. */
+/** Counts the rows that `forgetTexts` would change. A row that matches for several reasons counts only once. */
 export async function countTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   const places = placesOf(subject)
   const gone: Record<string, number> = {}

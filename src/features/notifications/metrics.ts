@@ -30,7 +30,9 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/** Names and units follow Prometheus conventions. No label contains a query, because their number is unlimited. */
+/**
+ * Names and units follow Prometheus conventions. No label contains a query, because the number of queries is unlimited.
+ */
 export function openMetrics(options: MetricsOptions) {
   const { db, supplier, floor, counted, more } = options
   const registers = [new Registry()]
@@ -121,7 +123,7 @@ function accountGauges(gauge: MakeGauge, registers: Registry[]) {
   return async (db: Database, account: { name: string; kind: string; floor: number }) => {
     const found = await readAccountGauges(db, account)
     if (found === null || found.remaining === null) {
-      // Absent rather than 0, because the value is unknown.
+      // The metric is absent rather than 0, because the value is unknown.
       remaining.remove()
       above.remove()
     } else {
@@ -201,7 +203,7 @@ function forecastGauges(gauge: MakeGauge) {
   const made = gauge('forecast_timestamp_seconds', 'When the forecast was last computed.')
   return async (db: Database, account: { account: string; origin: string }) => {
     const found = await readStoredForecast(db, account)
-    // Absent rather than 0, because the value is unknown or will not occur.
+    // These metrics are absent rather than 0, because the value is unknown or the event will not occur.
     for (const one of [credits, days, made]) one.remove()
     if (found === null) return
     made.set(found.made_s)

@@ -78,7 +78,7 @@ interface HealthOptions {
   readonly host?: string
   /** 0 means any free port. */
   readonly port: number
-  /** Reasons why no work can be done; empty if there are none. A lack of credits is not one of them. */
+  /** Reasons why no work can be done; empty if there are none. A lack of credits is not such a reason. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }

@@ -46,7 +46,7 @@ export function startNotices(
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
-    // Reported once; the work and further tries continue.
+    // The same problem is reported only once. Work continues, and the next check tries again.
     if (problem !== null && problem !== lastProblem) options.report(problem)
     lastProblem = problem
   }
@@ -57,7 +57,7 @@ export function startNotices(
     return looking
   }
   const timer = setInterval(() => void look(), everyMs)
-  // Also sends recent events, such as the end of the run.
+  // The last check also sends recent events, such as the end of the run.
   const lastLook = async () => {
     await looking
     await look()
@@ -70,8 +70,8 @@ export function startNotices(
   }
 }
 
-// After a single tick, there may be no other process that sends notices. Waits for a slow receiver, but not until the
-// next minute's tick.
+// After a single tick, there may be no other process that sends notices. So the tick waits for a slow receiver, but
+// ends before the next minute's tick.
 const sendWithinMs = 15_000
 
 /** Performs one check for a tick that is ending. Waits up to a limit; the next process sends the remaining notices. */
@@ -365,7 +365,7 @@ async function settleNotice(db: Database, id: string): Promise<void> {
     .execute()
 }
 
-/** Postpones a notice after a failure; gives up one recorded too long ago and then returns `true`. */
+/** Postpones a notice after a failure; gives up a notice that was recorded too long ago, and then returns `true`. */
 async function putOffNotice(
   db: Database,
   id: string,

@@ -55,7 +55,7 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
 
 const shownBytes = 300
 
-/** Reads only what is shown; an endless reply is cut off. */
+/** Reads only as much as is shown, so that an endless reply is cut off. */
 async function beginning({ body }: Response): Promise<string> {
   if (body === null) return ''
   const reader = body.getReader()
@@ -68,7 +68,7 @@ async function beginning({ body }: Response): Promise<string> {
       size += value.length
     }
   } catch {
-    // The status code has arrived, and nothing else of the reply is needed.
+    // The status code has arrived, and the rest of the reply is not needed.
   }
   void reader.cancel().catch(() => undefined)
   return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
@@ -81,7 +81,7 @@ function waitOf(text: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.min(longestAskedMs, Math.max(0, ms))
 }
 
-/** Only a code or name, because the error message contains the URL. */
+/** Returns only the code or name of an error, because its message contains the URL. */
 function whyUnanswered(error: unknown): string {
   if (!(error instanceof Error)) return 'an error'
   return codeOf(error.cause) ?? error.name

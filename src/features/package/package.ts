@@ -27,7 +27,7 @@ export interface WorkChoices {
 export interface OpenedMill {
   /** Reads lists, plans a run for each, and queues what must be bought; null if nothing was queued. */
   enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
-  /** Buys an answer for each open task within the floor and budgets; returns why it ended. */
+  /** Buys an answer for each open task within the floor and budgets; returns a summary that says why the work ended. */
   work(choices?: WorkChoices): Promise<Summary>
   /** Checks the database for rows that violate an invariant. */
   verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>

@@ -36,7 +36,10 @@ function wholeWords(typed: readonly string[]): readonly string[] {
   return as === undefined || !second.startsWith('-') ? typed : [first, as, ...typed.slice(1)]
 }
 
-/** An unknown word stays without the flag, so that it is refused with a suggestion. */
+/**
+ * Adds `--help` to the words after `help`. An unknown word stays without it, so that the word is refused with a
+ * suggestion.
+ */
 function asHelp(typed: readonly string[]): readonly string[] {
   const [word, name] = typed
   if (word === undefined) return ['--help']
@@ -48,7 +51,7 @@ function asHelp(typed: readonly string[]): readonly string[] {
 
 const [everyDay, ...others] = groups
 
-/** Lists the commands of every day only, but suggests any command for a misspelt word. */
+/** Lists only the everyday commands, but suggests any command for a misspelt word. */
 class FirstPage extends Help {
   #shown = false
 
@@ -95,7 +98,7 @@ function buildProgram(load: Load): Command {
 interface Leaf {
   readonly about: string
   readonly load: Load
-  /** The command, and a flag that the word stands for. */
+  /** The command that the word starts, and the flag that it adds, if any. */
   readonly starts: readonly string[]
 }
 
@@ -135,7 +138,9 @@ function addCommand(parent: Command, word: string, { about, load, starts }: Leaf
     .action(async () => runNamed(name, { load, depth, flags }))
 }
 
-/** Lists the names of all commands that are not for everyday use, behind the word of their group or by purpose. */
+/**
+ * Lists the names of all commands that are not for everyday use, either after the word of their group or by purpose.
+ */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
   const width = Math.max(...titles.map(({ length }) => length))
@@ -167,8 +172,8 @@ const cases = (line: (word: string, members: string) => string) =>
   [...words].map(([word, members]) => line(word, members)).join('\n')
 
 /**
- * A script for each shell: the first word is a command or a group, the second one may be a name of the group, a word
- * that begins with - is a flag, others are files.
+ * A completion script for each shell. It completes the first word as a command or group, and the second one as a name
+ * of the group. A word that begins with - is completed as a flag, any other as a file.
  */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {

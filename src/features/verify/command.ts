@@ -122,7 +122,7 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${first} at first, ${ours} used, ${perhaps} perhaps used by calls with an unknown outcome, ${external} external spend, ${more} added, ${left} left`
 }
 
-// Printed every time, so that a clean result is not overestimated.
+// Printed every time, so that nobody overestimates a clean result.
 const beyondProof = [
   'that the API charged what its answers report; only its own records show that',
   'a body that was changed together with its rows, its call and the sums',
@@ -284,7 +284,7 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
     .execute()
 }
 
-/** Counts answers, those in the archive, and the remaining ones without a body. */
+/** Counts all answers, the archived answers, and the other answers without a body. */
 async function countAnswers(db: Database) {
   return db
     .selectFrom('searches as s')
