@@ -1,5 +1,5 @@
 -- Ids from content
--- An id is the first 16 bytes of the hash of what its row says, joined by U+001F.
+-- An id is the first 16 bytes of a hash of its row's values, joined by U+001F.
 
 -- check: each query has the id of its key
 -- Ids are unique by primary key, and therefore keys are as well.

@@ -116,7 +116,7 @@ create table organic_results (
   as_given jsonb,
   primary key (search_id, ordinal)
 );
--- As searches_extra_idx.
+-- Finds undocumented fields, like searches_extra_idx.
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
 comment on table organic_results is 'Organic results of answers, one row each, in the order of the answer.';
 comment on column organic_results.search_id is 'Answer that contains the result.';

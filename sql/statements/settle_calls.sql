@@ -216,7 +216,7 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- If the recent prices have just become the earlier ones, they replace those.
+      -- If the recent prices have just become the earlier ones, they replace the old earlier prices.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given
@@ -307,7 +307,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The probe has reported the balance. An answer to an earlier call leaves the permission for it.
+    -- The probe has reported the balance. An answer to a call before the probe leaves the permission to probe in place.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -370,7 +370,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- The key was answered and is not refused: the stop ends.
+-- The API answered a call with this key, and the key is not refused, so the stop ends.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'

@@ -44,7 +44,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- Fields of older answers are not new; they had not been recorded yet.
+-- Fields that older answers already had are not new. They just had not been recorded yet.
 where not exists (
     select
     from searches as earlier

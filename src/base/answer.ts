@@ -32,7 +32,7 @@ export interface Term {
   readonly text: string
 }
 
-/** An item of a list in an answer, with its position, from 1. */
+/** An item of a list in an answer, with its position, counted from 1. */
 export interface Placed<T> {
   readonly ordinal: number
   readonly item: T
@@ -58,7 +58,7 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** An answer as stored in the database: all contents of its body, each value in its column. */
+/** An answer as stored in the database: everything in its body, with each value in its own column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
@@ -96,7 +96,7 @@ export function flawOf(parseError: string | null): Flaw | null {
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A received body, with its answer if it is one. */
+/** A received body, and the answer that was read from it, if any. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number

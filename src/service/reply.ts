@@ -100,7 +100,7 @@ export function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Logged without parameters and unknown paths, because either may contain a key.
+// Paths that are logged. Parameters and unknown paths are left out, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
 /** Gives every request an ID, and logs one line about it after the response. */

@@ -128,7 +128,7 @@ export interface Answered {
   readonly partial: boolean
 }
 
-/** The account that asks, and its limits of time. */
+/** The account that sends a search, and the time limits of the search. */
 export interface Asker {
   /** Accounts take turns at the upstream. */
   readonly account: number

@@ -61,8 +61,8 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
 }
 
 /**
- * Revokes advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader holding it
- * would block enqueue. Only a superuser can do this; otherwise the server's grants stay unchanged.
+ * Revokes the use of advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader who
+ * holds that lock would block `enqueue`. Only a superuser can do this; otherwise the server's grants stay unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`

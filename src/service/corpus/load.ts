@@ -85,7 +85,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is discarded, because it may be the part that failed.
+    // The connection is discarded, because it may be the cause of the failure.
     client.release(true)
     throw error
   }

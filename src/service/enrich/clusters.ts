@@ -96,7 +96,7 @@ function isLabel(phrase: Phrase): boolean {
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Runs of words without punctuation and stop words between them. */
+/** Runs of words without punctuation or stop words between them. */
 function runs(text: string): string[][] {
   return text
     .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)

@@ -57,7 +57,7 @@ interface Parts {
   readonly gazetteer: Gazetteer
 }
 
-// Candidates beyond the shown pages, which move up on days on which others are missing.
+// Number of candidates beyond the pages shown. They move up on days on which other pages are missing.
 const reserve = 12
 
 async function answer(
@@ -121,7 +121,7 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 const queryCanceled = '57014'
 
 /**
- * Lists parameters without effect: documents have no place, device, age or rating. A language counts where some
+ * Lists parameters without effect: documents have no place, device, age or rating. A language has an effect if some
  * documents are written in it.
  */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {

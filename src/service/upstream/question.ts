@@ -1,4 +1,4 @@
-// Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
+// Parses a query for the document search, and runs its statements so that they can be cancelled.
 
 import type pg from 'pg'
 import { toldPid } from '../../base/database/database.ts'
@@ -12,7 +12,7 @@ export interface AskedWords {
   readonly operators: string | null
 }
 
-// Bounds the cost of one statement: a query of three hundred words costs as much as one of these.
+// Bounds the cost of one statement: a query of three hundred words costs as much as one of this length.
 const mostWords = 32
 const longestWord = 64
 

@@ -6,7 +6,7 @@ import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
 // The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are more often typing errors.
-// Such a word is never corrected, whether documents contain it or not.
+// Everyday words are never corrected, whether documents contain them or not.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
 /** A word in the documents. */
@@ -28,11 +28,11 @@ interface Companions {
   readonly bold: boolean
 }
 
-/** Queries use a word of titles more often than one that is only in texts. */
+/** Weight of a title: queries use words from titles more often than words that are only in texts. */
 const eachHead = 5
 // A correction that is nearly as likely as the best one is also searched; the other words decide.
 const nearly = 0.6
-// For words that occur only with another ending.
+// Factor for words that occur only with another ending.
 const otherEnding = 0.5
 // How much likelier a word is if it shares a title with all the others, and how many candidates are checked for that.
 const [agreement, mostLikely] = [2, 6]
@@ -126,7 +126,7 @@ async function findWritten(
   })
 }
 
-/** Those of the words that share a title with all the others of the query. */
+/** Returns those of the words that share a title with all other words of the query. */
 async function findAgreed(
   run: Statements,
   likely: ReadonlyMap<string, readonly Likely[]>,
@@ -162,7 +162,7 @@ const likelihoods = {
   tooMany: 0.6,
 }
 const unlikely = 0.4
-// The first letter is seldom wrong.
+// Factor for the first letter, which is seldom wrong.
 const atFirst = 0.7
 
 const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
@@ -215,7 +215,7 @@ type Counts = ReadonlyMap<string, number>
 
 // A word on a single page is probably an error there.
 const leastWritten = 2
-// Unless it is long and in the title of that page.
+// A word of at least this length counts even on a single page, if it is in the title of that page.
 const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
 // Two letters count as a word if many pages contain them: `to`, `of`, `js`.
