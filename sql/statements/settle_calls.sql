@@ -251,7 +251,7 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The balance plus all bills falls only by external spend. A call whose bill is not known yet may have cost its
+-- The balance plus all bills falls only through external spend. A call whose bill is not known yet may have cost its
 -- reservation, but no more than the most expensive call so far.
 external as materialized (
   select
@@ -437,7 +437,8 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- The lower amounts held for lost calls. Calls that a balance includes are left out, because their cost is unknown.
+      -- Reductions of the amounts held for lost calls. Calls that a balance includes are left out, because their cost
+      -- is unknown.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

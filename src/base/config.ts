@@ -227,7 +227,7 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // One more line, because the parser silently drops a last line without its closing quote.
+    // Add one more line, because the parser silently drops a last line that lacks its closing quote.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
     // Report these lines under names that no setting can have.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
@@ -295,7 +295,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting itself is given as well, the similar name belongs to another program.
+    // If the setting itself has a value as well, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }

@@ -42,7 +42,7 @@ export function unhandled(what: string, value: never): Error {
 /** A known error: its message says what happened, why, and what to do; its class determines what happens next. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  // Not `new.target`, which is undefined in field initializers.
+  // Does not use `new.target`, because that is undefined in field initializers.
   override readonly name: string = this.constructor.name
 }
 

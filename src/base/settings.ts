@@ -41,7 +41,7 @@ function postgres(user: string) {
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis URL, or sentinels or cluster nodes. */
+/** A Redis URL: of one server, of sentinels or of cluster nodes. */
 function redis() {
   return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }

@@ -139,7 +139,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
 async function serve(parts: AppParts, order: Order): Promise<Sold> {
   const { key, search } = order
   if (key.kind === 'live') return await sellAnswer(parts, order)
-  // Nothing is stored for a test key, so that balance and usage are unchanged.
+  // Nothing is stored for a test key, so that balance and usage stay unchanged.
   const answered = await parts.mock.answer(search, {
     account: key.accountId,
     signal: AbortSignal.timeout(parts.deadlineMs),

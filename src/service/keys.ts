@@ -195,7 +195,7 @@ function checksum(body: string): string {
   return text
 }
 
-// Far above any use and far below 2^53, so that the reported balance stays exact.
+// Far more than anyone uses, and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
 /** Credits of each month by plan. Spec gap 8: the quotas are ours. */

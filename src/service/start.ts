@@ -33,7 +33,7 @@ export interface ServiceOptions {
   readonly drift?: string | undefined
   /** If true, most changing answers stay the same for days or weeks. */
   readonly calm?: boolean
-  /** The clock of changing answers. */
+  /** The clock that changing answers follow. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
   readonly logged?: Logged

@@ -130,7 +130,7 @@ export interface Answered {
 
 /** The account that sends a search, and the time limits of the search. */
 export interface Asker {
-  /** Accounts take turns at the upstream. */
+  /** The account; accounts take turns at the upstream. */
   readonly account: number
   /** Aborts the search. */
   readonly signal: AbortSignal

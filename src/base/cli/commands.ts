@@ -16,7 +16,7 @@ interface Command {
   readonly as?: string
 }
 
-/** Commands with one purpose. */
+/** Commands that share a purpose. */
 export interface Group {
   readonly title: string
   /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
@@ -137,7 +137,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow the word of a group, each with the command that it starts and its flag. */
+/** Names that may follow the word of a group, each with the command and the flag that it stands for. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])

@@ -125,7 +125,7 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or was not established in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error without one, which means that a connection broke. */
+/** Adds a code to a driver error that has none, which means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }

@@ -75,7 +75,7 @@ export function nameParameters(sqlText: string): StatementFile {
   return { text, names }
 }
 
-/** Returns the row of a statement that always returns one. */
+/** Returns the only row of a statement that always returns exactly one. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')

@@ -185,7 +185,7 @@ function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent), of which one must hold. */
+/** Tags prefixed with + (present) or - (absent). At least one of them must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -206,7 +206,7 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Condition for a single tag, whatever its name. */
+/** Writes a single tag as a condition, with quotes if its name needs them. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0

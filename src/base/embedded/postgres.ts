@@ -385,7 +385,9 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** False if the folder can't be created, or if another user owns a file or folder of this name. */
+/**
+ * Creates a folder for our data. False if it can't be created, or if another user owns a file or folder of this name.
+ */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

@@ -144,7 +144,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // Whatever the reason, it does not respond, and the caller starts another.
+    // Whatever the reason, the service does not respond, and the caller starts another one.
     return false
   }
 }

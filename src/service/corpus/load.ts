@@ -132,7 +132,7 @@ function parseLine(text: string): Document | string {
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
 
-/** Pages in one INSERT. */
+/** Maximum number of pages in one INSERT. */
 const batchSize = 2000
 
 /** A page and its line number. */

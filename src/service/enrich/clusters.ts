@@ -143,12 +143,12 @@ function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): num
   return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
 }
 
-/** Accepts labels greedily, and skips one whose pages earlier labels mostly cover. */
+/** Accepts labels greedily, and skips a label if an earlier one already covers most of its pages. */
 function accept(phrases: readonly Phrase[]): string[] {
   const taken: Phrase[] = []
   for (const phrase of phrases) {
     if (taken.length === most) break
-    // `Astc Extension`, `Draw Extension`: two labels with the same last word are enough.
+    // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
     const kind = taken.filter(
       ({ stems }) => stems.length > 1 && stems.at(-1) === phrase.stems.at(-1),
     )

@@ -60,7 +60,7 @@ const plainWords = new Set(
 )
 const deadZone = 0.35
 
-/** The sentiment of the results. The query counts little: "kill weeds" is about gardening. */
+/** The sentiment of the results. The query itself has little weight: "kill weeds" is about gardening. */
 export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   const found =
     texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length

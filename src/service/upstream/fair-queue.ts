@@ -110,7 +110,7 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** Takes the slot here, before a newly arrived turn can see that it is free. */
+  /** Begins the next turn. Takes its slot here, before a newly arrived turn can see that it is free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue

@@ -189,7 +189,7 @@ export function makeSnippet(q: string, text: string): string {
   const scores = sentences.map(
     (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
   )
-  // Of equal sentences, the first is used: the beginning of a page says what it is about.
+  // If several sentences match equally well, the first is used, because the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told

@@ -149,7 +149,7 @@ async function takeTurn(
   }
 }
 
-/** Adds a result unless it is not a page: images and maps have no address, or one that is not http. */
+/** Adds a result if it is a page. Images and maps have no address, or one that is not http. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
@@ -343,7 +343,7 @@ function upstreamLanguage(
   return { language: `${language}-${region}` }
 }
 
-/** `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
+/** Reads language and country: `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
 function readTag(hl: string): { language: string; region?: string } {
   const [language = '', ...rest] = hl.split('-')
   const region = rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()

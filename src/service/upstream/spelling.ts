@@ -43,7 +43,10 @@ interface Likely extends Spelling {
   readonly daring: boolean
 }
 
-/** The known words at an edit distance of one: frequent, a common typing error, and in context; the likeliest first. */
+/**
+ * Finds the known words at an edit distance of one, the likeliest first. A word is likelier if it is frequent, if the
+ * typing error is common, and if the word fits the context.
+ */
 export async function correctWords(
   run: Statements,
   wrong: readonly string[],
@@ -208,7 +211,7 @@ function areNeighbours(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
 }
 
-/** A correction of one word, of two that belong together, or of one that is two. */
+/** A correction of one word, of two words that are really one, or of one word that is really two. */
 export type Correction = Interpretation['corrections'][number]
 
 type Counts = ReadonlyMap<string, number>
@@ -259,7 +262,7 @@ export async function findJoined(
   const corrections: Correction[] = []
   let last = ''
   for (const { first, second, whole } of pairs) {
-    // A half belongs to one word only.
+    // A half can belong to only one word.
     if (!counts.has(whole) || first === last) continue
     corrections.push({ from: `${first} ${second}`, to: whole })
     last = second
