@@ -1,5 +1,6 @@
 -- Data for analysts besides the answers: own and competing domains, click curves, notes, and the sums of finished days.
--- The sums of a day are deleted as soon as anything they are based on changes. Until they are stored again, views compute them.
+-- The sums of a day are deleted as soon as anything they are based on changes. Until the sums are stored again, the
+-- views compute them.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Names and columns stay; new columns are added at the end.';
@@ -378,8 +379,8 @@ $$;
 
 -- The day of an open run has no stored sums, so storing its answers deletes nothing. Storing late answers deletes the
 -- sums of their day.
--- A worker's connection keeps the plan for hours. A plan made while there were few tasks would read all of them when there
--- are millions, so the rows are read by key.
+-- A worker's connection keeps the plan of this function for hours. A plan made while there were few tasks would read
+-- all of them when there are millions, so the rows are read by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off

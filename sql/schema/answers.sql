@@ -78,8 +78,8 @@ create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- Stored, so that no view repeats the rule. Compared byte by byte, which sorts several times faster than the collation of
-  -- a language.
+  -- Stored, so that no view has to repeat the rule. Compared byte by byte, because that sorts several times faster than
+  -- a language's collation.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end

@@ -46,7 +46,7 @@ select
   chosen.day,
   case
     when :since::date is null then (select max(run_date) from full_days where run_date < chosen.day)
-    -- The requested first day, or the first later one that can be compared.
+    -- The requested first day, or the first later day that can be compared.
     else coalesce(
       (select :since::date where exists (select from full_days where run_date <= :since::date)),
       (select min(run_date) from full_days where run_date < chosen.day)

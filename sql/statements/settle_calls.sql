@@ -167,7 +167,7 @@ new_costs as materialized (
     case when p.heard > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
     coalesce(o.seen, 0) + p.heard as seen,
     coalesce(o.trying, false) and p.heard = 0 and not p.tried as trying,
-    -- The two highest of the earlier and the new prices.
+    -- Keeps the two highest of the earlier and the new prices.
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
     coalesce(o.recent_count, 0) + p.heard as count,

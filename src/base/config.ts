@@ -56,7 +56,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // NaN, not a default: an invalid lease is reported as such, and comparisons with it are false.
+    // Uses NaN, not a default: an invalid lease is reported as such, and comparisons with NaN are false.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',

@@ -1,4 +1,4 @@
-// Explains a package that an installation without optional dependencies lacks.
+// Explains which packages are missing in an installation without optional dependencies.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

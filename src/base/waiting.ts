@@ -79,8 +79,8 @@ const inTurn: (() => void)[] = []
 
 /**
  * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
- * in its own turn and PostgreSQL's replies are read in between, because a transaction that waits for its reply may have
- * locked a row that all workers wait for.
+ * in its own turn, and PostgreSQL's replies are read in between. This matters because a transaction that waits for a
+ * reply may have locked a row that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -84,7 +84,7 @@ function pathFlag(name: string, text: string): string {
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }
 
-/** Reads a day from a flag and uses it as the clock of changing answers. */
+/** Reads a day from a flag, as the clock that changing answers follow. */
 function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined
   if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)

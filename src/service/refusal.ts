@@ -28,7 +28,7 @@ export const reasons = {
 
 export type RefusalStatus = keyof typeof reasons
 
-// Node still uses older names for these two.
+// Node still uses older names for these two statuses.
 const phrases: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',

@@ -51,7 +51,7 @@ const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  // The driver sets no code on these two.
+  // The driver sets no code on these two errors.
   return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
 }
 

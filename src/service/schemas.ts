@@ -49,7 +49,7 @@ export const mostReach = 100
 const safeties = ['off', 'moderate', 'strict'] as const
 const ages = ['any', 'day', 'week', 'month', 'year'] as const
 
-/** Maximum characters per query, as at the large search engines. */
+/** Maximum characters per query, the same as in large search engines. */
 const longestQuery = 2048
 
 // Spelled out, because a pattern in an OpenAPI document has no flags.

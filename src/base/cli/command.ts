@@ -1,4 +1,4 @@
-// Runs a command: its flags, signals, errors and exit code, and what it prints.
+// Runs a command, and handles its flags, signals, output, errors and exit code.
 
 import { Command, CommanderError } from 'commander'
 import type { Environment } from '../config.ts'

@@ -115,7 +115,7 @@ function codeBreaks(owner: object, name: string): void {
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // Attached before the caller awaits, so that the caller finds the code.
+    // Attached before the caller awaits, so that the caller finds the code on the error.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -261,8 +261,8 @@ const moreUses = 8
 
 // With only index plans allowed, a statement by key gets the same plan for small and large tables. Disabled plan types
 // get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is off. Memoize is
-// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because a
-// statement that looks up by key does so for all values.
+// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because
+// such a statement looks rows up by key, whatever the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')

@@ -260,7 +260,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts. They last many times longer than the usual queries of a reader.
+// Number of attempts. Together, they last many times longer than a reader's usual queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */

@@ -172,7 +172,7 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
-/** Performs a change; explains the error to a read-only login. */
+/** Performs a change, and explains the error if the login is read-only. */
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()

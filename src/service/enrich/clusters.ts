@@ -5,7 +5,7 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Among many pages, two share a phrase by chance, so three are required unless the phrase is a known name.
+// Among many pages, two may share a phrase by chance, so three are required unless the phrase is a known name.
 const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {

@@ -110,7 +110,7 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 /** Finds known names in a text, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** The length in words of the longest name, by first word. Most words of a text start no name. */
+  /** Number of words of the longest name, by its first word. Most words of a text start no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {

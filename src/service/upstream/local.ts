@@ -97,7 +97,8 @@ async function answer(
       results: given,
       first: results.slice(0, search.num),
       pool: closePages(pages),
-      // The specification has no field for the corrected query, so it is the first related search.
+      // The specification has no field for the corrected query, so the corrected query becomes the first related
+      // search.
       suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
       known: [],
     },

@@ -104,8 +104,8 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   const entities: NamedEntity[] = []
   let partial = false
   const { account, over: signal } = asker
-  // Only the first page can be refused, and a disconnected client ends the search only before that page begins; later
-  // pages keep the results so far.
+  // Only the first page can be refused, and a disconnected client ends the search only before that page begins. If a
+  // later page fails, the results so far are kept.
   const first = {
     account,
     signal: AbortSignal.any([signal, asker.gone]),
