@@ -68,7 +68,7 @@ from accounts a
 left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
 where a.obs_seq is not null
   and a.obs_remaining is distinct from c.credits_remaining
-  -- The API reported that the credits are used up, so the balance counts as 0.
+  -- The API reported that no credits are left, so the balance counts as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
 -- check: the spending since the newest balance is that of the calls that ended since
@@ -81,7 +81,7 @@ where c.outcome = 'settled'
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
 -- check: no bound of a balance is higher than the reported balances
--- Calls that started after a moment also ended after it, so each bound stored since then includes their balances.
+-- A call that started after a bound was opened also ended after that, so the bound includes its balance.
 select count(*) as violations
 from accounts a
 cross join lateral (
@@ -148,7 +148,7 @@ where greatest(p.recent_first, p.earlier_first) < (
 and p.seen >= 30;
 
 -- check: no call began that would have crossed the credit floor by the newest reported balance
--- Independent of others' spending: a call that was allowed although the newest balance had no room for it.
+-- Finds calls that were allowed although the newest balance had no room for them, whatever other programs spent.
 select count(*) as violations
 from (
   select

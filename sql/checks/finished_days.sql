@@ -1,6 +1,7 @@
 -- Finished days
 -- The sums stored for a day equal those that its answers give. Sums added up in another order may differ in the last
--- digit. A sample of days is computed day by day, all days at once: each is the faster way for its number of days.
+-- digit. A sample of days is computed day by day, but all days are computed at once, because each way is faster for its
+-- number of days.
 -- Parameters: :days (bigint[], rows of finished_days), :all_days (boolean: these are all the days that can be checked).
 
 -- check: each finished day counts the queries of its labels
@@ -70,7 +71,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
 -- check: each answer of a finished day differs from the previous one as stored
--- The pages and domains behind the counts are only compared day by day.
+-- The pages and domains behind the counts are compared only when days are computed one by one.
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -124,7 +125,7 @@ where there.search_id is distinct from live.search_id
   );
 
 -- check: each finished day holds the losses that its answers give
--- Losses that are not yet confirmed are only compared day by day.
+-- Losses that are not yet confirmed are compared only when days are computed one by one.
 with drawn as materialized (
   select id, run_date
   from finished_days

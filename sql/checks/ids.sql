@@ -1,8 +1,8 @@
 -- Ids from content
--- An id is the first 16 bytes of the hash of what its row says, joined by U+001F.
+-- An id is the first 16 bytes of a hash of its row's values, joined by U+001F.
 
 -- check: each query has the id of its key
--- Ids are unique by primary key, and therefore keys are as well.
+-- The primary key makes ids unique, so the keys are unique as well.
 select count(*) as violations
 from queries t
 where uuid_send(t.id) <> substring(sha256(convert_to('query' || chr(31) || t.key, 'UTF8')) for 16);

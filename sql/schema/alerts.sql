@@ -65,9 +65,9 @@ create table alerts (
   withdrawn_at timestamptz,
   withdrawn_because text
 );
--- A rule has at most one open alert per subject, so a subject that has not recovered raises no second one.
+-- A rule has at most one open alert per subject, so a subject that has not recovered raises no second alert.
 create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
--- Checking a night again raises no alert twice.
+-- Checking a night again does not raise its alerts a second time.
 create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;
 create index alerts_of_query on alerts (query_id) where withdrawn_at is null;
 create index alerts_raised on alerts (raised_at);

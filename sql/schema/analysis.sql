@@ -1,5 +1,6 @@
 -- Data for analysts besides the answers: own and competing domains, click curves, notes, and the sums of finished days.
--- The sums of a day are deleted as soon as anything they are based on changes. Until they are stored again, views compute them.
+-- The sums of a day are deleted as soon as anything they are based on changes. Until the sums are stored again, the
+-- views compute them.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Names and columns stay; new columns are added at the end.';
@@ -360,8 +361,8 @@ comment on column finished_keyword_days.finish_id is 'Finished day (finished_day
 comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from them stays valid as long as this row exists.';
 comment on column finished_keyword_days.basis is 'Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().';
 
--- The pages that each query has shown, where questions about one page start. An index on the pages of results would be
--- written for each result of each answer; this table has one row per page and query.
+-- The pages that the answers to each query have shown. Questions about one page start here. An index on the pages of
+-- results would grow with each result of each answer; this table has one row per page and query.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
@@ -376,9 +377,10 @@ create function forget_days(since date) returns void language sql as $$
   delete from finished_days where run_date >= since
 $$;
 
--- The day of an open run has no stored sums, so storing its answers deletes nothing. Late answers do.
--- A worker's connection keeps the plan for hours. A plan made while there were few tasks would read all of them when there
--- are millions, so the rows are read by key.
+-- The day of an open run has no stored sums, so storing its answers deletes nothing. Storing late answers deletes the
+-- sums of their day.
+-- A worker's connection keeps the plan of this function for hours. A plan made while there were few tasks would read
+-- all of them when there are millions, so the rows are read by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -461,7 +463,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- Of a task's row, the sums of a day depend only on the older answer that stands in for the query.
+-- Of all the values in a task's row, only the older answer that stands in for the query affects the sums of a day.
 create trigger task_reused after update on tasks
   for each row
   when (
@@ -479,7 +481,7 @@ begin
   return null;
 end
 $$;
--- What a call cost may become known after its task and its run have ended.
+-- The cost of a call may become known after its task and its run have ended.
 create trigger call_changed after update on calls
   for each row
   when (
@@ -488,7 +490,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, also those of archived days.
+-- Labels contain the name of the list, including the labels of archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

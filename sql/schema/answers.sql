@@ -78,8 +78,8 @@ create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- Stored, so that no view repeats the rule. Compared byte by byte, which sorts several times faster than the collation of
-  -- a language.
+  -- Stored, so that no view has to repeat the rule. Compared byte by byte, because that sorts several times faster than
+  -- a language's collation.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -116,7 +116,7 @@ create table organic_results (
   as_given jsonb,
   primary key (search_id, ordinal)
 );
--- As searches_extra_idx.
+-- Finds undocumented fields, like searches_extra_idx.
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
 comment on table organic_results is 'Organic results of answers, one row each, in the order of the answer.';
 comment on column organic_results.search_id is 'Answer that contains the result.';

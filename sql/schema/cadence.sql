@@ -1,4 +1,4 @@
--- How often each query of an adaptive list is bought, and what randomly drawn queries show about the skipped ones.
+-- How often each query of an adaptive list is bought, and what queries drawn at random show about the skipped queries.
 
 create table cadences (
   list_id bigint not null,

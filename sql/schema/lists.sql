@@ -1,4 +1,4 @@
--- Lists, their queries, and earlier properties of these.
+-- Lists, their queries, and the earlier properties of these queries.
 
 create table lists (
   id bigint generated always as identity primary key,
@@ -39,9 +39,9 @@ comment on column queries.gl is 'Country code as sent; null if none is sent.';
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
 
--- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and the list is locked
--- meanwhile. Each reading of a list updates a timestamp in each of its rows: the fill factor leaves room for that on the same
--- page, so that no index has to be updated.
+-- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and would keep the
+-- list locked. Each reading of a list updates a timestamp in each of its rows: the fill factor leaves room for that on
+-- the same page, so that no index has to be updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,

@@ -1,4 +1,4 @@
--- Calls per minute while the account was last working; null if there are too few.
+-- Calls per minute while the account was last working; null if there were too few calls.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
 from (

@@ -1,4 +1,4 @@
--- Price of each class: the highest seen, and the average of the :newest newest calls of the account.
+-- Price of each class: the highest seen, and the average of the :newest latest calls of the account.
 select
   account_costs.class,
   account_costs.dearest,

@@ -1,4 +1,4 @@
--- Counts days since :since whose sums are missing, begun or not.
+-- Counts the unfinished days since :since: those already begun, and those not begun.
 select
   count(*) filter (where finished_days.id is not null) as begun,
   count(*) filter (where finished_days.id is null) as missing

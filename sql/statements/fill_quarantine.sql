@@ -1,5 +1,5 @@
--- Adds answers :kept, and all of a run with a reason :why except those :released, to the quarantine; releases the
--- others.
+-- Quarantines answers :kept and, if a reason :why is given, all answers of run :run except those :released. Releases
+-- the other answers of the run.
 with held as (
   select distinct on (search_id) search_id, reason, score
   from (

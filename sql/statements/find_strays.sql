@@ -1,4 +1,4 @@
--- Marks a day on which an answer is compared that was bought for another day. The steps of the day are stored before.
+-- Marks a day if one of its compared answers was bought for another day. Runs after the steps of the day are stored.
 update finished_days
 set strays = true
 where id = :finish::bigint

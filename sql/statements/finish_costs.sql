@@ -1,4 +1,4 @@
--- Stores what the answers of a day cost. The labels and the steps of the day are stored before.
+-- Stores the cost of the answers of a day. Runs after the labels and steps of the day are stored.
 insert into finished_costs
   (finish_id, list, set_id, tags, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost)
 select

@@ -1,4 +1,4 @@
--- Stores the labels of a day with their numbers of queries.
+-- Stores the labels of a day, with the number of queries of each.
 insert into finished_labels (finish_id, set_id, labels, queries, weight, planned, planned_weight)
 select :finish::bigint, set_id, labels, queries, weight, planned, planned_weight
 from analysis.labels_on(:day::date)

@@ -1,4 +1,5 @@
--- Stores the top 10 positions that were lost by a day, or may still turn out to be. The steps of the day are stored before.
+-- Stores the top 10 positions that were lost by a day, or that may still prove to be lost. Runs after the steps of the
+-- day are stored.
 insert into finished_losses
   (finish_id, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed)
 select :finish::bigint, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed

@@ -1,4 +1,4 @@
--- Stores the related searches that answers of a day were the first to name.
+-- Stores the related searches that answers of a day named for the first time.
 insert into finished_related (finish_id, query_id, related_search_id)
 select distinct :finish::bigint, observations.query_id, named.related_search_id
 from analysis.observations

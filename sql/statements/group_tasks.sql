@@ -1,5 +1,5 @@
--- Counts merged lines and their slices of :slice_size by the properties shared within a slice; slices of run :run are
--- numbered on.
+-- Counts merged lines and their slices of :slice_size by the properties shared within a slice; numbers continue after
+-- the slices that run :run already has.
 select
   already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
   coalesce((select max(slice) from slices where run_id = :run::bigint), 0)

@@ -1,5 +1,5 @@
--- Replaces the decisions about the queries of a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due
--- (date[]), :by_chance (boolean[]), :reasons (text[]), one value each for a query; :list (bigint), :run_date.
+-- Replaces the decisions about the queries of a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due (date[]),
+-- :by_chance (boolean[]), :reasons (text[]), one value per query; :list (bigint), :run_date.
 with decided as (
   select *
   from unnest(

@@ -1,5 +1,5 @@
--- Records the moves that drawn queries showed. Parameters: :ids (uuid[]), :run_dates (date[]), :moves (integer[]),
--- one value each for a draw; :list (bigint).
+-- Records the moves that drawn queries showed. Parameters: :ids (uuid[]), :run_dates (date[]), :moves (integer[]), one
+-- value per draw; :list (bigint).
 update cadence_draws
 set moves = outcome.moves
 from unnest(

@@ -1,4 +1,4 @@
--- Locks the accounts that may be buying the same query, in the order of ids.
+-- Locks the accounts that may be buying the same query, in order of id.
 select
 from accounts as a
 where a.id = :account

@@ -1,4 +1,4 @@
--- Locks the lists of these runs that have a budget, in the order of ids.
+-- Locks the lists of these runs that have a budget, in order of id.
 select
 from lists
 where budget is not null

@@ -2,10 +2,10 @@
 -- line, most urgent priority, highest weight, shortest interval and age; whether run :run already has it, whether it
 -- is not asked, and the answer to reuse, if any.
 --
--- :joined    an open run is added to; a new one has no tasks yet
+-- :joined    tasks are added to an open run; a new run has no tasks yet
 -- :nightly   queries may be skipped, and a line's maximum age applies
 -- :own_age   lines may have a maximum age of their own
--- :dated     the plan may not be bought completely, so the times of last answers are needed
+-- :dated     the plan may not be bought in full, so the times of last answers are needed
 -- :judged    a line has an interval or a maximum age, or the list has a cadence
 -- :adaptive  the cadence table decides as well
 -- :priced    labels or lists have shares; :classes and :credits hold the known prices, :dearest is used for others

@@ -1,4 +1,4 @@
--- Records the dictionary entries that answers refer to, in the order of ids, like every writer of dictionaries.
+-- Records the dictionary entries that answers refer to, in order of id, like every writer of dictionaries.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id

@@ -1,5 +1,5 @@
--- Selects the tasks of queries that are no longer open: those answered by :answers, or without answers the unanswered
--- ones, at most :most (null: all). Uses the key, run by run.
+-- Selects ended tasks of :queries, at most :most (null: all): those answered by :answers or, if :answers is empty, all
+-- of them. Looks tasks up by key, run by run.
 select t.id
 from runs r
 cross join unnest(:queries::uuid[]) as asked (query_id)

@@ -1,5 +1,5 @@
 -- Expected and worst price of each class on the last day on which it was bought, because older prices may be outdated.
--- The share of free failed tasks is the median of recent days, so that one bad night does not make the next look
+-- The share of free failed tasks is the median of recent days, so that one bad night does not make the next night look
 -- cheap.
 with lately as (
   select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
@@ -17,10 +17,10 @@ with lately as (
 paid as (
   select
     class,
-    -- A task that failed at no cost does not affect the price of answered ones.
+    -- A task that failed at no cost does not affect the price of answered tasks.
     sum(credits_used) filter (where outcome = 'settled')::float8
       / nullif(count(distinct task_id) filter (where outcome = 'settled' and credits_used > 0), 0) as expected,
-    -- Calls of unknown outcome may have been charged.
+    -- Calls with an unknown outcome may have been charged.
     coalesce(max(credits_used), max(credits_reserved)) * count(*)::float8 / count(distinct task_id) as worst
   from lately
   where sent_at > last - interval '20 hours'

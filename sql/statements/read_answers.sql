@@ -1,4 +1,4 @@
--- Reads answers back from their rows, one document each. Locks nothing. :searches (bigint[]).
+-- Reads answers back from their rows, one document each. Locks nothing. Parameter: :searches (bigint[]).
 select
   s.id,
   jsonb_build_object(

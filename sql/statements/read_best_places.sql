@@ -1,5 +1,5 @@
--- Reads the best positions of some domains in some answers. Parameters: :searches (bigint[]), :domains (text[]; null:
--- all domains).
+-- Reads the best positions of the given domains in the given answers. Parameters: :searches (bigint[]), :domains
+-- (text[]; null: all domains).
 select
   best.search_id, best.domain, best.place >> 20 as position, analysis.page_name(pages.url_key) as page
 from (

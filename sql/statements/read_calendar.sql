@@ -1,4 +1,4 @@
--- Every run, and every night without one, by day and list, newest first.
+-- Reads every run, and every night without a run, by day and list, newest first.
 select
   l.name as list, r.run_date, r.id as run, r.kind, r.state, n.schedule, n.outcome, n.note, r.suspect,
   coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent, r.uncertain

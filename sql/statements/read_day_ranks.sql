@@ -1,4 +1,4 @@
--- Reads the positions of some domains for a query, day by day. Parameters: :query (uuid), :since, :until (date),
+-- Reads the positions of the given domains for a query, day by day. Parameters: :query (uuid), :since, :until (date),
 -- :domains (text[]).
 select observed.run_date as "runDate", result_domains.domain, min(result_domains.position) as position
 from (

@@ -1,4 +1,4 @@
--- Reads which domains won the lost clicks of a domain, and from which it won clicks; largest first. Parameters:
+-- Reads which domains won clicks that a domain lost, and which domains it won clicks from, largest first. Parameters:
 -- :domain, :since, :until (date).
 select
   case when flows.loser = :domain then flows.taker else flows.loser end as domain,

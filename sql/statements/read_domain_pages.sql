@@ -1,5 +1,5 @@
--- Reads the pages of a domain in the last known answers on a day, those for most queries first. Parameters: :domain,
--- :until (date).
+-- Reads the pages of a domain in the last known answers on a day, those that rank for the most queries first.
+-- Parameters: :domain, :until (date).
 with mine as materialized (
   select known.query_id, known.search_id
   from analysis.known_on(:until::date) as known

@@ -1,5 +1,5 @@
--- Reads the first day of a period that has answers; a day that knows earlier ones has. Parameters: :since, :until
--- (date).
+-- Reads the first day of a period that has answers; the start of the period counts if answers of earlier days are known
+-- on it. Parameters: :since, :until (date).
 select case
   when exists (select from analysis.known_on(:since::date)) then :since::date
   else coalesce(

@@ -1,5 +1,5 @@
--- Reads the sums for some domains, day by day. Parameters: :domains (text[]), :tag (the label of the queries, * for
--- all), :since, :until (date).
+-- Reads the ranked queries and shares of the given domains, day by day. Parameters: :domains (text[]), :tag (the label
+-- of the queries, * for all), :since, :until (date).
 select
   shown.domain,
   days.run_date as "runDate", days.queries, coalesce(held.ranked, 0) as ranked, coalesce(held.top_3, 0) as top3,

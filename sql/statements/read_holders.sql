@@ -1,4 +1,4 @@
--- Reads the domains at the given positions. Parameters: :searches, :positions (bigint[], one value each for a position).
+-- Reads the domains at the given positions. Parameters: :searches, :positions (bigint[], one value per position).
 select distinct on (asked.search_id, asked.position) asked.search_id, asked.position, held.domain
 from unnest(
   :searches::bigint[],

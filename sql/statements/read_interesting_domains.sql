@@ -1,5 +1,5 @@
--- Reads our own domains of a day, followed by the highest-ranking ones of an answer. Parameters: :day (date), :search
--- (bigint, or null).
+-- Reads our own domains of a day, followed by the highest-ranking domains of an answer. Parameters: :day (date),
+-- :search (bigint, or null).
 select domain, bool_or(ours) as ours
 from (
   select domain, true as ours, 0 as position

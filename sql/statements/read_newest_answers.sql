@@ -1,5 +1,5 @@
--- Reads the newest answers to some queries, each with the domain at a position. Parameters: :queries (uuid[]),
--- :positions (bigint[]), :since, :until (date).
+-- Reads the newest answers to the given queries, each with the domain at a given position. Parameters: :queries
+-- (uuid[]), :positions (bigint[]), :since, :until (date).
 select
   newest.query_id as "queryId", newest.run_date as "runDate", newest.search_id as search, newest.depth, (
     select (array_agg(shown.domain order by shown.ordinal))[1]

@@ -1,7 +1,8 @@
--- Figures of a run, without queries that were not asked or that reused older answers. Paused are the minutes in which nothing of it
--- could be bought: an account is available from its first to its last call of the run, except during stops. A stop
--- counts only while none of the accounts of the run was available: one of two accounts may continue while the other is
--- stopped, or take over hours later. The time between the last call and a reopening also counts.
+-- Reads the figures of a run, without queries that were not asked or that reused older answers. Paused time is the
+-- minutes in which none of its queries could be bought: an account is available from its first to its last call of the
+-- run, except during stops. A stop counts only while none of the accounts of the run was available: one of two accounts
+-- may continue while the other is stopped, or take over hours later. The time between the last call and a reopening
+-- also counts.
 select
   runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
   paused.minutes as paused_minutes

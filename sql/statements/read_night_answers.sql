@@ -1,6 +1,6 @@
--- Answers that a run bought, after query :after in the order of ids, with a number for each page of their top ten and
--- the share of its domains of other countries; each with up to :most older answers of days before :date, newest first,
--- packed as day, whether it is trusted, count and page numbers.
+-- Reads the answers that a run bought, after query :after in order of id. Each has a number for each page of its top
+-- ten, and the share of its domains that belong to other countries. Each also has up to :most older answers of days
+-- before :date, newest first, packed as day, whether it is trusted, count and page numbers.
 select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
 from (
   select tasks.query_id, tasks.search_id

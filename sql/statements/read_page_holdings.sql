@@ -1,5 +1,5 @@
--- Reads the sums for a page in all spellings, day by day, counted like those of a domain. Parameters: :key (of the
--- page), :since, :until (date).
+-- Reads the ranked queries and shares of a page under all spellings of its address, day by day, counted as for a
+-- domain. Parameters: :key (of the page), :since, :until (date).
 with showing as materialized (
   select array(select analysis.queries_showing(array[:key::text], :since::date, :until::date)) as queries
 ),
@@ -20,7 +20,7 @@ sums as (
     count(*) filter (where weighed.position <= 10) as top_10,
     count(*) filter (where weighed.position <= 20) as top_20,
     coalesce(sum(weighed.weight * curve.ctr), 0) as clicks
-  -- Grouped rather than joined: the planner expects few queries, and would compare each row with each other.
+  -- Grouped rather than joined: the planner expects few queries, and would compare every row with every other row.
   from (
     select run_date, query_id, max(weight) as weight, min(position) as position
     from (

@@ -1,4 +1,4 @@
--- Reads the newest answers to some queries, oldest first, one per day: those for days up to a given one, and for
+-- Reads the newest answers to the given queries, oldest first, one per day: those for days up to a given day, and for
 -- later days that have already been checked. Parameters: :queries (uuid[]), :date, :limit (answers per query).
 select distinct on (found.query_id, found.run_date)
   found.query_id, found.search_id, found.run_id, found.run_date, found.depth, found.origin, found.api,

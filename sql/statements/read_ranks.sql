@@ -1,4 +1,4 @@
--- Reads the positions of some domains for their nine most important queries each, day by day. Parameters: :domains
+-- Reads the positions of the given domains for their nine most important queries each, day by day. Parameters: :domains
 -- (text[]), :since, :until (date).
 select domain, query_id as "queryId", q, run_date as "runDate", position, depth
 from (

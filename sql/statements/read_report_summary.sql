@@ -1,7 +1,7 @@
 -- Reads the days and counts that a report covers, from views already restricted to its slice. The newest day is the
--- newest full one of the period; if none is full, the newest with any answer. If the slice holds some queries only, their
--- own days determine which are full, by the rule of analysis.days. Parameters: :since, :until (date, or null), :sliced
--- (boolean).
+-- newest full one of the period; if none is full, the newest with any answer. If the slice holds only some queries,
+-- their own days determine which are full, by the rule of analysis.days. Parameters: :since, :until (date, or null),
+-- :sliced (boolean).
 with told as materialized (
   select run_date, answered, thin
   from analysis.days
@@ -46,7 +46,7 @@ select
   chosen.day,
   case
     when :since::date is null then (select max(run_date) from full_days where run_date < chosen.day)
-    -- The requested first day, or the first later one that can be compared.
+    -- The requested first day, or the first later day that can be compared.
     else coalesce(
       (select :since::date where exists (select from full_days where run_date <= :since::date)),
       (select min(run_date) from full_days where run_date < chosen.day)

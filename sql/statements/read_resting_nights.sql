@@ -1,5 +1,5 @@
--- Reads the nights of adaptive lists, day by day, newest first, including those before they were adaptive. Parameters:
--- :since, :until (date).
+-- Reads the nights of adaptive lists, day by day, newest first, including nights before the lists became adaptive.
+-- Parameters: :since, :until (date).
 with nights as (
   select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits
   from runs

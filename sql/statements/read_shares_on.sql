@@ -1,5 +1,5 @@
--- Reads the shares of some domains for a label on one day, as analysis.share_of_voice has them; no row if no query of
--- the label was answered. Parameters: :date, :tag, :domains (text[]).
+-- Reads the shares of the given domains for a label on one day, as analysis.share_of_voice has them; no row if no query
+-- of the label was answered. Parameters: :date, :tag, :domains (text[]).
 select
   :date::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
 from (

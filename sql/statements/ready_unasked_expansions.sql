@@ -1,5 +1,5 @@
--- Makes the queries of an expansion that are in no run, or were never bought in theirs, the current members of the
--- list. Parameters: :into (bigint, the list), :origin.
+-- Makes the unasked queries of an expansion the current members of the list: those that are in no run, or that their
+-- run never bought. Parameters: :into (bigint, the list), :origin.
 with unasked as (
   update expansions
   set run_id = null
@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- Read once, and later than every earlier version of the list even if the clock was set back.
+-- This time is read once. It is later than every earlier version of the list, even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

@@ -1,4 +1,4 @@
--- Greatest moves of the day of a run among its queries; only of own domains, if there are any.
+-- Largest moves for the queries of a run on its day; only those of own domains, if there are any.
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(:date::date)

@@ -167,7 +167,7 @@ new_costs as materialized (
     case when p.heard > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
     coalesce(o.seen, 0) + p.heard as seen,
     coalesce(o.trying, false) and p.heard = 0 and not p.tried as trying,
-    -- The two highest of the earlier and the new prices.
+    -- Keeps the two highest of the earlier and the new prices.
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
     coalesce(o.recent_count, 0) + p.heard as count,
@@ -216,7 +216,7 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- If the recent prices have just become the earlier ones, they replace those.
+      -- If the recent prices have just become the earlier ones, they replace the old earlier prices.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given
@@ -251,7 +251,7 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The balance plus all bills falls only by external spend. A call whose bill is not known yet may have cost its
+-- The balance plus all bills falls only through external spend. A call whose bill is not known yet may have cost its
 -- reservation, but no more than the most expensive call so far.
 external as materialized (
   select
@@ -307,7 +307,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The probe has reported the balance. An answer to an earlier call leaves the permission for it.
+    -- The probe has reported the balance. An answer to a call before the probe leaves the permission to probe in place.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -370,7 +370,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- The key was answered and is not refused: the stop ends.
+-- The API answered a call with this key, and the key is not refused, so the stop ends.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'
@@ -437,7 +437,8 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- The lower amounts held for lost calls. Calls that a balance includes are left out, because their cost is unknown.
+      -- Reductions of the amounts held for lost calls. Calls that a balance includes are left out, because their cost
+      -- is unknown.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

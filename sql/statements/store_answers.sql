@@ -1,6 +1,6 @@
 -- Stores a batch of bodies and their answers; existing rows stay unchanged.
--- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. They are unnested in the
--- select list, which produces rows one by one: a function in `from` materializes all of its rows first.
+-- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. The arrays are unnested
+-- in the select list, which produces rows one by one: a function in `from` materializes all of its rows first.
 -- Lock order: dictionaries, each by id, before facts. All writers keep to it, which prevents deadlocks.
 -- The age of an answer decides whether its query is bought again. Therefore an answer is always dated between the start of
 -- its call and this statement, even if the clock of a worker is wrong or the clock of the database was set back.
@@ -55,7 +55,7 @@ new_raw_answers as (
       unnest(:raw_answers_received_ms::float8[]) as received_ms, unnest(:raw_answers_truncated::boolean[]) as truncated, unnest(:raw_answers_body::bytea[]) as body
   ) as given
   order by call_id
-  -- An answer replaces an earlier response that was not one: its call was repeated.
+  -- An answer replaces an earlier response to the same call that was not an answer: the call was repeated.
   on conflict (call_id) do update
   set status = excluded.status, received_at = excluded.received_at, truncated = excluded.truncated, body = excluded.body
   where not exists (select from searches where searches.id = excluded.call_id)

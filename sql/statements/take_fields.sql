@@ -1,5 +1,5 @@
--- Records the undocumented fields of the answers bought by run :run (bigint). Returns those that no earlier answer of their
--- API had, not counting runs read together with it (:together, bigint[]) or still open.
+-- Records the undocumented fields of the answers bought by run :run (bigint). Returns the fields that no earlier answer
+-- of the same API had, ignoring runs that are still open or are read together with this run (:together, bigint[]).
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks
@@ -44,7 +44,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- Fields of older answers are not new; they had not been recorded yet.
+-- Fields that older answers already had are not new, even if they had not been recorded yet.
 where not exists (
     select
     from searches as earlier

@@ -1,5 +1,5 @@
--- Gives slices of run :run from :first on their turns: the cumulative expected cost up to the end of each slice,
--- divided by the share :part of their list.
+-- Sets the turns of the slices of run :run, from :first on: the cumulative expected cost up to the end of the slice,
+-- divided by the share :part of the list.
 update slices
 set turn = coalesce(costs.credits / nullif(:part::float8, 0), 'infinity')
 from (

@@ -1,5 +1,4 @@
--- Time since which work has been open without a live worker, if that is at least :for_ms ago and was not reported
--- since.
+-- Time since which open work has had no live worker; no row if it is less than :for_ms ago or was already reported.
 with began as (
   select greatest(
     (select max(coalesce(stopped_at, lease_until)) from workers),

@@ -21,7 +21,7 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Names the part of an address that looks like a key; null if there is none. */
+/** Names the part of an address that looks like a key; null if no part does. */
 function keyPlace(url: URL): string | null {
   if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
   return url.searchParams.has('api_key') ? 'the parameter api_key' : null
@@ -104,7 +104,7 @@ export function readRedisAddress(text: string): RedisAddress | null {
     username: decoded(user),
     password: decoded(password),
   }
-  // A cluster has no numbered databases and no name; sentinels monitor several servers, each with a name.
+  // A cluster has no numbered databases and no name. Sentinels monitor several servers, each of which has a name.
   if (kind === 'cluster') {
     return name === undefined && asked === undefined ? { kind, ...fleet } : null
   }
@@ -115,7 +115,7 @@ export function readRedisAddress(text: string): RedisAddress | null {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/** Sentinels have separate users; null if the query string has an unknown parameter. */
+/** Reads the login at the sentinels, which have their own users. Null if the query string has an unknown parameter. */
 function readSentinelLogin(query: string): RedisLogin | null {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
@@ -152,7 +152,7 @@ export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
 
-/** Normalizes a domain to the form used in the analysis: lower case without a leading www. */
+/** Normalizes a domain to the form used in the analysis: in lower case, without a leading www. */
 function domainName(typed: string): string {
   return asciiHost(typed.trim())
     .toLowerCase()
@@ -167,7 +167,7 @@ export function siteName(typed: string): string {
   return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
 }
 
-/** Percent-encodes a path as in URLs. */
+/** Percent-encodes a path for a URL. */
 function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }

@@ -4,7 +4,10 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** Source of an answer: the paid API, a test key, or the bundled service. Only live answers are shown as live. */
+/**
+ * Source of an answer: the paid API, a test key, or the bundled service. Test and sandbox answers are never shown as
+ * live.
+ */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {
@@ -32,7 +35,7 @@ export interface Term {
   readonly text: string
 }
 
-/** An item of a list in an answer, with its position, from 1. */
+/** An item of a list in an answer, with its position, counted from 1. */
 export interface Placed<T> {
   readonly ordinal: number
   readonly item: T
@@ -58,7 +61,7 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** An answer as stored in the database: all contents of its body, each value in its column. */
+/** An answer as stored in the database: everything in its body, with each value in its own column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
@@ -67,7 +70,7 @@ export interface Answer {
   /** Highest position; null if no result has one. */
   readonly depth: number | null
   readonly replaced: number
-  /** Null if the body was parsed as the answer to its query; otherwise all lists are empty. */
+  /** Null if the body was parsed as the answer to its query; otherwise the reason, and all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -86,7 +89,10 @@ export const paidRefusal = 'the API refused it, and charged for it: '
 /** Prefix of `parse_error` if the answer names a different query than the one sent; followed by that query. */
 export const otherQuery = 'it answers another query: '
 
-/** Reason why an answer has no rows: rejected by the API, answers a different query, or unusable body or rows. */
+/**
+ * Reason why an answer has no rows: the API rejected the query, the answer is for a different query, or its body or
+ * rows are unusable.
+ */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
 /** Reads the defect of an answer from `parse_error`; null if there is none. */
@@ -96,7 +102,7 @@ export function flawOf(parseError: string | null): Flaw | null {
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A received body, with its answer if it is one. */
+/** A received body, and the answer that was read from it, if any. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number

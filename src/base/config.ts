@@ -56,7 +56,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // NaN, not a default: an invalid lease is reported as such, and comparisons with it are false.
+    // Uses NaN, not a default: an invalid lease is reported as such, and comparisons with NaN are false.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -78,7 +78,7 @@ type SettingSources = ReadonlyMap<
   { readonly shown: string; readonly source: SettingSource }
 >
 
-/** Rejects unknown settings, for commands that read none; reports them together with all other problems. */
+/** Rejects unknown settings even in commands that read no settings, and reports them with all other problems. */
 export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
@@ -98,7 +98,7 @@ export interface Webhook {
   readonly format: 'json' | 'slack'
 }
 
-// The URL of a webhook acts as its password.
+// Anyone who knows the URL of a webhook can use it, so it is a secret.
 const secretNames: readonly string[] = [
   'SEARCH_API_KEY',
   'SERVICE_PASSWORD',
@@ -106,7 +106,7 @@ const secretNames: readonly string[] = [
   'MILL_WEBHOOK_SECRET',
 ]
 
-// A lease is renewed after a sixth of its time. The remaining time must still cover a call and a slow renewal.
+// A lease is renewed after a sixth of its length. The rest must still be long enough for a call and a slow renewal.
 const leasePerTimeout = 1.5
 
 /** Reads settings one by one, by precedence, and collects all problems. */
@@ -227,9 +227,9 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // One more line, because the parser silently drops a last line without its closing quote.
+    // Add one more line, because the parser silently drops a last line that lacks its closing quote.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Use keys that no setting can have.
+    // Report these lines under names that no setting can have.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
@@ -259,7 +259,7 @@ const names = Object.keys(settings)
 /** Prefixes used only by querymill. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** Names of settings also used by other programs, as are similar names. */
+/** Settings that other programs use too, under these or similar names. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
@@ -295,12 +295,12 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting itself is given as well, the similar name belongs to another program.
+    // If the setting itself has a value as well, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
 
-/** Kubernetes sets variables for services: one named `search-api` appears as SEARCH_API_PORT and the like. */
+/** True for a variable that Kubernetes sets for a service: `search-api` becomes SEARCH_API_PORT and the like. */
 function isServiceLink(name: string, layers: Layers): boolean {
   const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
     name,
@@ -311,7 +311,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** A line without "=" that names a setting, whose value would be lost. */
+/** Reports a line without "=" that names a setting, because its value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name
     .split('\n')

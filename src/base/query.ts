@@ -8,7 +8,7 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/** A distinct request. An absent parameter is null, is not sent, and differs from an explicit one. */
+/** A distinct request. An absent parameter is null, is not sent, and counts as different from any value. */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -21,7 +21,7 @@ export interface Query {
 /** Only `num` has a default. It is always sent, so that its price is known. */
 export const defaultNum = 10
 
-/** The highest number is the least urgent. */
+/** Priorities: the highest number is the least urgent. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
 // Zero-width joiner and non-joiner are meaningful in Persian, Hindi and emoji, so they are kept.
@@ -42,7 +42,7 @@ export function canonicalText(text: string): string {
     .normalize('NFC')
 }
 
-/** Queries with equal keys have equal results, so paying for both would be wasteful. */
+/** Key of a query. Queries with equal keys get equal results, so paying for both would be a waste. */
 export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
@@ -62,14 +62,14 @@ export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** The same id as 16 bytes, when it is only sent to the database. */
+/** The same id as 16 bytes, for ids that are only sent to the database. */
 export function queryIdBytes(key: QueryKey): string {
   return idBytes('query', key)
 }
 
 /**
- * Id of a dictionary row, derived from its content, so that hosts always agree and no round trip is needed. It consists
- * of the first 16 bytes of the sha256 of kind and parts, joined by the unit separator, as a uuid.
+ * Id of a dictionary row, derived from its content, so that all hosts agree on it without a round trip. It consists of
+ * the first 16 bytes of the sha256 of kind and parts, joined by the unit separator, as a uuid.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')

@@ -10,7 +10,7 @@ export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 /** True if installed by a package manager; user files must then not be written to its folder. */
 export const installed = basename(dirname(root)) === 'node_modules'
 
-/** Folder of `.env`, `inputs/` and `.querymill`: the checkout, or the current folder with an installed package. */
+/** Folder of `.env`, `inputs/` and `.querymill`: the checkout or, for an installed package, the current folder. */
 export const workplace = installed ? process.cwd() : root
 
 function findRoot(folder: string): string {

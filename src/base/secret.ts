@@ -56,7 +56,7 @@ export function scrub(text: string, secrets: readonly Secret[] = []): string {
   return clean
 }
 
-/** Message of a thrown value, all messages of an AggregateError, with keys removed. */
+/** Message of a thrown value (all messages of an AggregateError), with keys removed. */
 export function scrubbedReason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(scrubbedReason).join('; ')
   return scrub(reasonOf(error))

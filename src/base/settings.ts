@@ -41,7 +41,7 @@ function postgres(user: string) {
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis URL, or sentinels or cluster nodes. */
+/** A Redis URL: of one server, of sentinels or of cluster nodes. */
 function redis() {
   return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
@@ -91,7 +91,7 @@ export const webhookEvents = [
   'new_field',
 ] as const
 
-// With the prefix, it is base64-encoded, as expected by signature libraries.
+// A secret with the prefix is base64-encoded, as signature libraries expect.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'
@@ -109,7 +109,7 @@ export const settings = {
     hint: 'give the base address, without /v1/search',
   },
   SEARCH_API_KEY: {
-    // A line break would end the header, and fetch libraries include such a key in their error.
+    // A line break would end the header, and fetch libraries quote such a key in their error message.
     shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     hint: 'copy the key again from where it was issued',
   },

@@ -23,7 +23,7 @@ export function within<T>(
   })
 }
 
-/** A promise to be awaited later; its rejection must not end the process before. */
+/** Marks a promise that is awaited later, so that an early rejection does not end the process. */
 export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
@@ -43,7 +43,7 @@ interface Closer {
   readonly close: () => Promise<unknown>
 }
 
-/** Time limit for each close; the end of the process closes the rest. */
+/** Time limit for each close. The end of the process closes whatever is still open. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */
@@ -78,9 +78,9 @@ async function closePatiently({ name, close }: Closer): Promise<void> {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after each earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
- * in its own turn and PostgreSQL's replies are read in between, because a transaction that waits for its reply may have
- * locked a row that all workers wait for.
+ * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
+ * in its own turn, and PostgreSQL's replies are read in between. This matters because a transaction that waits for a
+ * reply may have locked a row that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -64,7 +64,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
 // After the deadline of a search, this much time is left to settle it.
 const settlementMs = 3000
 
-/** Responds to a request at the latest this long after its arrival, even if the database hangs. */
+/** Responds to a request within this time of its arrival, even if the database hangs. */
 function endInTime(ms: number) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     let timer: NodeJS.Timeout | undefined
@@ -128,7 +128,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       interpretation,
     }
     if (!cut) return c.json(body, 200, headers)
-    // This response bypasses the middleware that names the others. The route type knows complete responses only.
+    // This response bypasses the middleware that adds the request ID. The route type allows only complete responses.
     return cutShort(c.env.outgoing, body, {
       ...headers,
       'x-request-id': c.get('requestId'),
@@ -139,7 +139,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
 async function serve(parts: AppParts, order: Order): Promise<Sold> {
   const { key, search } = order
   if (key.kind === 'live') return await sellAnswer(parts, order)
-  // Nothing is stored for a test key, so that balance and usage are unchanged.
+  // Nothing is stored for a test key, so that balance and usage stay unchanged.
   const answered = await parts.mock.answer(search, {
     account: key.accountId,
     signal: AbortSignal.timeout(parts.deadlineMs),
@@ -149,7 +149,7 @@ async function serve(parts: AppParts, order: Order): Promise<Sold> {
   return { ...answered, used: 0, remaining: key.remaining, again: false }
 }
 
-/** A usage request costs nothing. */
+/** Adds the route for usage requests, which cost nothing. */
 function addUsage(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
   const route = createRoute({
     method: 'get',
@@ -172,7 +172,7 @@ function addUsage(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
   })
 }
 
-/** Writes the OpenAPI document, which lists each path without the base path: that belongs to the server address. */
+/** Adds the OpenAPI document. Its paths omit the base path, which is part of the server address. */
 function describe(app: OpenAPIHono<DoorEnv>, { basePath, publicUrl }: AppParts): void {
   for (const [name, scheme] of Object.entries(openapi.securitySchemes)) {
     app.openAPIRegistry.registerComponent('securitySchemes', name, scheme)

@@ -36,7 +36,7 @@ export async function runService({
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
-  // Errors link to a help page, and no default address is right for every client.
+  // Errors link to a help page, and no default address works for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
@@ -65,7 +65,9 @@ export async function runService({
   return exits.done
 }
 
-/** The address of the database in the settings, or of the embedded one, which is started. */
+/**
+ * Returns the database address from the settings; without one, starts the embedded database and returns its address.
+ */
 export async function findDatabase({
   databaseUrl,
   home,
@@ -82,7 +84,7 @@ function pathFlag(name: string, text: string): string {
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }
 
-/** Reads a day from a flag and uses it as the clock of changing answers. */
+/** Reads a day from a flag, as the clock that changing answers follow. */
 function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined
   if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)

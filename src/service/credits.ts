@@ -180,7 +180,7 @@ export class KeyCredits {
 
   /** Returns `busy` only after the patience or the deadline has passed. */
   async reserve(key: FoundKey, want: CreditRequest): Promise<Charge | Unpaid> {
-    // Counted from the arrival, so that waiting in the queue does not add the patience of each request before it.
+    // Counted from the arrival, so that waiting behind other requests in the queue does not extend it.
     const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
       const first = await reserveCredits(this.#pool, key, want)

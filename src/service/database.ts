@@ -8,7 +8,7 @@ import { toldPid } from '../base/database/database.ts'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 
-/** The tables of the service, in a schema of their own that shares nothing with clients. */
+/** The tables of the service, in their own schema, which shares nothing with clients. */
 export interface Tables {
   /** For keys, credits and health: short statements that never wait for a search. */
   readonly pool: pg.Pool
@@ -36,7 +36,7 @@ function connection(connectionString: string) {
   }
 }
 
-/** Applies the migrations, under a lock when several services start at once, and opens the pools. */
+/** Applies the migrations and opens the pools. A lock protects the migrations if several services start at once. */
 export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
   const trigramSchema = await prepare(databaseUrl)
   const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
@@ -91,8 +91,8 @@ async function prepare(databaseUrl: string): Promise<string | null> {
 }
 
 /**
- * Refuses a pooler, which drops or rejects startup parameters. Its backend process ID differs from the one in the
- * handshake.
+ * Refuses a pooler, because poolers drop or reject startup parameters. Behind a pooler, the backend process ID differs
+ * from the one in the handshake.
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -129,7 +129,10 @@ async function migrate(client: pg.Client): Promise<void> {
   }
 }
 
-/** Checks before creating: a role without CREATE on the database is refused even if the schema exists. */
+/**
+ * Creates the schema if it does not exist. Checks that first, because PostgreSQL refuses a role without CREATE on the
+ * database even if the schema exists.
+ */
 async function ensureSchema(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regnamespace('service') is not null as there",

@@ -113,7 +113,7 @@ function refuseOddFlags(options: KeysOptions): void {
   )
 }
 
-/** Reads the key from stdin for `-`, because every user of the machine can see a command line. */
+/** Revokes a key. For `-`, reads the key from stdin, because every user of the machine can see a command line. */
 async function revoke(keys: Keys, word: string | undefined): Promise<void> {
   if (word === undefined) {
     throw new Misuse('expected the number of a key or its last characters (…abcd), got nothing')

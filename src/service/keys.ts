@@ -14,7 +14,7 @@ export interface NewKey {
   readonly kind: KeyKind
   /** Prepaid credits of a new account. */
   readonly credits?: number | undefined
-  /** A plan that renews each month instead. */
+  /** A plan that renews each month, in place of prepaid credits. */
   readonly plan?: string | undefined
   /** An existing account, for a key that replaces another without a gap. */
   readonly account?: number | undefined
@@ -195,7 +195,7 @@ function checksum(body: string): string {
   return text
 }
 
-// Far above any use and far below 2^53, so that the reported balance stays exact.
+// Far more than anyone uses, and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
 /** Credits of each month by plan. Spec gap 8: the quotas are ours. */
@@ -281,7 +281,7 @@ export class KeyRing {
       values: [hashes],
     })
     const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-    // Nobody waits for this note, and a lost one is written at the next use.
+    // No request waits for this write. If it is lost, the next use of the key repeats it.
     if (stale.length > 0) this.#noteUse(stale).catch(() => undefined)
     return rows
   }
@@ -306,7 +306,7 @@ export interface DoorEnv {
   }
 }
 
-/** Checks the key before anything else of a request. */
+/** Checks the key of a request before anything else. */
 export function askForKey(keys: KeyRing) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))

@@ -34,13 +34,13 @@ const limits = {
   headersTimeout: 20_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5000,
-  // Checked below, so that this error has the same format as the others.
+  // Checked below instead, so that this error has the same format as the others.
   requireHostHeader: false,
 }
 
 const arrivals = new WeakMap<IncomingMessage, number>()
 
-/** The time of `performance.now()` at which the head of a request had arrived. */
+/** Time of `performance.now()` at which the head of a request arrived. */
 export function arrivalOf(request: IncomingMessage): number {
   return arrivals.get(request) ?? performance.now()
 }
@@ -68,7 +68,7 @@ async function acceptAll(): Promise<void> {
   } while (accepted > before && performance.now() < end)
 }
 
-/** Listens on the port. Input that Node rejects before it is a request also gets the error format. */
+/** Listens on the port. Input that Node rejects before it becomes a request is also answered in the error format. */
 export async function listen(
   answer: (request: Request, connection: HttpBindings) => Response | Promise<Response>,
   where: Where,
@@ -121,7 +121,8 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// A client beyond this limit retries only after seconds, even if the service is idle. The system may allow fewer.
+// Most connections that may wait to be accepted. A client beyond this limit retries only after seconds, even if the
+// service is idle. The system may allow fewer.
 const mostUnaccepted = 4096
 
 // The address itself is wrong, so another port would not help.
@@ -144,7 +145,7 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Refuses valid HTTP without a valid address: a Host with a slash in it, `OPTIONS *`. */
+/** Refuses valid HTTP with an invalid address, such as a Host with a slash in it, or `OPTIONS *`. */
 function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
   const id = newRequestId()
   const known = error instanceof RequestError
@@ -170,7 +171,7 @@ function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
   return new Refusal(400, 'The request is not valid HTTP')
 }
 
-/** Writes a refusal to the raw socket, in place of the bare response of Node, and closes the connection. */
+/** Writes a refusal to the raw socket, in place of Node's bare response, and closes the connection. */
 function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }: Where): void {
   if (socket === null || !socket.writable) {
     socket?.destroy()
@@ -192,7 +193,10 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
   log.info({ request: id, client, status: refusal.status }, 'answered before it was a request')
 }
 
-/** Checks method and length before any route. Other methods must spend nothing (HEAD would run a search). */
+/**
+ * Checks method and length before any route. Requests with other methods must cost nothing, but HEAD would run a
+ * search.
+ */
 export function checkRequest(request: Request): Refusal | null {
   if (request.method !== 'GET') {
     return new Refusal(405, `${request.method} is not supported`, { allow: 'GET' })
@@ -212,8 +216,8 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
 const largestBody = 65_536
 
 /**
- * Reads and discards the body of a request that needs none; null when it is complete. A request that is cut off in its
- * body must not have been searched and charged by then.
+ * Reads and discards the body of a request that needs none; null when it is complete. A request whose body is cut off
+ * must not be searched and charged.
  */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)

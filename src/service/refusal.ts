@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-/** Why each status is given and what to do, for the OpenAPI document and the help pages. */
+/** The reason for each status and what to do, for the OpenAPI document and the help pages. */
 export const reasons = {
   400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
   401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
@@ -28,7 +28,7 @@ export const reasons = {
 
 export type RefusalStatus = keyof typeof reasons
 
-// Node has older names for these two.
+// Node still uses older names for these two statuses.
 const phrases: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',
@@ -106,7 +106,7 @@ export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
-/** Response if no engine answered. That is not an empty result, and it is not charged. */
+/** Response if no engine answered. This is different from an empty result, and it is not charged. */
 export function noEngine(retryAfter: string): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter,

@@ -51,7 +51,7 @@ const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  // The driver sets no code on these two.
+  // The driver sets no code on these two errors.
   return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
 }
 
@@ -100,7 +100,7 @@ export function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Logged without parameters and unknown paths, because either may contain a key.
+// Paths that are logged. Parameters and unknown paths are left out, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
 /** Gives every request an ID, and logs one line about it after the response. */

@@ -49,10 +49,10 @@ export const mostReach = 100
 const safeties = ['off', 'moderate', 'strict'] as const
 const ages = ['any', 'day', 'week', 'month', 'year'] as const
 
-/** Maximum characters per query, as at the large search engines. */
+/** Maximum characters per query, the same as in large search engines. */
 const longestQuery = 2048
 
-// Spelled out: a pattern in an OpenAPI document has no flags.
+// Spelled out, because a pattern in an OpenAPI document has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 // Any character except white space, control and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u
@@ -142,7 +142,7 @@ export const searchParams = z.object({
   }),
 })
 
-/** Headers with a meaning beyond the key. */
+/** Request headers, apart from those that hold the key. */
 export const searchHeaders = z.object({
   'idempotency-key': z.string().optional().openapi({
     description:

@@ -128,7 +128,7 @@ async function beforeDeadline(
   if (performance.now() >= deadline) throw tooLate()
   const stop = new AbortController()
   const ended = new Promise<never>((_, reject) => {
-    // The queue refuses first, because its error is more precise.
+    // Lets the queue refuse first, because its error is more precise.
     stop.signal.addEventListener('abort', () => setImmediate(reject, stop.signal.reason))
   })
   const left = () => stop.abort(clientLeft())
@@ -169,7 +169,7 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
   504: tooLate,
 }
 
-// Below the time limit of a request.
+// Shorter than the time limit of a request.
 const longestSlowMs = 30_000
 
 /** The fault that a test key requests with a query such as `trouble:429`; null for every other query. */

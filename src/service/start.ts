@@ -33,7 +33,7 @@ export interface ServiceOptions {
   readonly drift?: string | undefined
   /** If true, most changing answers stay the same for days or weeks. */
   readonly calm?: boolean
-  /** The clock of changing answers. */
+  /** The clock that changing answers follow. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
   readonly logged?: Logged
@@ -58,10 +58,10 @@ export const upstreams = ['local', 'searxng', 'mock'] as const
 export type Keys = ReturnType<typeof keysOf>
 
 const sweepMs = 60_000
-// A hundred years.
+// A hundred years, in days.
 const everyDay = 36_500
 const graceMs = 8000
-// A request is settled after its deadline, so this is longer.
+// A lease is longer than the deadline of a request, because the request is settled after it.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; resolves when it accepts requests. */

@@ -128,9 +128,9 @@ export interface Answered {
   readonly partial: boolean
 }
 
-/** The account that asks, and its limits of time. */
+/** The account that sends a search, and the time limits of the search. */
 export interface Asker {
-  /** Accounts take turns at the upstream. */
+  /** The account; accounts take turns at the upstream. */
   readonly account: number
   /** Aborts the search. */
   readonly signal: AbortSignal

@@ -1,4 +1,4 @@
-// Runs a command: its flags, signals, errors and exit code, and what it prints.
+// Runs a command, and handles its flags, signals, output, errors and exit code.
 
 import { Command, CommanderError } from 'commander'
 import type { Environment } from '../config.ts'
@@ -22,7 +22,7 @@ export interface Call<Options> {
 interface Manual {
   readonly name: string
   readonly about: string
-  /** Lines to copy, most common first. */
+  /** Example lines to copy, most common first. */
   readonly examples: readonly string[]
   /** If true, the first signal requests a graceful shutdown; if false, the command ends at once. */
   readonly drains?: boolean
@@ -34,7 +34,7 @@ Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usabl
             3 stopped at the credit floor or a budget · 4 key refused
             5 database, queue or API unreachable · 130 Ctrl-C · 70 a bug`
 
-/** Runs a command from its arguments to its exit code; loads it only if its arguments are valid. */
+/** Parses the arguments, runs the command and sets the exit code. Loads the command only if its arguments are valid. */
 export async function runCommand<Options>(
   manual: Manual,
   load: () => Promise<(call: Call<Options>) => Promise<Exit>>,
@@ -46,7 +46,7 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
-    // Loaded after the help is printed, which needs no settings and should appear at once.
+    // Loaded only now, because the help needs no settings and should appear at once.
     const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
     const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
@@ -73,7 +73,7 @@ export async function runCommand<Options>(
   process.stdout.write('', () => process.exit(exit))
 }
 
-/** A reader that closes the pipe early (`| head`) is not an error. */
+/** Ends quietly when a reader closes the pipe early (`| head`), because that is not an error. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
@@ -124,10 +124,10 @@ function watchSignals(drains: boolean): AbortSignal {
 
 /** Codes of a server that failed during a request: connection broken, shutdown, out of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Codes of a server that denies access to a table, or any change of one; an analyst's login gets both. */
+/** Codes of a server that refuses to read or to change a table. An analyst's login can get either. */
 const refusal = /^(42501|25006)$/
 
-/** Names the optional packages that a command lacks; null for any other error. */
+/** Prints which optional packages a command lacks; null for any other error. */
 async function explainAbsent(error: unknown): Promise<Exit | null> {
   if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
   const { explainMissing } = await import('../packages.ts')
@@ -187,7 +187,7 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Rejects flags typed before `--`, which npm does not pass on, so that a dry run would spend money. The error shows the
+ * Rejects flags typed before `--`. npm does not pass them on, so a dry run would spend money. The error shows the
  * correct command.
  */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {

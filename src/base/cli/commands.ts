@@ -8,21 +8,21 @@ import { installed } from '../root.ts'
  */
 interface Command {
   readonly about: string
-  /** Node flags that limit its memory. */
+  /** Node flags that limit the command's memory. */
   readonly bounds?: readonly string[]
   /** Documentation page linked in the README. */
   readonly page?: string
-  /** Its name behind the word of its group; by default its own. */
+  /** Name to type after the word of its group; by default, the command's own name. */
   readonly as?: string
 }
 
-/** Commands with one purpose. */
+/** Commands that share a purpose. */
 export interface Group {
   readonly title: string
-  /** Word that the program of the package accepts before their names: `querymill run retry`. */
+  /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Further names behind the word, each with the command and the flag that it stands for. */
+  /** Further names to type after the word, each with the command and flag that it stands for. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
@@ -137,7 +137,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow the word of a group, each with the command that it starts and its flag. */
+/** Names that may follow the word of a group, each with the command and the flag that it stands for. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])
@@ -148,15 +148,15 @@ const names = [...commands.keys()].join('|')
 /** Match known commands only. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
-/** How commands begin here: an installed package has a single program. */
+/** Start of each command as typed here: an installed package has a single program. */
 export const commandStart = installed ? 'npx querymill ' : 'npm run '
 
-/** How a command is typed here: `npmRun('status')`, or `npmRun('retry --')` before flags. */
+/** A command as it is typed here: `npmRun('status')`, or `npmRun('retry --')` before flags. */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }
 
-/** Replaces the commands in our own text, such as help, by what to type here. */
+/** Rewrites the commands in our own text, such as help, to the form in which they are typed here. */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
   if (!fromPackage) return text
   return text.split('\n').map(lineAsTyped).join('\n')

@@ -43,7 +43,7 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
-/** Parses a time limit and returns milliseconds; it can't be unlimited. */
+/** Parses a time limit and returns milliseconds. The limit must be finite. */
 export function timeoutFlag(
   text: string,
   { like, mostMs = Infinity }: { like: string; mostMs?: number },
@@ -53,7 +53,7 @@ export function timeoutFlag(
   throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
 }
 
-/** Delimiters of CSV by the names that `--delimiter` takes, in every command that reads or writes CSV. */
+/** CSV delimiters by the names that `--delimiter` accepts, in every command that reads or writes CSV. */
 export const delimiterNames: Readonly<Record<string, string>> = {
   comma: ',',
   semicolon: ';',

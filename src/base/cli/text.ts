@@ -39,7 +39,7 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // Loaded with the first table: help needs none.
+  // Loaded with the first table, because help shows no table.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
@@ -89,7 +89,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes unreadable answers that were marked for a reason other than their format; empty if there are none. */
+/** Describes answers that are unusable for a reason other than their format; empty if there are none. */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number

@@ -1,5 +1,6 @@
-// Arrays in the binary format of PostgreSQL's protocol. Avoids quoting here and parsing in the server, which would be
-// half the work of storing an answer. The driver sends a Buffer parameter in binary format, whatever its type.
+// Builds arrays in the binary format of PostgreSQL's protocol. This avoids quoting here and parsing in the server,
+// which would be half the work of storing an answer. The driver sends a Buffer parameter in binary format, whatever its
+// type.
 
 const oids = {
   boolean: 16,
@@ -39,7 +40,7 @@ export abstract class ArrayColumn {
     this.bytes = larger
   }
 
-  /** Completes a value of this size written at `start`. */
+  /** Completes a value of this size that was written at `start`. */
   protected take(size: number): void {
     setInt32(this.bytes, this.start - 4, size)
     this.start += size + 4
@@ -64,7 +65,7 @@ export abstract class ArrayColumn {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. Parameters created from it must have been sent. */
+  /** Clears the array but keeps its memory. All parameters created from it must have been sent before. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
@@ -104,7 +105,7 @@ export class TextColumn extends ArrayColumn {
   }
 }
 
-/** Ids from `idBytes`: 16 characters with codes below 256. */
+/** An array of ids from `idBytes`: 16 characters with codes below 256. */
 export class UuidColumn extends ArrayColumn {
   constructor() {
     super('uuid')

@@ -49,8 +49,9 @@ export interface PoolOptions {
 }
 
 /**
- * Makes the server release the locks of an unresponsive process well before others consider it unreachable. Servers
- * that support the last setting also end a transaction interrupted in the middle of a statement.
+ * Makes the server release the locks of an unresponsive process well before other processes conclude that the server is
+ * unreachable. The last setting, which older servers lack, also ends a transaction that stopped in the middle of a
+ * statement.
  */
 const ledgerSettings = {
   idle_in_transaction_session_timeout: '1000',
@@ -59,7 +60,7 @@ const ledgerSettings = {
 }
 /** A server built without lz4 uses its default compression, at three times the cost for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** A connection without any response for this long is given up, regardless of TCP. */
+/** A connection is given up after this long without any response, whatever TCP reports. */
 const ledgerSilenceMs = 15_000
 // A server configured to acknowledge commits before they are durable must not do so here; waiting for a standby is
 // allowed.
@@ -81,7 +82,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   })
   // The pool replaces an idle connection that breaks; without a listener, the error would end the process.
   pool.on('error', () => undefined)
-  // The same applies to one that breaks between two statements of a transaction; the next statement fails.
+  // The same applies to a connection that breaks between two statements of a transaction. Its next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -108,13 +109,13 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Adds the code a server would give to errors without one, which the driver throws when a connection breaks. */
+/** Adds a code to the errors that the driver throws without one when a connection breaks. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // Attached before the caller awaits, so that the caller finds the code.
+    // Attached before the caller awaits, so that the caller finds the code on the error.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -124,7 +125,7 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or was not established in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error without one, which means that a connection broke. */
+/** Adds a code to a driver error that has none, which means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
@@ -160,14 +161,14 @@ export async function probeDatabase(db: Database): Promise<void> {
 /** Session settings by name, applied once it is known that no other client uses the session. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** A server that does not respond for this long while connecting is given up; a busy one may take almost that long. */
+/** A server that does not respond within this time is given up. Connecting to a busy server may take almost as long. */
 const connectWithinMs = 30_000
 
-/** Number of checks whether connections share a session: a pooler that serves other clients may hide it once. */
+/** Number of checks for a shared session. One is not enough, because a busy pooler may hide the sharing by chance. */
 const looks = 5
 
 // Settings that only some servers know are applied here, after connecting. A pooler reports a session number of its
-// own: nothing is set in a session that may be given to another client.
+// own. Then nothing is set, because another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -260,8 +261,8 @@ const moreUses = 8
 
 // With only index plans allowed, a statement by key gets the same plan for small and large tables. Disabled plan types
 // get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is off. Memoize is
-// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because a
-// statement that looks up by key does so for all values.
+// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because
+// such a statement looks rows up by key, whatever the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
@@ -281,7 +282,9 @@ class Plan {
     return `plan_${this.#number}_${this.#last}`
   }
 
-  /** Counts a use; returns the name of a plan that is now outdated. A table may have grown since it was made. */
+  /**
+   * Counts a use. Returns the name of a plan that is due for renewal, because a table may have grown since it was made.
+   */
   use(): string | null {
     this.#uses += 1
     if (this.#uses <= this.#last) return null
@@ -292,8 +295,8 @@ class Plan {
 }
 
 /**
- * Sends all statements of one event-loop turn in a single write. A transaction sent this way arrives completely, so a
- * process frozen in between leaves no lock behind.
+ * Sends all statements of one event-loop turn in a single write. A transaction sent this way arrives as a whole, so a
+ * process that freezes leaves no lock behind.
  */
 function gather(client: PoolClient): void {
   const stream: unknown = Reflect.get(Reflect.get(client, 'connection') ?? {}, 'stream')
@@ -397,7 +400,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement, so that it holds no lock or connection before.
+    // The transaction starts with its first statement, so that it holds no lock or connection until then.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }

@@ -55,7 +55,7 @@ async function declare(
 // Maximum characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the query with truncated cells, so that a cell of a gigabyte is not loaded here. */
+/** Repeats the query with truncated cells, so that this process never loads a cell of a gigabyte. */
 async function shorten(
   client: PoolClient,
   {
@@ -142,7 +142,7 @@ export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }
 
-/** Result of the driver's array parser, whose list of types is shorter than the server's. */
+/** Item of an array as the driver parses it. The driver knows fewer types than the server. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]

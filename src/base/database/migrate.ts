@@ -149,7 +149,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/** Rejects an applied file that is missing or edited, because databases of one release would then differ. */
+/** Rejects an applied file that is missing or edited, because two databases of the same release could then differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -260,7 +260,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts, enough to outlast the usual queries of a reader many times over.
+// Number of attempts. Together, they last many times longer than a reader's usual queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -298,7 +298,7 @@ async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['wor
   await client.query('begin')
   // Serialises concurrent migrations; the second one finds nothing to do, or repeats the work without effect.
   await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
-  // Changing a view waits for its readers, and everyone else would queue behind it.
+  // Changing a view waits for its readers, and all later queries would queue behind the change.
   await client.query("set local lock_timeout = '100ms'")
   await client.query('set local search_path = public')
   await client.query(file.text)

@@ -61,8 +61,8 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
 }
 
 /**
- * Revokes advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader holding it
- * would block enqueue. Only a superuser can do this; otherwise the server's grants stay unchanged.
+ * Revokes the use of advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader who
+ * holds that lock would block `enqueue`. Only a superuser can do this; otherwise the server's grants stay unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`
@@ -172,7 +172,7 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
-/** Performs a change; explains the error to a read-only login. */
+/** Performs a change, and explains the error if the login is read-only. */
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()

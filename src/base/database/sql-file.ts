@@ -26,7 +26,7 @@ export function statement<Row = unknown>(
 ): CompiledQuery<Row> {
   const file = readStatement(name)
   const path = `sql/statements/${name}.sql`
-  // Statements of the hot path name no temporary table; their text is not searched on every call.
+  // Statements of the hot path name no temporary table, so their text need not be searched on every call.
   if (tables === undefined) return bindParameters(path, file, parameters)
   const text = file.text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
   return bindParameters(path, { ...file, text }, parameters)
@@ -75,7 +75,7 @@ export function nameParameters(sqlText: string): StatementFile {
   return { text, names }
 }
 
-/** Returns the row of a statement that always returns one. */
+/** Returns the only row of a statement that always returns exactly one. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')

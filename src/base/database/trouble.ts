@@ -11,11 +11,11 @@ import { sql } from './kysely.ts'
 type Trouble = 'away' | 'conflict' | 'data'
 
 // PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
-// database also counts as unreachable: a person must repair it, and paid answers wait.
+// database also counts as unreachable: a person must repair it, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own: the basis of a ledger decision has changed. 25P03 and 25P04 end a transaction that was idle: this
-// process was frozen, and retries.
+// QM001 is our own: the basis of a ledger decision has changed. 25P03 and 25P04 end an idle transaction: this process
+// was frozen, so it retries.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
 /** True if waiting can't help, because the cause is in the data or in the database as a whole. */
@@ -34,7 +34,9 @@ export function troubleOf(error: unknown): Trouble {
   return 'away'
 }
 
-/** Error for a database that has lost data that this process wrote or read; nothing may be bought based on it. */
+/**
+ * Error for a database that has lost data which this process wrote or read. No purchase may rely on such a database.
+ */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
@@ -46,7 +48,10 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === '23505'
 }
 
-/** A pool waits for its clients to be returned, which never happens for one held by an unresponsive server. */
+/**
+ * Time limit for closing a pool. It waits for every client to be returned, but a client may wait forever for its
+ * server.
+ */
 const endWithinMs = 2_000
 
 /** Closes connections. An error while closing is ignored, because any relevant error was reported before. */
@@ -94,8 +99,8 @@ const slackMs = 250
 /**
  * Repairs timestamps in the future. BullMQ on PostgreSQL uses its workers' clocks: if one ran ahead for a moment, its
  * locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's jobs. Any
- * time later than a correct clock could have written is reduced. A live worker gets time to renew its lock, because its
- * clock may be only slightly fast.
+ * time later than a correct clock could have written is moved back. A live worker gets time to renew its lock, because
+ * its clock may be only slightly fast.
  */
 export async function undoLeaps(
   db: Database,

@@ -34,7 +34,7 @@ export function readingSettings({
   }
 }
 
-/** Statement that applies them to the transaction: $1 the names, $2 the values. */
+/** Statement that applies these settings to the transaction: $1 holds the names, $2 the values. */
 export const setSettings =
   'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
 
@@ -75,7 +75,7 @@ export function readSlice(given: GivenFlags): Slice {
   return { conditions, ...readSpan(given) }
 }
 
-/** Names of lists and places may contain commas. */
+/** Splits a value at commas, except for lists and places, whose names may contain commas. */
 function split(flag: string, value: string): Condition {
   const names = flag === 'list' || flag === 'place' ? [value] : value.split(',')
   return names.map((name) => `+${flag}=${name.trim()}`)
@@ -185,7 +185,7 @@ function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent), of which one must hold. */
+/** Tags prefixed with + (present) or - (absent). At least one of them must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -195,7 +195,7 @@ interface Reader {
   readonly tokens: Token[]
 }
 
-// Limit for "and" over many "or", which multiply when expanded.
+// Limit on conditions, because nested "and" and "or" multiply them when expanded.
 const mostConditions = 200
 
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
@@ -206,7 +206,7 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Condition for a single tag, whatever its name. */
+/** Writes a single tag as a condition, with quotes if its name needs them. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0

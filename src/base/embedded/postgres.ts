@@ -1,4 +1,4 @@
-// The embedded PostgreSQL of this machine: found or started, and left running.
+// Finds or starts the embedded PostgreSQL of this machine, and leaves it running.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
@@ -273,7 +273,7 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
   return ended.code === 0
 }
 
-/** Stops the server; its data is safe however it ends. */
+/** Stops the server. Its data is safe, whichever way the server ends. */
 async function stopCluster(server: Server, data: string): Promise<void> {
   const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
   const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
@@ -385,7 +385,9 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** False if the folder can't be created, or if another user owns a file or folder of this name. */
+/**
+ * Creates a folder for our data. False if it can't be created, or if another user owns a file or folder of this name.
+ */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

@@ -70,7 +70,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** Node arguments for a job: the compiled file, or, for a caller that runs from sources, whichever `run.mjs` chooses. */
+/** Node arguments for a job: the compiled file or, if the caller runs from sources, the file that `run.mjs` chooses. */
 function wordsFor(job: string): readonly string[] {
   return import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
@@ -85,7 +85,7 @@ interface Daemon {
   readonly databaseUrl: string
 }
 
-/** Starts it to outlive this process, with only the settings it needs. */
+/** Starts a daemon that outlives this process, with only the settings that it needs. */
 export function startDaemon(
   { job, args, home, databaseUrl }: Daemon,
   files: { out: string; log: string },
@@ -96,7 +96,7 @@ export function startDaemon(
   const log = openSync(files.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
-    // One that cannot be started has no pid; without a listener, the error would end this process.
+    // A program that cannot be started has no pid; without a listener, the error would end this process.
     return child.on('error', () => undefined)
   } finally {
     closeSync(out)

@@ -22,7 +22,8 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The process is recorded before it responds and removed after it ends. The URL is kept to reuse its port.
+// The process is recorded before it responds and removed after it ends. The URL is kept, so that the next start reuses
+// its port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -130,7 +131,7 @@ async function end(home: string): Promise<boolean> {
   return ran
 }
 
-/** After a reboot, the pid may belong to another process. */
+/** True if the pid belongs to our service. After a reboot, it may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
   const program = /[/\\](?:jobs[/\\]service\.[jt]s|run\.mjs service) /
@@ -143,7 +144,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // Whatever the reason, it does not respond, and the caller starts another.
+    // Whatever the reason, the service does not respond, and the caller starts another one.
     return false
   }
 }

@@ -31,7 +31,7 @@ export interface State {
 
 const stateFile = 'postgres.json'
 
-/** Null before the first start. */
+/** Reads the state; null before the first start. */
 export function readState(home: string): State | null {
   const text = readIfThere(join(home, stateFile))
   if (text === null) return null
@@ -39,7 +39,7 @@ export function readState(home: string): State | null {
   return { ...state, data: resolve(home, state.data) }
 }
 
-/** A data folder inside the home is stored as a relative path, so that the home can be moved. */
+/** Stores the state. A data folder inside the home is stored as a relative path, so that the home can be moved. */
 export function writeState(home: string, state: State): void {
   const inside = state.data.startsWith(`${home}/`)
   const data = inside ? state.data.slice(home.length + 1) : state.data
@@ -84,7 +84,10 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/** A hard link appears with its complete content or not at all, so no process reads a partial token. */
+/**
+ * Takes the lock with a hard link, which appears with its complete content or not at all, so no process reads a partial
+ * token.
+ */
 function take(file: string, token: string): boolean {
   const own = `${file}.${token.replace(' ', '-')}`
   writeFileSync(own, token, { mode: 0o600 })
@@ -105,7 +108,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared the old lock first and taken it; its lock is then restored.
+    // Another process may have cleared the old lock first and taken a lock of its own, which is then restored.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error

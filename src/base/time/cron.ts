@@ -41,7 +41,7 @@ export function readCron(text: string): CronReading {
     const count = text.trim() === '' ? 0 : fields.length
     return problem(`expected five cron fields, ${got} (${count}); ${example}`)
   }
-  // H is a random value, and programs disagree about ? and steps beyond the field.
+  // H is a random value, and programs disagree about the meaning of ? and of steps longer than the field.
   if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
     return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
   }
@@ -77,7 +77,7 @@ function parse(pattern: string, got: string): CronReading {
 
 const expressions = new WeakMap<Cron, CronExpression>()
 
-/** Each pattern is parsed only once, because parsing is most of the work of a check that finds nothing. */
+/** Parses each pattern only once, because parsing is most of the work of a check that finds nothing due. */
 function expressionOf(cron: Cron): CronExpression {
   const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
   expressions.set(cron, known)

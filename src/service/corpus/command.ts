@@ -1,4 +1,4 @@
-// Loads the shipped corpus and files of pages into the documents.
+// Runs the commands that load the shipped corpus and files of pages.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'

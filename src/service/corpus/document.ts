@@ -41,7 +41,7 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // Not valid UTF-8: use the words of the encoded path.
+    // The path is not valid UTF-8, so use the words of the encoded path.
     return path
   }
 }

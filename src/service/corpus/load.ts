@@ -85,7 +85,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is discarded, because it may be the part that failed.
+    // The connection is discarded, because it may be the cause of the failure.
     client.release(true)
     throw error
   }
@@ -132,7 +132,7 @@ function parseLine(text: string): Document | string {
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
 
-/** Pages in one INSERT. */
+/** Maximum number of pages in one INSERT. */
 const batchSize = 2000
 
 /** A page and its line number. */

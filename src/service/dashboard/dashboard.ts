@@ -102,7 +102,7 @@ const again: FormResult = {
   problem: 'This form was sent before: its key was shown then.',
 }
 
-/** The shown days, today last. */
+/** The days shown, today last. */
 function lastDays(): string[] {
   return Array.from({ length: shownDays }, (_, index) =>
     new Date(Date.now() - (shownDays - 1 - index) * dayMs).toISOString().slice(0, 10),
@@ -168,7 +168,7 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormRe
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const wrongAMinute = 10
 
-/** Admits clients on this machine, or with the password when one is set. */
+/** Admits clients on this machine or, if a password is set, clients that send it. */
 class Guard {
   readonly #password: Secret | null
   readonly #publicUrl: () => string
@@ -200,7 +200,7 @@ class Guard {
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }
 
-  /** Accepts a form only from our own page, against cross-site request forgery. */
+  /** Accepts a form only from our own page, to prevent cross-site request forgery. */
   checkForm(c: Context<DoorEnv>): void {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
@@ -210,7 +210,10 @@ class Guard {
   }
 }
 
-/** Also checks the Host header against DNS rebinding: the name of another site can resolve to this machine. */
+/**
+ * True for a client on this machine. Checks the Host header too, because DNS rebinding can make another site's name
+ * resolve to this machine.
+ */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')

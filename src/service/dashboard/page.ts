@@ -15,7 +15,7 @@ interface DashboardView {
   /** A key that was just created; shown only once. */
   readonly issued: IssuedKey | null
   readonly problem: string | null
-  /** Makes a form that is sent twice count only once. */
+  /** Identifies the form, so that a form that is sent twice counts only once. */
   readonly ticket: string
 }
 

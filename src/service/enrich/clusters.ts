@@ -5,7 +5,7 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Among many pages, two share a phrase by chance, so three are required unless the phrase is a known name.
+// Among many pages, two may share a phrase by chance, so three are required unless the phrase is a known name.
 const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
@@ -96,7 +96,7 @@ function isLabel(phrase: Phrase): boolean {
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Runs of words without punctuation and stop words between them. */
+/** Runs of words without punctuation or stop words between them. */
 function runs(text: string): string[][] {
   return text
     .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)
@@ -143,12 +143,12 @@ function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): num
   return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
 }
 
-/** Accepts labels greedily, and skips one whose pages earlier labels mostly cover. */
+/** Accepts labels greedily, and skips a label if an earlier one already covers most of its pages. */
 function accept(phrases: readonly Phrase[]): string[] {
   const taken: Phrase[] = []
   for (const phrase of phrases) {
     if (taken.length === most) break
-    // `Astc Extension`, `Draw Extension`: two labels with the same last word are enough.
+    // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
     const kind = taken.filter(
       ({ stems }) => stems.length > 1 && stems.at(-1) === phrase.stems.at(-1),
     )

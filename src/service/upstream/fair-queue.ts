@@ -1,6 +1,6 @@
 /**
- * Schedules searches at an upstream with few slots: round-robin over accounts, first in first out within
- * one. A turn that cannot end by its deadline is refused as soon as that is known.
+ * Schedules searches at an upstream with few slots: round-robin over accounts, first in, first out within each account.
+ * A turn that cannot end by its deadline is refused as soon as that is known.
  */
 import { Refusal } from '../refusal.ts'
 
@@ -110,7 +110,7 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** Takes the slot here, before a newly arrived turn can see that it is free. */
+  /** Begins the next turn. Takes its slot here, before a newly arrived turn can see that it is free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -157,7 +157,7 @@ export class FairQueue {
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts before this one in the round have one more turn.
+    // Accounts ahead of this one in the round get one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -166,7 +166,10 @@ export class FairQueue {
     return ahead
   }
 
-  /** True when a turn that starts after this many others end by its deadline, or while there is no estimate. */
+  /**
+   * True when a turn that starts after this many others have ended can meet its deadline, or while there is no
+   * estimate.
+   */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline

@@ -41,7 +41,7 @@ const configs: Readonly<Record<string, string>> = {
 
 // The minimum number of pages for labelling clusters, even if fewer are shown.
 export const leastPool = 50
-// Maximum number of candidates to rank by all words. The more words a query has, the fewer pages contain all.
+// Maximum number of candidates to rank by all words. The more words a query has, the fewer pages contain all of them.
 const rankings = 8000
 // If most words of a query are unknown, pages that match the other words match by chance.
 const leastKnown = 0.5
@@ -123,7 +123,7 @@ function interpret({ words, strange, corrections: mends }: KnownTerms): Interpre
   }
 }
 
-// A word that occurs on this few pages is probably not meant.
+// A word that occurs on at most this many pages is probably not the intended one.
 const accident = 2
 const besideSubject = 0.3
 
@@ -189,7 +189,7 @@ export function makeSnippet(q: string, text: string): string {
   const scores = sentences.map(
     (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
   )
-  // Of equal sentences, the first is used: the beginning of a page says what it is about.
+  // If several sentences match equally well, the first is used, because the beginning of a page says what it is about.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -205,7 +205,7 @@ interface Placed {
 
 // Readers look at the first ten and expect at most two pages of one folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
-// Another page moves up only where it is nearly as relevant.
+// Another page moves up only if it is nearly as relevant.
 const nearly = 0.6
 
 /**

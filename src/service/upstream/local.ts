@@ -57,7 +57,7 @@ interface Parts {
   readonly gazetteer: Gazetteer
 }
 
-// Candidates beyond the shown pages, which move up on days on which others are missing.
+// Number of candidates beyond the pages shown. They move up on days on which other pages are missing.
 const reserve = 12
 
 async function answer(
@@ -97,7 +97,8 @@ async function answer(
       results: given,
       first: results.slice(0, search.num),
       pool: closePages(pages),
-      // The specification has no field for the corrected query, so it is the first related search.
+      // The specification has no field for the corrected query, so the corrected query becomes the first related
+      // search.
       suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
       known: [],
     },
@@ -121,7 +122,7 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 const queryCanceled = '57014'
 
 /**
- * Lists parameters without effect: documents have no place, device, age or rating. A language counts where some
+ * Lists parameters without effect: documents have no place, device, age or rating. A language has an effect if some
  * documents are written in it.
  */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {

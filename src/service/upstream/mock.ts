@@ -76,7 +76,7 @@ export function openMock(drift: Drift = noDrift): Provider {
   }
 }
 
-/** Generates an answer from a seed of all parameters, so that another place gives other results. */
+/** Generates an answer from a seed of all parameters, so that a different place gives different results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, gl, safe, freshness } = search
   // A parameter that is sent with its default value equals one that is not sent.
@@ -154,8 +154,8 @@ const stretchDays = 6
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /**
- * Opens the changes of a seed: the same seed and day give the same order. With `calm`, most queries stay the same for
- * days or weeks, each at its own interval, as real ones do.
+ * Opens the daily changes for a seed: the same seed and day give the same order. With `calm`, most queries stay the
+ * same for days or weeks, each at its own interval, as real ones do.
  */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
   return {

@@ -1,4 +1,4 @@
-// Parses a query for the search in documents, and runs its statements on a connection that can be cancelled.
+// Parses a query for the document search, and runs its statements so that they can be cancelled.
 
 import type pg from 'pg'
 import { toldPid } from '../../base/database/database.ts'
@@ -12,7 +12,7 @@ export interface AskedWords {
   readonly operators: string | null
 }
 
-// Bounds the cost of one statement: a query of three hundred words costs as much as one of these.
+// Bounds the cost of one statement: a query of three hundred words costs as much as one of this length.
 const mostWords = 32
 const longestWord = 64
 
@@ -33,7 +33,7 @@ export function readQuestion(q: string): AskedWords {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // A query that consists only of exclusions excludes nothing: `-css` is then the word itself.
+  // A query that consists only of exclusions excludes nothing: `-css` is then searched as a word.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
@@ -57,8 +57,8 @@ function readToken(text: string): Token {
 }
 
 /**
- * Rebuilds the query for PostgreSQL. An `or` joins all of its neighbours and appears once, so that a chain of them
- * stays short.
+ * Rebuilds the query for PostgreSQL. If the query has an `or`, a single `or` joins each pair of neighbouring words, so
+ * that a chain of `or` stays short.
  */
 function websearch(tokens: readonly Token[]): string {
   const textOf = ({ words }: Token) =>

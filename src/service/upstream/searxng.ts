@@ -95,8 +95,8 @@ function ignoredParams(search: Search, regionOf: RegionOf): string[] {
 }
 
 /**
- * Fetches page after page, one at a time: some engines need the first to give the second. Each page queues for a turn
- * of its own. At the deadline, returns the results received so far.
+ * Fetches page after page, one at a time: some engines return the second page only after the first. Each page queues
+ * for a turn of its own. At the deadline, returns the results received so far.
  */
 async function collect(web: Web, search: Search, asker: Asker & { readonly over: AbortSignal }) {
   const byPlace = new Map<string, OrganicResult>()
@@ -104,8 +104,8 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   const entities: NamedEntity[] = []
   let partial = false
   const { account, over: signal } = asker
-  // Only the first page can be refused, and a disconnected client ends the search only before that page begins; later
-  // pages keep the results so far.
+  // Only the first page can be refused, and a disconnected client ends the search only before that page begins. If a
+  // later page fails, the results so far are kept.
   const first = {
     account,
     signal: AbortSignal.any([signal, asker.gone]),
@@ -149,7 +149,7 @@ async function takeTurn(
   }
 }
 
-/** Adds a result unless it is not a page: images and maps have no address, or one that is not http. */
+/** Adds a result if it is a page. Images and maps have no address, or one that is not http. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
@@ -170,7 +170,7 @@ function addResult(
 
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/** Equal for addresses that differ only in scheme, fragment or tracking parameters. */
+/** Key that is equal for addresses that differ only in scheme, fragment or tracking parameters. */
 function keyOf(address: URL): string {
   const url = new URL(address)
   for (const name of [...url.searchParams.keys()]) {
@@ -271,7 +271,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
 
 async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
   try {
-    // Redirects are never followed: an engine's shortcut in a query can point anywhere.
+    // Redirects are never followed: an engine shortcut in a query can lead anywhere.
     return await web.get(url, { redirect: 'manual', signal })
   } catch (error) {
     // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
@@ -280,7 +280,7 @@ async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Respo
   }
 }
 
-// Suggestions must not delay the answer for longer.
+// Suggestions must not delay the answer for longer than this.
 const completionMs = 2000
 
 /** Fetches completions of the query when there are no suggestions. The answer does not depend on them. */
@@ -343,7 +343,7 @@ function upstreamLanguage(
   return { language: `${language}-${region}` }
 }
 
-/** `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
+/** Reads language and country: `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
 function readTag(hl: string): { language: string; region?: string } {
   const [language = '', ...rest] = hl.split('-')
   const region = rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()

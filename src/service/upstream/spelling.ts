@@ -6,7 +6,7 @@ import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
 // The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are more often typing errors.
-// Such a word is never corrected, whether documents contain it or not.
+// Everyday words are never corrected, whether documents contain them or not.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
 /** A word in the documents. */
@@ -28,11 +28,11 @@ interface Companions {
   readonly bold: boolean
 }
 
-/** Queries use a word of titles more often than one that is only in texts. */
+/** Weight of a title: queries use words from titles more often than words that are only in texts. */
 const eachHead = 5
 // A correction that is nearly as likely as the best one is also searched; the other words decide.
 const nearly = 0.6
-// For words that occur only with another ending.
+// Factor for words that occur only with another ending.
 const otherEnding = 0.5
 // How much likelier a word is if it shares a title with all the others, and how many candidates are checked for that.
 const [agreement, mostLikely] = [2, 6]
@@ -43,7 +43,10 @@ interface Likely extends Spelling {
   readonly daring: boolean
 }
 
-/** The known words at an edit distance of one: frequent, a common typing error, and in context; the likeliest first. */
+/**
+ * Finds the known words at an edit distance of one, the likeliest first. A word is likelier if it is frequent, if the
+ * typing error is common, and if the word fits the context.
+ */
 export async function correctWords(
   run: Statements,
   wrong: readonly string[],
@@ -126,7 +129,7 @@ async function findWritten(
   })
 }
 
-/** Those of the words that share a title with all the others of the query. */
+/** Returns those of the words that share a title with all other words of the query. */
 async function findAgreed(
   run: Statements,
   likely: ReadonlyMap<string, readonly Likely[]>,
@@ -162,7 +165,7 @@ const likelihoods = {
   tooMany: 0.6,
 }
 const unlikely = 0.4
-// The first letter is seldom wrong.
+// Factor for the first letter, which is seldom wrong.
 const atFirst = 0.7
 
 const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
@@ -208,14 +211,14 @@ function areNeighbours(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
 }
 
-/** A correction of one word, of two that belong together, or of one that is two. */
+/** A correction of one word, of two words that are really one, or of one word that is really two. */
 export type Correction = Interpretation['corrections'][number]
 
 type Counts = ReadonlyMap<string, number>
 
 // A word on a single page is probably an error there.
 const leastWritten = 2
-// Unless it is long and in the title of that page.
+// A word of at least this length counts even on a single page, if it is in the title of that page.
 const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
 // Two letters count as a word if many pages contain them: `to`, `of`, `js`.
@@ -259,7 +262,7 @@ export async function findJoined(
   const corrections: Correction[] = []
   let last = ''
   for (const { first, second, whole } of pairs) {
-    // A half belongs to one word only.
+    // A half can belong to only one word.
     if (!counts.has(whole) || first === last) continue
     corrections.push({ from: `${first} ${second}`, to: whole })
     last = second

@@ -43,7 +43,7 @@ interface Row {
 }
 
 const mostCorrected = 4
-// A word of one page that is one letter from a frequent word is probably a typing error in that page.
+// A word on a single page that is one letter away from a frequent word is probably a typing error.
 const rarely = 1
 const often = 30
 
@@ -54,7 +54,7 @@ export async function readTerms(
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
-  // A query with operators is meant literally.
+  // A query with operators is taken literally.
   if (question.operators !== null) return sortOut(question.words, asked)
   const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
   const words = applyCorrections(question.words, joined)
@@ -152,7 +152,7 @@ async function putRight(
   }
 }
 
-/** A misspelt stop word such as `wehn` is not an unknown word. */
+/** True for a misspelt stop word such as `wehn`, which does not count as an unknown word. */
 function isFiller(word: string): boolean {
   return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
