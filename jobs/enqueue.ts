@@ -1,4 +1,4 @@
-// Flags and help of enqueue.
+// Flags and help text of the `enqueue` command.
 
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'

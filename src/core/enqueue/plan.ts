@@ -73,7 +73,7 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    // Serialises concurrent readings of one list, so that the second one finds the tasks of the first.
+    // Serialises concurrent reads of one list, so that the second one finds the tasks of the first.
     await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
@@ -97,7 +97,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // The first error is more useful than the broken connection that it causes.
+    // Ignores errors of the rollback: the first error is more useful than the broken connection that it causes.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -128,7 +128,10 @@ async function planRun(
   return { run, joined, ...lines, ...added, removed, dropped, unusedIntervals, before, toBuy }
 }
 
-/** Finds the open run to plan a list into. A preview does not consume a run id, which a rolled-back insert would. */
+/**
+ * Finds the open run to plan a list into. A preview inserts no run, because a rolled-back insert would consume a run
+ * id.
+ */
 async function findRun(
   trx: Transaction<DB>,
   list: number,
@@ -215,7 +218,7 @@ interface Group {
   readonly unreadable: number
   /** True if a line sets a weight. */
   readonly weighted: boolean
-  /** True if some tasks are overdue or have a known time of their last answer. */
+  /** True if some tasks are overdue, or if the time of their last answer is known. */
   readonly aged: boolean
   readonly first_slice: number
 }
@@ -287,7 +290,7 @@ function tasksOf(
   const { reused, rests, priority, first_slice: first } = group
   const shared = order.shares.length > 0 && !done
   const usual = buyingOrder(group)
-  // Overdue queries come before all shares, but count toward them.
+  // Overdue queries are bought before any shares apply, but count toward them.
   const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
   const merged = trx.withTables<StageTables>().selectFrom('merged')
   const lines = (shared ? merged.where(isQueued) : merged).selectAll().select((eb) => {
@@ -325,7 +328,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** In an existing run, these queries may have been skipped or dropped; a new run has none to update. */
+/** Updates the tasks of queries that an existing run had skipped or dropped; a new run has no such tasks. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -386,8 +389,9 @@ async function storeHeld(
 }
 
 /**
- * Another planner rarely inserts one of these queries at the same time, and checking each row for conflicts would take
- * a third of the insert time. If it happens, the statement fails and is repeated, and then skips existing rows.
+ * Inserts without checking each row for conflicts, which would take a third of the time. If another planner inserts
+ * one of these queries at the same time, the statement fails and is repeated, and then skips existing rows. This is
+ * rare.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -469,7 +473,10 @@ async function addMembers(
     order by id`.execute(trx)
 }
 
-/** For lists that have at most priorities and weights, and so no tags or targets to merge. */
+/**
+ * Describes the members of a list that sets at most priorities and weights, so that there are no tags or targets to
+ * merge.
+ */
 function countMembers(stage: number) {
   return sql`
     select
@@ -524,8 +531,9 @@ interface Run {
 }
 
 /**
- * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
- * whether the run already has the query, whether it is not asked, and the answer to reuse, if any.
+ * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
+ * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
+ * to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,

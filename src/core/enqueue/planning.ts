@@ -59,7 +59,7 @@ export async function planLists(
   })
 }
 
-/** Estimates the open tasks of all runs, each within its budget. */
+/** Estimates the cost of the open tasks of all runs, each within its budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))

@@ -17,7 +17,7 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Day that they were bought for; also null if no list sets an interval. */
+  /** Day that the queries were bought for; also null if no list sets an interval. */
   readonly answered_on: string | null
   /** Intervals of lists and cadences; null if there are none. */
   readonly wishes:
@@ -40,7 +40,7 @@ export async function readGroups(
   return rows
 }
 
-/** Open tasks of a run with the same price. */
+/** Open tasks of one run that have the same price. */
 export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
 /** Reads the open tasks, most urgent run first. */

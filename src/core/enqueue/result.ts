@@ -173,7 +173,7 @@ function readingPhrase(heading: Heading): string {
   return `${sheet}${encoding.label}, ${divided}, ${from}${also}`
 }
 
-/** A meaning, followed by its column name if that differs. */
+/** Formats a meaning, followed by the name of its column if that differs. */
 function withName(meaning: string, name: string | undefined): string {
   const trimmed = name?.trim() ?? ''
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning

@@ -51,7 +51,7 @@ export class Stage {
     await this.#sender.add(queries)
   }
 
-  /** Adds lines without a query. */
+  /** Adds rejected lines, which contain no query. */
   async reject(lines: readonly Rejection[]): Promise<void> {
     const table = sql.id(stageName('staged_rejected', this.number))
     for (let start = 0; start < lines.length; start += mostRows) {
@@ -141,7 +141,7 @@ export class Sender {
   }
 }
 
-/** Separates the tags of a query; no text in a list contains it. */
+/** Separator between the tags of a query; no text in a list contains this character. */
 const group = '\u001d'
 
 /** Queries of a list, collected by column until they are sent. */

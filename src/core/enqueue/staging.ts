@@ -26,7 +26,7 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
-  /** Remarks about how the file was read that the list itself does not show. */
+  /** Remarks about how the file was read, in addition to those that result from reading it. */
   readonly notices?: readonly string[]
   /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>

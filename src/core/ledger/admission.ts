@@ -1,4 +1,4 @@
-// Decides which tasks may be bought now, and why the others may not. All rules are pure.
+// Decides which tasks may be bought now, and why the others may not. All rules are pure functions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
@@ -268,7 +268,7 @@ export interface Admission {
   readonly deferral: Deferral
   /** Runs whose own budget or list budget is used up: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** Those of these runs whose list budget is used up. */
+  /** Of these runs, those whose list budget is used up. */
   readonly spentByList: readonly number[]
   /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
@@ -371,7 +371,9 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   return low - floor - kept
 }
 
-/** The same for this many further calls, allowing for a fall of the balance in excess of each bill. */
+/**
+ * Credits provably available for this many further calls, allowing for a fall of the balance in excess of each bill.
+ */
 function roomFor(
   { account, costs, rules }: AdmissionState,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
@@ -400,8 +402,8 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
 }
 
 /**
- * True if a call may go out alone to learn the balance although the credits are not proved to suffice: the balance is
- * unknown or old, or the plan was renewed.
+ * True if a call may go out alone to learn the balance although the credits may not suffice: the balance is unknown or
+ * old, or the plan was renewed.
  */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account

@@ -142,8 +142,9 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Locks the account's row, then those of the runs; only the holder writes. The next statement sees everything written
- * before. All statements are sent together, so no lock is held while waiting for this process.
+ * Locks the account's row, then the rows of the runs; only the process that holds these locks writes. The next
+ * statement sees everything written before. All statements are sent together, so no lock is held while waiting for
+ * this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(statement('lock_account', { account }))

@@ -105,7 +105,9 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/** Information about the account as a whole: a reason to stop, or an answer. */
+/**
+ * Returns the information that a verdict gives about the whole account: a reason to stop, or that the API answered.
+ */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {

@@ -125,7 +125,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 export interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Over the newest calls; null if none of them was of this class. */
+  /** Average cost of the newest calls; null if none of them was of this class. */
   readonly average: number | null
 }
 

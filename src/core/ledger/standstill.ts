@@ -39,7 +39,9 @@ export async function activeStop(
   return stop?.reason ?? null
 }
 
-/** True if a call of this task was answered with a rejected key, and a later call of the same account with results. */
+/**
+ * True if the API rejected the key in a call of this task, and answered a later call of the same account with results.
+ */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
     .selectFrom('calls as refused')
@@ -57,7 +59,9 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/** The budget that left tasks unaffordable within that time: that of the run or of its list; null if there was none. */
+/**
+ * Returns whether the budget of a run or of its list made tasks unaffordable within that time; null if neither did.
+ */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,

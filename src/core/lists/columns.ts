@@ -92,7 +92,7 @@ function isNamed(cell: string, name: string): boolean {
   return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
-/** `--column 2` counts from 1. */
+/** Returns the index of a column given by number; `--column 2` counts from 1. */
 export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
@@ -153,7 +153,7 @@ export interface Mapping {
   readonly role: OtherRole | null
 }
 
-// Longer cells are no names, and the expressions that read names take quadratic time.
+// Longer cells are not column names, and the expressions that read names take quadratic time.
 const longestName = 300
 
 // Names used in exports of keyword tools, search consoles and advertising accounts, by language.
@@ -180,7 +180,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns that are not called as their role. */
+/** Names of our own columns that differ from the name of their role. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',

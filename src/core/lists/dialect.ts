@@ -20,7 +20,7 @@ import type { ReadOptions } from './options.ts'
 import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
-/** How a list is to be read: split with a delimiter, under a header or none. */
+/** Way of reading a list: its delimiter, and its header if it has one. */
 interface Choice {
   readonly trial: Trial
   readonly row: TrialRow | null
@@ -66,8 +66,8 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
 }
 
 /**
- * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for
- * that.
+ * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for the
+ * devices.
  */
 function refuseSegments(
   trial: Trial,
@@ -130,7 +130,9 @@ function tryNone(trials: readonly Trial[]): Trial {
   return trial
 }
 
-/** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
+/**
+ * Handles a list in which no cell names a query column: accepts it if each line is a query, and rejects it otherwise.
+ */
 function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
@@ -227,12 +229,12 @@ interface HeaderRow {
   readonly fit: number
   /** False if it may be a row of the list, so that it and the lines above it would be lost. */
   readonly clear: boolean
-  /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
+  /** True if rows of the same width precede it. If the column is given by number, it counts as one of these rows. */
   readonly among: boolean
 }
 
 interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
-  /** Filled cells of each line above. */
+  /** Number of filled cells in each line above. */
   readonly above: readonly number[]
 }
 
@@ -279,7 +281,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A number may stand for a column without a name; a record among rows of the same width is a row.
+  // A column given by number may have no name, so a record among rows of the same width counts as a row.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -307,8 +309,8 @@ function fitOf({ rows }: Trial, header: number, width: number): number {
 }
 
 /**
- * Lines above a header are not read as queries, so there must be no doubt that it is the header and they are a title or
- * settings.
+ * Lines above a header are not read as queries. There must be no doubt that this row is the header and that the lines
+ * above are a title or settings.
  */
 function isClear(
   { trial, at, row: { cells, begins }, above }: Place,
@@ -357,8 +359,8 @@ function isClearlyRow(trial: Trial, at: number): boolean {
 }
 
 /**
- * If the column is given by number, rejects a first line of words that may be a header, because its name would be
- * bought.
+ * If the column is given by number, rejects a first line of words that may be a header, because the name of the column
+ * would be bought as a query.
  */
 function refuseNames(trial: Trial, shown: string, number: number): void {
   const at = Math.max(
@@ -373,7 +375,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
+/** True if most rows repeat the supposed column name: then it is a label such as "q" and not a name. */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -480,7 +482,10 @@ function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
-/** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
+/**
+ * True if a blank follows each delimiter: then the delimiter is punctuation, unless blanks surround it, as is usual
+ * for bars.
+ */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))

@@ -99,7 +99,7 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 
-/** Pattern characters may also be part of a file name. */
+/** True if a file has exactly this name: pattern characters may also be part of a file name. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isDirectory(),

@@ -55,10 +55,13 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly firstLine?: number | undefined
 }
 
-/** Values for every row: they override the list's columns, and several values multiply. */
+/**
+ * Values for every row. They override the list's columns, and several values of one parameter multiply
+ * the queries.
+ */
 export type Defaults = ReturnType<typeof readDefaults>
 
-/** Stores the typed flags for the next nightly run; null if none were typed. */
+/** Returns the typed flags to store for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
   const map = typed.map?.length === 0 ? undefined : typed.map
   const said = Object.entries(shape.parse({ ...typed, map }))

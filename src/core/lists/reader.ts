@@ -29,7 +29,7 @@ export interface ListPiece {
   readonly line: number
 }
 
-// Places, languages and devices multiply, so a few lines may give very many queries.
+// Places, languages and devices multiply the queries of a line, so a few lines may give very many queries.
 const mostQueries = 5_000
 
 interface FoundRows {

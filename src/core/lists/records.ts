@@ -7,7 +7,7 @@ import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 export interface ListRecord {
   readonly cells: readonly string[]
   readonly line: number
-  /** Where its text starts and ends among the bytes of its piece. */
+  /** Offsets in bytes within its piece at which the text of the record starts and ends. */
   readonly start: number
   readonly end: number
 }
@@ -115,8 +115,9 @@ export class Cutter {
   }
 
   /**
-   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are
-   * one line that has just one meaning: with blanks around quoted cells, or quotes inside others (`24" monitor,100`).
+   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are a
+   * single line, which is not ambiguous even with blanks around quoted cells or quotes inside other cells (`24"
+   * monitor,100`).
    */
   #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
     const trims = alone && this.#trims

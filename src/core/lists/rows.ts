@@ -212,7 +212,9 @@ const mostRequests = 10_000
 /** The queries of one line are in memory at once; a line with more than this is a mistake. */
 const mostOfOne = 20_000
 
-/** Reads places, languages, countries, numbers and devices of rows; several values multiply. */
+/**
+ * Reads the places, languages, countries, numbers of results and devices of rows; several values multiply the queries.
+ */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
@@ -306,7 +308,7 @@ class Requests {
   }
 }
 
-/** Rejects flags that multiply every row too much up front, not row by row. */
+/** Rejects flags that multiply every row too much, before any row is read. */
 function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return

@@ -26,7 +26,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** The same, but an ambiguous row is returned among the others instead of throwing. */
+/** Like `readTable`, but returns an ambiguous row among the others instead of throwing. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {

@@ -45,11 +45,11 @@ const longestSent = 14_000
 
 const longestName = 200
 
-// What no keyboard types and no server reads as text; line ends and tabs count as blanks instead.
+// Characters that no keyboard types and no server reads as text; line ends and tabs are treated as blanks instead.
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
-// A cell that a spreadsheet would have computed; its intended value is not in the file.
+// A formula that a spreadsheet would have computed; its result is not in the file.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
 // Error values of spreadsheets, and cells they converted to dates.
@@ -104,13 +104,13 @@ export function checkPlace(given: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** A place in a column that nobody mapped: it may contain ranks as well, and gaps. */
+/** Checks a place in a column that the user did not map: such a column may also contain ranks and gaps. */
 export function namedPlace(given: string): Checked<string | null> {
   if (isGap(given)) return good(null)
   return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
 }
 
-/** Checks a language code such as `de` or `pt-BR`, in any case; the API rejects underscores. */
+/** Checks a language code such as `de` or `pt-BR`, in upper or lower case; the API rejects underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -119,7 +119,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return bad('hl is not a language code such as "de" or "pt-BR"')
 }
 
-/** Checks a country code such as `us`, in any case; the API rejects three-letter codes. */
+/** Checks a country code such as `us`, in upper or lower case; the API rejects three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -158,7 +158,7 @@ const deviceWords: Readonly<Record<Device, string>> = {
   tablet: 'tablets,tablets with full browsers',
 }
 
-// Each word stands for the middle of its third.
+// Each word stands for the middle of its third of the priorities.
 const priorityWords: ReadonlyMap<string, number> = new Map([
   ['highest', priorities.first],
   ['high', 2],
@@ -168,7 +168,7 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
   ['lowest', priorities.last],
 ])
 
-/** Checks a kind of device, in any case. */
+/** Checks a kind of device, in upper or lower case. */
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
@@ -345,7 +345,7 @@ class CodeNames extends Map<string, string> {
     if (key !== '' && !this.has(key)) this.set(key, code)
   }
 
-  /** Adds what CLDR calls each of these in all languages, in two ways. */
+  /** Adds the names that CLDR has for each of these codes in all languages, in each of the styles. */
   addShown(
     codes: Iterable<readonly [shown: string, code: string]>,
     type: 'region' | 'language',
@@ -421,7 +421,7 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // There are thousands of codes without a name, and nobody means them.
+    // There are thousands of codes without a name, and users never mean one of those.
     const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
     if (isKnown !== undefined) return [kept, ...more].join('-')
@@ -447,7 +447,7 @@ export function checkEvery(given: string): Checked<number | null> {
   return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
-/** Checks a maximum age of an answer. */
+/** Checks the maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return good(null)
   const value = readDuration(given)

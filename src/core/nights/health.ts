@@ -32,7 +32,7 @@ export interface JudgedNight extends NightFigures {
 /** A finished run to be judged. */
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
-/** Why a run is excluded, what else is unusual about it, and since when that is normal. */
+/** Judgement of a run: why it is excluded, what else is unusual about it, and since which run that is normal. */
 export interface NightJudgement {
   /** Why its answers are excluded from shares and trends, one sentence each. */
   readonly reasons: readonly string[]

@@ -188,8 +188,8 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
 }
 
 /**
- * True if three runs are unusual in the same way: all in this figure, while they differ from each other neither in this
- * figure nor in one that affects ranks. Never true for runs whose answers are unusable.
+ * True if three runs are unusual in this figure, and differ from each other neither in this figure nor in one that
+ * affects ranks. Never true for runs whose answers are unusable.
  */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.hides || one === rule)

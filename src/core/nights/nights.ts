@@ -14,7 +14,7 @@ interface DueTime {
   readonly date: string
 }
 
-/** Authoritative clock: that of the database, the same for every host. */
+/** Reads the clock of the database, which is authoritative because it is the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { now } = await db.selectNoFrom(clock.as('now')).executeTakeFirstOrThrow()
   return now
@@ -33,8 +33,8 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, the nights decided after it, the
- * postponed ones from the oldest, and the open run of its list.
+ * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after it.
+ * Also the postponed nights, oldest first, and the open run of its list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
@@ -127,8 +127,8 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
 }
 
 /**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Decided nights remain unchanged;
- * returns the others.
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
+ * and returns the other nights.
  */
 export async function recordNights(
   db: Database,
@@ -452,7 +452,7 @@ export interface CalendarEntry {
   readonly suspect: boolean
   /** Anomalies, whether the run is excluded or not. */
   readonly reasons: readonly string[]
-  /** Queries to be bought, and those with a readable answer; null until judged. */
+  /** Number of queries to be bought, and of those with a readable answer; null until the run is judged. */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number

@@ -265,7 +265,7 @@ const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts tasks that a selection leaves out because the bodies of their answers are stored, without rows. */
+/** Counts tasks that a selection leaves out because the bodies of their answers are stored without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`

@@ -15,7 +15,7 @@ export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
  * Reads other workers' calls in flight, and how many tasks of open runs may not be retried yet, with the query of the
- * one to be tried first.
+ * first task to be retried.
  */
 export async function readWaits(db: Database, own: number) {
   const leases = await db

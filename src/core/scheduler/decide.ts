@@ -1,4 +1,4 @@
-// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure.
+// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure functions.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
@@ -140,7 +140,10 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome, into: null, known }
 }
 
-/** Only the latest night counts: one that was cut short for lack of credits is not resumed. */
+/**
+ * True if the open run makes way for a newer night: with the rule `latest`, a run that was cut short for lack of
+ * credits is not resumed.
+ */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

@@ -20,7 +20,8 @@ import { decide, type NightStep } from './decide.ts'
 import { described, type SchedulerContext, runNight } from './run.ts'
 import type { Schedule, ScheduleFile } from './schedule.ts'
 
-// Each step decides something, so the loop ends; this limit guards against rules that loop forever.
+// Maximum steps per schedule. Each step decides something, so the loop ends; the limit guards against rules that loop
+// forever.
 const mostSteps = 200_000
 
 // Clocks of a failed-over database may differ by seconds.
@@ -81,8 +82,8 @@ async function storeSchedules(
 }
 
 /**
- * Reads the stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would
- * do nothing until then, so it is reset to now.
+ * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
+ * the schedule would do nothing until then, so it is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,

@@ -67,7 +67,10 @@ function unreadAnswer(problem: string): Answer {
   }
 }
 
-/** Builds the canonical answer: each value in its column, and the original of what the columns can't hold exactly. */
+/**
+ * Builds the canonical answer: each value in its column, and the original form of values that the columns can't hold
+ * exactly.
+ */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
   const columns = {
@@ -298,7 +301,7 @@ const entityShape = z.object({
   type: textField,
 })
 
-/** Fields of a body about itself: success, the query it answers, and the error. */
+/** Fields in which a body describes itself: success, the query it answers, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -355,7 +358,10 @@ function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject |
   return leftover(given, { ...columns }, resultNames)
 }
 
-/** The same for an answer; `columns` includes its lists as far as their rows hold them exactly. */
+/**
+ * Fields that the columns of an answer cannot hold exactly; `columns` includes its lists as far as their rows hold
+ * them exactly.
+ */
 function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
   return leftover(given, columns, answerNames)
 }

@@ -143,7 +143,7 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Messages from an API may be long, and may quote the key. */
+/** Shortens a message from an API and masks keys in it: such messages may be long, and may quote the key. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`

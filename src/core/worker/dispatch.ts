@@ -43,7 +43,7 @@ export class Dispatch {
   /** True while a suspect task is in flight. */
   #alone = false
   stopped: Stopped | null = null
-  /** True during a reservation; the calls it grants start right afterwards. */
+  /** True during a reservation; the calls that it grants start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -172,7 +172,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retried here, because a trip through the queue would take longer than the wait. */
+  /** Retries a task without the queue, because a trip through it would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {

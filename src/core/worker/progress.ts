@@ -10,7 +10,7 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Counting is slow with millions of tasks, so it may take at most a twentieth of the time. */
+/** Counting millions of tasks is slow, so it may take at most a twentieth of the running time. */
 const restShare = 20
 const minuteMs = 60_000
 
@@ -70,7 +70,7 @@ export class Reporter {
       this.#drawn = true
       return
     }
-    // A waiting worker says so only once.
+    // A waiting worker reports its wait only once.
     if (line !== this.#last) this.#screen.report(line)
     this.#last = line
   }

@@ -96,7 +96,7 @@ async function whyEnded(
     : `the budget of a run is used up; enqueue its list again with a greater --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
-/** Subtracts the time passed since the summary was made. */
+/** Allowance for the time that has passed since the summary was made. */
 const slackSeconds = 10
 
 /** Exit code of a worker that ended this way. */

@@ -72,7 +72,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   )
 }
 
-/** Reads the parts of the summary that one worker can't know by itself. */
+/** Reads from the database the parts of the summary that one worker can't know by itself. */
 async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
@@ -140,8 +140,8 @@ async function drained(
 }
 
 /**
- * Reports where the replies are that the database did not store. If any would be lost, ends the worker after the
- * shutdown.
+ * Reports in which files to find the replies that the database did not store. If any would be lost, the worker ends
+ * with an error after the shutdown.
  */
 async function leaveLog(
   mill: Mill,

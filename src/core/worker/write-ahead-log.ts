@@ -43,9 +43,9 @@ const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
-/** Line before the bytes of a body. */
+/** Head of a record: a line before the bytes of the body. */
 interface RecordHead extends Provenance {
-  /** Older records may follow the valid ones; they are already settled. */
+  /** Generation of the record. Older records, which are already settled, may follow the valid ones. */
   readonly generation: number
   /** Null if no body was received. */
   readonly bytes: number | null
