@@ -36,8 +36,8 @@ await runCommand<DemoFlags>(
 )
 
 /**
- * Stays in the job, because only a job may import both the mill and the search service: they are
- * separate programs that communicate over HTTP.
+ * Starts the search service from this job, because only a job may import both the mill and the service:
+ * they are separate programs that communicate over HTTP.
  */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')

@@ -89,7 +89,7 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** Columns filled by a batch, with their types. Rows are added as values in the order of the columns. */
+/** Columns filled by a batch, with their types. The values of each row are added in the order of the columns. */
 const tables = {
   domains: [
     ['id', 'uuid'],

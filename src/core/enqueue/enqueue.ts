@@ -1,4 +1,4 @@
-// Turns lists into priced, queued runs: the steps, in order.
+// Turns lists into priced, queued runs, step by step.
 
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'

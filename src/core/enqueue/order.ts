@@ -25,7 +25,7 @@ export interface TaggedShare {
 /** A list to be planned, and its run. */
 export interface PlanOrder {
   readonly list: string
-  /** If null, the stored value is kept. */
+  /** Source of the list; if null, the stored source is kept. */
   readonly source: string | null
   /** Reading flags from the command line, stored for the next nightly run; undefined keeps the stored ones. */
   readonly reading: object | null | undefined
@@ -48,12 +48,12 @@ export interface PlanOrder {
    * has.
    */
   readonly shares: readonly TaggedShare[]
-  /** Expected cost of a call for each known class. */
+  /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** An answer is reused only if it has this origin and comes from this API. */
   readonly origin: Origin
   readonly api: string
-  /** Existing run of any kind to add to; null: the list's open manual run, or a new one. */
+  /** Existing run of any kind to add the list to; if null, the list's open manual run or a new run is used. */
   readonly into: number | null
   /** Handling of open queries of a joined run that are no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'

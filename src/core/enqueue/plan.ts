@@ -86,8 +86,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on the
-    // run is locked against buyers, so only the commits may follow.
+    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on,
+    // the lock on the run makes workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -190,7 +190,7 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
 
 const sliceSize = 25
 
-/** Counts lines that were the first to contain their query. */
+/** Counts the lines whose query did not occur in an earlier line. */
 async function countAccepted(
   trx: Transaction<DB>,
   stage: number,
@@ -389,9 +389,9 @@ async function storeHeld(
 }
 
 /**
- * Inserts without checking each row for conflicts, which would take a third of the time. If another planner inserts
- * one of these queries at the same time, the statement fails and is repeated, and then skips existing rows. This is
- * rare.
+ * Inserts without checking each row for conflicts, which would take a third of the time. In the rare case that another
+ * planner inserts one of these queries at the same time, the statement fails and is repeated, and then skips existing
+ * rows.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -546,7 +546,7 @@ export async function mergeDuplicates(
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
-/** Replaces the run's rejected lines with those of the latest reading of its list. */
+/** Replaces the run's rejected lines with the lines rejected in the latest reading of its list. */
 async function storeRejections(
   trx: Transaction<DB>,
   stage: number,

@@ -37,7 +37,7 @@ interface PlanRequest {
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
-  /** False after a preview without confirmation: nothing was written. */
+  /** False if there was only a preview or the user did not confirm: nothing was written. */
   readonly committed: boolean
 }
 

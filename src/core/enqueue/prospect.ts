@@ -31,7 +31,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Queries of all scheduled lists, as last read. */
+/** Reads the queries of all scheduled lists, as they were when each list was last read. */
 export async function readGroups(
   db: Database,
   { origin, api }: Buyer,
@@ -53,7 +53,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // The reservation already covers a call in flight.
+      // Leaves out a task whose call is in flight, because its cost is already reserved.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -69,7 +69,7 @@ export class Stage {
     await this.#sender.end()
   }
 
-  /** Adds the members of a list as last read, instead of reading a file; their queries are already stored. */
+  /** Adds the members of a list from the database, instead of reading a file; their queries are already stored. */
   async addMembers(list: number): Promise<number> {
     const { numAffectedRows } = await this.#connections.wanted.executeQuery(
       statement(
@@ -81,7 +81,7 @@ export class Stage {
     return Number(numAffectedRows ?? 0)
   }
 
-  /** Creates the tables, empty. */
+  /** Creates the empty tables. */
   async start(): Promise<void> {
     await this.#sender.end()
     await this.drop()

@@ -16,7 +16,7 @@ import { type Connections, Stage } from './stage.ts'
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
-  /** Members of the list in the database, as last read. */
+  /** Members of the list in the database, from the last time it was read. */
   | { readonly kind: 'members'; readonly list: number }
 
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
@@ -204,7 +204,7 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   )
 }
 
-/** Counts of a list while it is read. */
+/** Counts that are kept while a list is read. */
 type ListTally = ReturnType<typeof emptyTally>
 
 function emptyTally() {

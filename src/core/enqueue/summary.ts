@@ -148,7 +148,7 @@ function costLine({ estimate, lists }: PlanSummary): string {
   const { credits, worst, basis } = estimate
   switch (basis) {
     case 'nothing to buy':
-      // Queries that a run still has to buy were counted when it was planned.
+      // Queries that a run still has to buy are not counted again: they were counted when that run was planned.
       return lists.some(({ already }) => already > 0)
         ? 'nothing more: no query is added'
         : 'nothing: no query is to be sent'
@@ -297,7 +297,7 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
 /** Balance after a purchase; null means unknown. */
 export interface Balance {
   readonly remaining: number | null
-  /** Cost of tasks that are already open; null: unknown. */
+  /** Cost of tasks that are already open; null if unknown. */
   readonly open: number | null
   readonly after: number | null
   readonly after_worst: number | null

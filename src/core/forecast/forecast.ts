@@ -107,7 +107,7 @@ type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 export interface QueryGroup
   extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
-  /** When the newest answer was received; null if never. */
+  /** Time at which the newest answer was received; null if there is none. */
   readonly answeredAt: number | null
   /** Day that the queries were bought for; known only if a list sets an interval. */
   readonly answeredOn?: string | null
@@ -118,7 +118,7 @@ export interface OpenWork {
   readonly list: string
   /** Month of the run's date, such as 2026-11. */
   readonly month: string
-  /** Remaining budget in credits; null: no budget. */
+  /** Remaining budget in credits; null if there is no budget. */
   readonly left: number | null
   readonly classes: readonly { readonly class: string; readonly tasks: number }[]
 }
@@ -130,7 +130,7 @@ export interface ComingNight {
   readonly at: number
   /** Date of the night. */
   readonly day: string
-  /** True if queries are skipped according to its cadence. */
+  /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
@@ -165,7 +165,7 @@ export interface ForecastInput {
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
-  /** Monthly budgets of lists, with their use in the known months. */
+  /** Monthly budgets of lists, with the credits used in the known months. */
   readonly lists: readonly ListBudget[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
@@ -332,7 +332,7 @@ interface KnownGroup {
   answeredAt: number | null
   /** Number of the day that the queries were last bought for. */
   answeredDay: number | null
-  /** Number of the next due day in each list with a cadence. */
+  /** Number of the day that the queries are next due, for each list with a cadence. */
   readonly dueDays: Map<number, number>
 }
 

@@ -13,7 +13,7 @@ export interface Account {
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
-  /** Balance reported by the answer whose call started last; null before the first. */
+  /** Balance reported by the answer whose call started last; null before the first answer. */
   readonly seen: BalanceReading | null
   /** Credits used by calls that ended after that call started; the balance that it reported may not include them. */
   readonly spentSince: number
@@ -40,7 +40,7 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that this balance was reported to; empty before the first. */
+  /** Fingerprints of the keys that this balance was reported to; empty before the first report. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
@@ -54,9 +54,9 @@ export interface Account {
 
 /** Fall of the balance per call in excess of the billed cost: external spend, or missing or understated bills. */
 export interface ExternalSpend {
-  /** Value for the current window of calls. */
+  /** Excess for the current window of calls. */
   readonly now: number
-  /** Value for the previous window; null until the first window is complete. */
+  /** Excess for the previous window of calls; null until the first window is complete. */
   readonly last: number | null
 }
 
@@ -65,7 +65,7 @@ export interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported since and its record was lost. */
+  /** True if a lower balance may have been reported since then and the record of it was lost. */
   readonly doubted?: boolean
 }
 
@@ -190,7 +190,7 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run, its budget (null: no limit of its own), and the credits used or reserved for calls in flight. */
+/** A run, its budget (null if it has no limit of its own), and the credits used or reserved for calls in flight. */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -248,7 +248,7 @@ export function setRunBudgets(
 /** Monthly budget of a list, and how much of it is used or reserved by the runs dated in that month. */
 interface ListBudget {
   readonly list: string
-  /** Like 2026-11. */
+  /** Month in the form 2026-11. */
   readonly month: string
   readonly budget: number
   readonly gone: number
@@ -278,7 +278,7 @@ export function setListBudget(
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // Checked in the statement, because workers may buy concurrently.
+    // The statement checks what has been used, because workers may buy concurrently.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

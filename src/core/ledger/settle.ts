@@ -1,4 +1,4 @@
-// Settles finished calls: works out their effect on account, tasks and runs, and writes it.
+// Settles finished calls: computes their effect on the account, tasks and runs, and writes it.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -153,7 +153,9 @@ export type CallEnding =
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True for an answer: its cost counts as a price of its class. A rejection that cost nothing does not. */
+      /**
+       * True for an answer: its cost counts as a price of its class. The cost of a rejection that was free does not.
+       */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The price is estimated at settlement. */
       readonly unbilled?: true
@@ -192,7 +194,7 @@ export interface Change {
   /** Credits that count toward both the day and the month. */
   readonly daySpent: number
   readonly newest: Newest | null
-  /** Lowest balance reported; null if none was. */
+  /** Lowest balance reported; null if none was reported. */
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
   readonly untold: number
@@ -345,7 +347,7 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest balance recently reported to the account; null before the first. */
+  /** Lowest balance recently reported for the account; null if none was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
@@ -432,7 +434,7 @@ export async function saveSettlement(
 /** Result of recording a batch of calls. */
 interface SettledBatch {
   readonly recorded: readonly SettledCall[]
-  /** Entries of calls unknown to this database: it was restored, or is a different one. */
+  /** Entries of calls that this database does not know, because it was restored or is a different database. */
   readonly strangers: readonly Entry[]
 }
 

@@ -89,8 +89,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the lowest balance is
- * from the one charged last. The ledger itself uses the lower, provable balance.
+ * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the one charged last
+ * reported the lowest balance. The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8

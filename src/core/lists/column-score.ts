@@ -4,12 +4,12 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or the like'
 
-/** MD5 and SHA sums, and UUIDs. Article numbers may be searched for, but nobody searches for these. */
+/** MD5 and SHA sums, and UUIDs. People may search for article numbers, but not for these. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
 
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
-  // Frameworks such as "node.js" are searched for.
+  // Not "node.js" and the like, because people search for such frameworks.
   [
     'host names',
     /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,

@@ -15,7 +15,7 @@ export interface Columns {
 
 /** Delimiter, header and columns, determined from the start of a list and applied to all of it. */
 export interface Dialect {
-  /** Null: one query per line. */
+  /** Null if each line is one query. */
   readonly delimiter: string | null
   /** Line number of the header; null if there is none. */
   readonly headerLine: number | null
@@ -83,7 +83,7 @@ function queryColumns(cells: readonly string[], wanted: string | undefined): num
   })
 }
 
-/** True for a column name that means queries. */
+/** True if a column of this name contains queries. */
 export function isQueryName(cell: string): boolean {
   return readMeaning(cell)?.role === 'query'
 }
@@ -147,7 +147,7 @@ export interface ListColumn {
   readonly asked?: boolean
 }
 
-/** A column by name or number, with the meaning given by the user; null: ignore it. */
+/** A column by name or number, with the meaning given by the user; null to ignore the column. */
 export interface Mapping {
   readonly column: string
   readonly role: OtherRole | null

@@ -27,7 +27,7 @@ interface Choice {
   readonly columns: Columns
 }
 
-/** Flags that say how a list is to be read, and its name for messages. */
+/** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
 type Rows = readonly (readonly string[])[]
@@ -123,7 +123,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** The trial without a delimiter, or the one with the typed delimiter. */
+/** Returns the trial without a delimiter or, if there is none, the trial with the typed delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
@@ -227,7 +227,7 @@ interface HeaderRow {
   readonly columns: Columns
   /** Share of the rows after the header with the same width. */
   readonly fit: number
-  /** False if it may be a row of the list, so that it and the lines above it would be lost. */
+  /** False if the supposed header may be a row of the list, so that it and the lines above it would be lost. */
   readonly clear: boolean
   /** True if rows of the same width precede it. If the column is given by number, it counts as one of these rows. */
   readonly among: boolean
@@ -277,7 +277,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
     )
   }
   const { columns } = reading
-  // A single word further down may be the query "keyword".
+  // A single word further down is not a header: it may be the query "keyword".
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
@@ -296,7 +296,7 @@ function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without a number below, it may be a query, unless it is spelled as in exports.
+  // Without a number below it, the title may be a query, unless it is spelled as in exports.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
@@ -397,7 +397,8 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
     at,
   )
   const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
-  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
+  // Between rows of data, a word in a column of numbers is a gap such as "n/a". A title padded with blank cells does
+  // not count as a row.
   if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
   const below = rows.slice(at + 1, at + 50).filter(isAlike)
   const areFigures = (index: number): boolean =>
@@ -426,7 +427,7 @@ function filledWidth(cells: readonly string[]): number {
 /** A row at the beginning of a list that is not blank. */
 interface TrialRow {
   readonly cells: readonly string[]
-  /** Number of its line; names of JSON fields are on line 0. */
+  /** Line number of the row; names of JSON fields are on line 0. */
   readonly line: number
   /** True for the first row, and for one below a blank line. */
   readonly begins: boolean
@@ -472,7 +473,7 @@ export function tryOut(
   return { delimiter, rows, broken: broken.map(({ line }) => line) }
 }
 
-/** Place of a row, for messages. */
+/** Formats the file and line of a row, for messages. */
 function placeOf(shown: string, row: TrialRow | undefined): string {
   return `${shown}:${Math.max(row?.line ?? 1, 1)}`
 }

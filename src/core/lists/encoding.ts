@@ -8,8 +8,8 @@ export interface Encoding {
   /** Length of the byte order mark, in bytes. */
   readonly mark: number
   /**
-   * Given by the user, declared by a mark, proven by all bytes examined, or guessed; nothing is bought based on a
-   * guess.
+   * Source of the encoding: given by the user, declared by a mark, proven by all bytes examined, or guessed. Nothing
+   * is bought based on a guess.
    */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
@@ -158,7 +158,10 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-/** Polish letters of windows-1250 missing in ISO-8859-2: the detector confuses the two encodings. */
+/**
+ * Bytes of Polish letters in windows-1250 that mean something else in ISO-8859-2: the detector confuses the two
+ * encodings.
+ */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {

@@ -1,4 +1,4 @@
-// Rejects text that is not a list of queries: other formats, data files, and lines with more than a query.
+// Rejects text that is not a list of queries: other formats, data files, and lines that contain more than a query.
 
 import { Misuse } from '../../base/errors.ts'
 import { plainName, show } from './columns.ts'

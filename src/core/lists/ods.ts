@@ -53,8 +53,8 @@ interface Wanted {
 }
 
 /**
- * Equal rows and cells are stored once, with the number of repeats. Only empty rows and cells, which fill the sheet to
- * its end, may exceed this number.
+ * Equal rows and cells are stored once, with the number of repeats. Only blank rows and cells, which fill the sheet to
+ * its end, may be repeated more often than this.
  */
 const mostRepeats = 10_000
 
@@ -69,7 +69,10 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #cell: Attributes | null = null
-  /** Number of open elements inside the cell; paragraphs of its comments and shapes are deeper than its own. */
+  /**
+   * Number of open elements inside the cell; paragraphs of its comments and shapes are nested deeper than its own
+   * text.
+   */
   #level = 0
   #inText = false
   #text = ''

@@ -167,7 +167,7 @@ const document =
 // The signature of a tar archive lies further into the file than those of the other formats.
 const headSize = 512
 
-/** Formats that are not read, by the bytes at their start or at an offset. */
+/** Formats that can't be read, identified by the bytes at their start or at an offset. */
 const unread: readonly (readonly [bytes: string, name: string, advice: string, at?: number])[] = [
   ['d0cf11e0a1b11ae1', 'an old spreadsheet (.xls)', 'save it as .xlsx or CSV'],
   ['25504446', 'a PDF', 'export its table as CSV'],

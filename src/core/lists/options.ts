@@ -22,14 +22,14 @@ const shape = z
     delimiter: z.string(),
     /** Name or number of the query column. */
     column: z.string(),
-    /** False: the first line is an ordinary row. */
+    /** False if the first line is an ordinary row. */
     header: z.literal(false).optional().catch(undefined),
     /** Number of lines to skip at the start. */
     skip: z.number(),
     /** Table of a spreadsheet or archive to read. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
-    /** Formulas are rejected unless the user wants them as they are. */
+    /** Handling of formulas: they are rejected unless the user wants to keep them unchanged. */
     formulas: z.enum(['keep', 'refuse']),
     weightColumn: z.string(),
     matchTypes: z.literal('strip').optional().catch(undefined),
@@ -87,7 +87,7 @@ export function refuseOtherShape(
   )
 }
 
-/** Other words for the roles of `--map`. */
+/** Other names for the roles in `--map`. */
 const synonyms: Partial<Record<(typeof otherRoles)[number], string>> = {
   location: 'place',
   hl: 'language',

@@ -18,7 +18,7 @@ export type { ColumnFindings, ListPiece }
 
 /** Findings from the first lines of a list. */
 export interface Heading {
-  /** File name as typed, and the table if the file has several. */
+  /** File name as typed, followed by the name of the table if the file has several. */
   readonly file: string
   readonly sheet: string | null
   readonly encoding: Encoding
@@ -26,7 +26,7 @@ export interface Heading {
   readonly verdict: ColumnFindings
   /** First rows below the header. */
   readonly rows: readonly (readonly string[])[]
-  /** Next most likely query column; null: none. */
+  /** Next most likely query column; null if there is none. */
   readonly runnerUp: number | null
 }
 

@@ -3,7 +3,7 @@
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
-/** Cells of a line, or of several if a quoted cell wraps, and the number of the first one. */
+/** Cells of a line, or of several lines if a quoted cell contains line ends, and the number of the first line. */
 export interface ListRecord {
   readonly cells: readonly string[]
   readonly line: number
@@ -26,7 +26,7 @@ interface Broken {
   readonly content: string
 }
 
-// Longer than any row of a real export; longer records are not queries.
+// No row of a real export is longer than this; longer records are not queries.
 const longestRecord = 1024 * 1024
 
 /** Represents "one query per line": a character that never occurs in a list. */
@@ -42,7 +42,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** An unfinished quoted cell is parsed again once its length has doubled. */
+  /** Length at which an unfinished quoted cell is parsed again: twice its length at the last try. */
   #patience = 0
   #line: number
 

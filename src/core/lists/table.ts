@@ -12,7 +12,7 @@ import { isBlank, isFilled } from './values.ts'
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
-  /** Why its cells are ambiguous; null for a valid row. */
+  /** Reason why the cells of the row are ambiguous; null for a valid row. */
   readonly problem: string | null
 }
 

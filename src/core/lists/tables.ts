@@ -33,7 +33,7 @@ interface Choice {
 interface Judged {
   readonly table: Table
   readonly columns: readonly string[]
-  /** Why it can't be read as it is; null for a list with a header. */
+  /** Reason why the table can't be read as it is; null for a list with a header. */
   readonly problem: Misuse | null
 }
 
@@ -158,7 +158,7 @@ async function judgeAll(tables: readonly Table[], choice: Choice): Promise<reado
   return meant
 }
 
-/** Null for a table that is clearly not a list of queries. */
+/** Examines a table; returns null if it is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
   let columns: string[] | null = []
   try {
@@ -197,7 +197,7 @@ async function beginningOf(
 ): Promise<string[] | null> {
   const { label } = await detectEncoding(head, whole, options.encoding)
   const decoded = new TextDecoder(label).decode(head)
-  // JSON is no table, but an array or lines of objects may be a list.
+  // JSON is not a table, but an array or lines of objects may be a list.
   if (kind === 'unknown' && /^\s*[[{]/.test(decoded)) {
     return /\[\s*["{[]|\}\s*\{/.test(decoded) ? [] : null
   }

@@ -52,7 +52,7 @@ const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 // A formula that a spreadsheet would have computed; its result is not in the file.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
-// Error values of spreadsheets, and cells they converted to dates.
+// Error values of spreadsheets, and cells that spreadsheets converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
@@ -72,7 +72,7 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Text of a query as it is sent. */
+/** Checks the text of a query, and returns it as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
@@ -150,7 +150,7 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is not a whole number from 1 to 100')
 }
 
-// Names used by advertising accounts, search consoles and people.
+// Names of devices used by advertising accounts, search consoles and people.
 const deviceWords: Readonly<Record<Device, string>> = {
   desktop: 'computer,computers,pc,desktops,laptop',
   mobile:
@@ -221,7 +221,7 @@ export function readTags(given: string): readonly string[] {
   return [...new Set(tags)]
 }
 
-/** Removes match-type syntax of advertising accounts: "phrase", [exact], +broad +modifier. */
+/** Removes the match-type syntax of advertising accounts: "phrase", [exact], +broad +modifier. */
 export function stripMatchType(given: string): string {
   const text = given.trim()
   const inside = /^"(.*)"$|^\[(.*)\]$/su.exec(text)
@@ -234,7 +234,8 @@ export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
-// Format of nearly every cell in a column of numbers; a match needs no check for signs and currencies.
+// Format of nearly every cell in a column of numbers; a cell that matches need not be checked for signs and
+// currencies.
 const digits = /^\d{1,15}$/
 
 /** Digits and signs of a number, without currency, percent and thousands blanks; null if it is not a number. */
@@ -322,7 +323,7 @@ const otherCountries: Readonly<Record<string, string>> = {
   xkx: 'xk',
 }
 
-/** Normalizes a name: no case, accents or punctuation, which people may omit. */
+/** Normalizes a name: removes case, accents and punctuation, which people may omit. */
 function nameKey(name: string): string {
   return name
     .normalize('NFKD')
@@ -338,7 +339,7 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Codes by name; of several codes with a name, the first one counts. */
+/** Codes by name. If several codes have the same name, the first one counts. */
 class CodeNames extends Map<string, string> {
   add(name: string | undefined, code: string): void {
     const key = nameKey(name ?? '')
@@ -421,7 +422,7 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // There are thousands of codes without a name, and users never mean one of those.
+    // There are thousands of codes without a name, and users never mean them.
     const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
     if (isKnown !== undefined) return [kept, ...more].join('-')

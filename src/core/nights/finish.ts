@@ -296,22 +296,22 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True if a day could be stored and is not. */
+/** True if the sums of a day could be stored but are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
 /** Number of days without stored sums, by reason. */
 export interface DaysLeft {
-  /** Not being stored by any process. */
+  /** Days that no process is storing. */
   readonly open: number
-  /** Claimed by another process, or by one that died. */
+  /** Days claimed by another process, or by a process that died. */
   readonly begun: number
-  /** A run of this day or an earlier one is not finished. */
+  /** Days on which, or before which, a run is not finished. */
   readonly waiting: number
 }
 
-/** Counts days since a date whose sums are missing. */
+/** Counts the days since a date for which sums are missing. */
 export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
   const { rows } = await db.executeQuery(
     statement<{ begun: number; missing: number }>('days_left', { since: since ?? '-infinity' }),

@@ -102,7 +102,7 @@ async function readBusy(
         .whereRef('nights.run_id', '=', 'runs.id')
         .orderBy('nights.due_at')
         .limit(1)
-        // The schedule that started it; null for a manual run.
+        // The schedule that started the run; null for a manual run.
         .as('schedule'),
       eb.exists(creditStops(trx, { account, kind })).$castTo<boolean>().as('starved'),
     ])
@@ -298,7 +298,7 @@ export async function disable(db: Database, name: string): Promise<void> {
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Otherwise, nights that were decided ahead of time would look decided when they become due.
+    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)
@@ -318,7 +318,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Twice the grace period for a night: a running scheduler would have decided long before.
+// Twice the grace period for a night: a running scheduler would have decided the night long before.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {

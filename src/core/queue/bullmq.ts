@@ -59,13 +59,14 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   return {
     name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
-    // Not needed: Redis uses its own clock.
+    // Not needed, because Redis uses its own clock.
     undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }
 
-// The classes are generic over their backend and default to Redis; all methods we call are the same on both.
+// The classes are generic over their backend and default to Redis; the methods that we call are the same on both
+// backends.
 const onPostgres = createPostgresBackend as never
 
 function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
@@ -144,7 +145,7 @@ function connectionOf(url: string): Redis | Cluster {
     return new Cluster([...nodes], {
       lazyConnect: true,
       redisOptions: { ...redisOptions, lazyConnect: false, ...login },
-      // Certificates contain host names, so names are resolved only on connecting.
+      // Certificates contain host names, so host names are not resolved before connecting.
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
@@ -191,7 +192,7 @@ async function firstAnswer(
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // If the cause was reported earlier, the driver only says "Connection is closed."
+    // The driver reports the cause only once; after that, its message is only "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(

@@ -19,7 +19,7 @@ interface PartConnections {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** True if a server crash may lose its commits. */
+  /** True if the commits of this part may be lost when the server crashes. */
   readonly hasty?: boolean
 }
 

@@ -151,7 +151,7 @@ function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null
 }
 
-/** Stores answers in a batch, or one by one if the database rejects the batch; returns those stored. */
+/** Stores answers in a batch, or one by one if the database rejects the batch; returns the stored answers. */
 async function store(
   db: Books['db'],
   answers: readonly Again[],
@@ -183,7 +183,10 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** True if it is now marked as a rejection or as the answer to a different query, but not in the database. */
+/**
+ * True if the answer is now marked as a rejection or as the answer to a different query, but is not marked in the
+ * database.
+ */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

@@ -209,8 +209,8 @@ export interface Selection {
   /** Only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
-   * If true, includes tasks that have an answer, or a body whose rows the database rejected; they would be bought
-   * again.
+   * If true, includes tasks that have an answer, or a body whose rows the database rejected; these tasks would be
+   * bought again.
    */
   readonly buyAgain: boolean
 }
@@ -218,7 +218,7 @@ export interface Selection {
 /** Runs with selected tasks. */
 interface Choice {
   readonly runs: readonly number[]
-  /** Runs that stay closed because another manual run of their list is or will be open. */
+  /** Runs that stay closed, because another manual run of their list is open or will be opened. */
   readonly left: readonly { readonly run: number; readonly instead: number }[]
   /** Number of tasks to be reopened. */
   readonly tasks: number
@@ -320,7 +320,8 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // In the order of ids: a task that was answered again in the meantime must not be reopened once more.
+  // Proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened once
+  // more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

@@ -223,7 +223,7 @@ function unknownColumns(names: readonly string[]): string | null {
   return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
 }
 
-/** A schedule with the share set in its own line. */
+/** A schedule with the share that its own line sets. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
@@ -269,7 +269,10 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
-/** Shares of a line when credits are short: a share of all credits for its list, and shares of that for tags. */
+/**
+ * Shares of a line when credits are short: a share of all credits for its list, and shares of the list's credits for
+ * tags.
+ */
 interface Shares {
   /** From 0 to 1; null if no list has a share. */
   readonly part: number | null
@@ -344,7 +347,7 @@ function readCadence(text: string): Cadence | null {
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
-/** Default schedule file. */
+/** Path of the default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 export interface ScheduleFile<T = Schedule> {

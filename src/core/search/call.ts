@@ -41,7 +41,7 @@ export interface Api {
    * one.
    */
   call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key; nothing may be in flight. */
+  /** Switches to a new API key; call this only while nothing is in flight. */
   turnKey(key: Secret): void
   /** Aborts all requests in flight. */
   close(): Promise<void>
@@ -50,7 +50,7 @@ export interface Api {
 interface ApiOptions {
   readonly url: URL
   readonly key: Secret
-  /** Covers the whole request, from connecting to the last byte of the body. */
+  /** Time limit for the whole request, from connecting to the last byte of the body. */
   readonly timeoutMs: number
   readonly lanes: number
 }
@@ -162,7 +162,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   }
 }
 
-/** Parses a header given in seconds. */
+/** Parses a header whose value is in seconds. */
 function readWindow(header: string | null): number | null {
   const seconds = header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) : 0
   return seconds === 0 ? null : seconds * 1_000
@@ -271,7 +271,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression; an answer of 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression; an answer with 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 interface Body {
@@ -307,7 +307,7 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
       if (size > bodyCap) break
     }
   } catch {
-    // Truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
+    // The body is truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
     whole = false
   }
   // Nothing could be decoded, so the encoding label was wrong: keep the body as received.

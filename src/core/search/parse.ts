@@ -25,7 +25,7 @@ export interface Reading {
   readonly success: boolean | null
   /** The query named by the body; null if none. */
   readonly query: string | null
-  /** The body read as an answer; without rows, and with the problem, if it can't be read. */
+  /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
   /** The body read as a rejection; fields are null if missing. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
@@ -117,7 +117,7 @@ interface Item<T> {
 
 interface List<T> {
   readonly placed: Placed<T>[]
-  /** The given list if its rows hold it exactly; otherwise empty, so that the original is stored as well. */
+  /** The given list if the rows hold it exactly; otherwise an empty list, so that the original is stored as well. */
   readonly exact: readonly Json[]
 }
 
@@ -225,7 +225,7 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of these names whose value fits. */
+/** Returns the first of these field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -254,7 +254,7 @@ const whole = z.union([z.int(), digits.pipe(z.int())])
 
 /** Finer fractions are errors of binary arithmetic, like 0.1 + 0.2. */
 const decimals = 1_000_000
-/** Credits with decimals: the ledger counts whole credits, so costs are rounded up and balances down. */
+/** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z
   .union([
     z.number(),
@@ -367,7 +367,7 @@ function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | nu
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Such fields are rare, so check before building anything.
+  // Additional fields are rare, so check for them before building anything.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -456,7 +456,9 @@ const tracking =
 interface Address {
   /** Host as normalized by browsers; null if the address has none. */
   readonly host: string | null
-  /** Without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal. */
+  /**
+   * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.
+   */
   readonly key: string
 }
 
@@ -472,7 +474,9 @@ export function readAddress(url: string): Address {
   }
 }
 
-/** Most addresses are valid; checking first would parse each of them twice. */
+/**
+ * Parses an address without checking it first: most addresses are valid, and a check would parse each of them twice.
+ */
 function parse(url: string): URL | null {
   try {
     return new URL(url)

@@ -39,7 +39,7 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-/** Opens a batch writer for this mill's ledger. */
+/** Opens a batch writer for the ledger. */
 export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly SettledCall[]> => {
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
@@ -143,7 +143,7 @@ export class Batch {
         reason = failure
       }
     }
-    // Keep the entry unchanged: the database may be at fault, not the entry.
+    // The entry is kept unchanged, because the database may be at fault and not the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 

@@ -144,7 +144,7 @@ function spendableOf(
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
-/** Progress on a terminal; lines in any other output. */
+/** Shows the progress on a terminal, and writes lines to any other output. */
 export function terminalScreen(): Screen {
   return { terminal: process.stderr.isTTY, report: say }
 }
@@ -174,7 +174,7 @@ interface Spendable {
   readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
-/** Formats one line: done, left, rate, time remaining, and where credits run out. */
+/** Formats one line: tasks done and left, rate, remaining time, and the point at which credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []

@@ -21,7 +21,7 @@ export interface WorkOptions extends WorkerOptions {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Runs when runs end; by default, they are closed and judged. */
+  /** Called when runs have ended; by default, closes and judges them. */
   readonly afterRuns?: AfterRuns
   /** Called with the worker several times a second. */
   readonly onTick?: (worker: Worker) => void
@@ -130,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers have the remaining slices, and return none while the account is stopped.
+  // Other workers hold the remaining slices, and return none of them while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })

@@ -328,7 +328,7 @@ interface LostAnswersOptions {
   readonly db: Database
   readonly account: number
   readonly steps: Steps
-  /** Requests that may start per second, across all workers; null: no limit. */
+  /** Requests that may start per second, across all workers; null if there is no limit. */
   readonly perSecond: number | null
   /** Number of lanes free for a call. */
   readonly free: () => number

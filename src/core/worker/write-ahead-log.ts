@@ -165,7 +165,10 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Flushes appended replies to disk after a short delay, and again those that were appended during a flush. */
+  /**
+   * Flushes appended replies to disk after a short delay, and then flushes replies that were appended during the first
+   * flush.
+   */
   async #flush(): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, flushMs))
@@ -319,7 +322,7 @@ export interface LogContent {
 }
 
 /**
- * Reads the logs of dead workers: on this host, those whose process is gone; of other hosts, those with an old mtime.
+ * Reads the logs of dead workers: on this host, logs whose process is gone; on other hosts, logs with an old mtime.
  */
 export function readAbandonedLogs(
   folder: string,
