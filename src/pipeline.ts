@@ -12,10 +12,10 @@ import type { Api, Reply } from './core/search/call.ts'
 import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
-/** State of a task after a call of it was recorded. */
+/** State of a task after one of its calls was recorded. */
 export interface Outcome {
   readonly state: string
-  /** Milliseconds until it may be tried again. */
+  /** Milliseconds until the task may be tried again. */
   readonly waitMs: number | null
 }
 

@@ -96,7 +96,7 @@ interface ListInFile {
   readonly notices: readonly string[]
 }
 
-/** The list in a file, or one list per table with `--sheet all`. */
+/** Returns the list in a file, or one list per table with `--sheet all`. */
 async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]

@@ -27,7 +27,7 @@ export interface PlanOrder {
   readonly list: string
   /** Source of the list; if null, the stored source is kept. */
   readonly source: string | null
-  /** Reading flags from the command line, stored for the next nightly run; undefined keeps the stored ones. */
+  /** Flags for reading the list, which are stored for the next nightly run; undefined keeps the stored flags. */
   readonly reading: object | null | undefined
   /** True if a list that was read from a different source before may be merged with this one. */
   readonly join: boolean

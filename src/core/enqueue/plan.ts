@@ -51,7 +51,10 @@ interface Planning {
   readonly order: PlanOrder
   /** If false, this is a preview: everything is planned and then rolled back. */
   readonly keep: boolean
-  /** Called within the transaction of the run. An error it throws rolls everything back and is passed on unchanged. */
+  /**
+   * Called within the transaction of the run. An error that it throws rolls everything back and is passed on
+   * unchanged.
+   */
   readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
 }
 

@@ -149,7 +149,7 @@ const delimiterWords = new Map<string | null, string>([
   ['|', 'bars'],
 ])
 
-/** Describes how a list was read in a phrase. */
+/** Describes in a phrase how a list was read. */
 function readingPhrase(heading: Heading): string {
   const { encoding, dialect, verdict } = heading
   const { delimiter, headerLine, header, columns } = dialect

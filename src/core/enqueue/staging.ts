@@ -28,7 +28,9 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
   readonly reading: ReadOptions
   /** Remarks about how the file was read, in addition to those that result from reading it. */
   readonly notices?: readonly string[]
-  /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
+  /**
+   * Called within the planning transaction. An error that it throws rolls everything back and is passed on unchanged.
+   */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 

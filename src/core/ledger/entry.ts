@@ -35,7 +35,7 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** A finished call, reduced to what an entry needs. */
+/** A finished call, reduced to the data that an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
 /** Source of the answers, stored with each of them. */

@@ -15,7 +15,7 @@ export interface Cost {
   /** True while the first call of a class never seen before is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Costs before the recent ones. */
+  /** Highest costs among those before the recent ones. */
   readonly earlier: Peak
 }
 

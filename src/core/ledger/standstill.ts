@@ -4,7 +4,7 @@ import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Stop that ends a drain, according to the database; null if none applies to this key and floor. */
+/** Returns the stop in the database that ends a drain; null if none applies to this key and floor. */
 export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },

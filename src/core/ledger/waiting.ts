@@ -150,7 +150,7 @@ export async function saveReplay(
     .execute()
 }
 
-/** A task as the admission check needs it. */
+/** Data about a task that the admission check needs. */
 export interface WaitingTask {
   readonly id: number
   /** Changes whenever the task's row changes. */
@@ -203,8 +203,8 @@ const listBudget = sql`
   ) end`
 
 /**
- * State of the worker's own lease, and the tasks it wants to buy, with the facts that decide whether each still has to
- * be bought.
+ * State of the worker's own lease, and the tasks that it wants to buy, with the facts that decide whether each task
+ * still has to be bought.
  */
 export interface Waiting {
   readonly lease_live: boolean

@@ -5,7 +5,7 @@ import { Misuse } from '../../base/errors.ts'
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells in a row for its query to be known. */
+  /** Minimum number of cells that a row must have to contain its query. */
   readonly needed: number
   /** Number of cells in the header. */
   readonly width: number

@@ -179,7 +179,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
 /** A column that scores less than this share of the best one holds labels such as "high" and "low". */
 const likelyShare = 0.75
 
-/** Describes what was found instead of a query column, and which columns might be meant. */
+/** Describes what was found instead of a query column, and which columns the user might mean. */
 function noQueryColumn(
   trial: Trial,
   {
@@ -289,7 +289,10 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
+/**
+ * Returns the title of a block of related queries, which is followed by numbers and preceded by nothing or a blank
+ * line.
+ */
 function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
@@ -504,7 +507,7 @@ export function divides(
   return same.length >= rows.length * share && !isProse(same)
 }
 
-/** The table that a trial yields: its first row as wide as most, and its columns that may hold queries. */
+/** Table that a trial yields: its first row that is as wide as most rows, and the columns that may hold queries. */
 export function tableOf({ rows }: Trial) {
   const width = widthOf(rows)
   const at = Math.max(
@@ -525,7 +528,10 @@ function widthOf(rows: readonly TrialRow[]): number {
   return most?.[0] ?? 0
 }
 
-/** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
+/**
+ * True if most rows have the same number of cells, and more than two: the file is a report rather than a list of
+ * lines.
+ */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2

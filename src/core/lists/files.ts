@@ -1,4 +1,4 @@
-// Finds the files named on the command line, including by patterns.
+// Finds the files that the command line names, directly or by patterns.
 
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'

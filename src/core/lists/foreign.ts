@@ -112,7 +112,7 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
   }
 }
 
-/** True if nearly each line starts with a bullet or with a greater number than the line before. */
+/** True if nearly every line starts with a bullet, or with a greater number than the line before it. */
 function isNumbered(lines: readonly string[]): boolean {
   if (lines.length < 3) return false
   const found = lines.map((line) => numbering.exec(line))

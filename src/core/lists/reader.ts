@@ -139,7 +139,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record further down: a row, one that may also be a header, or a header with its columns. */
+/** Kind of a record further down: a row, a record that may be a row or a header, or a header with its columns. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff

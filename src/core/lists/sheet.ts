@@ -71,7 +71,7 @@ export async function* sheetLines(
 
 const firstRows = 100
 
-/** The rows of a sheet that are not written yet. */
+/** The rows of a sheet that have not been written yet. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
   /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */

@@ -27,7 +27,8 @@ async function sheetsOf(archive: Archive) {
   await parseWhole(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name !== 'sheet') return
-      // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
+      // The prefix of the attribute depends on the program that wrote the file. A sheet without its file is refused
+      // when it is read.
       const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
       const part = targets.get(attributes[key] ?? '') ?? ''
       const hidden = (attributes['state'] ?? 'visible') !== 'visible'

@@ -53,9 +53,9 @@ export interface Doubt {
   readonly score: number
 }
 
-/** With fewer queries, pages that they share prove little. */
+/** With fewer queries than this, the pages that they share prove little. */
 const leastQueries = 5
-/** With fewer changed answers, there is too little evidence of a copy of an older day. */
+/** With fewer changed answers than this, there is too little evidence of a copy of an older day. */
 const leastChanged = 8
 /** From this score on, an answer has almost nothing in common with the previous one. */
 const allNew = 0.9

@@ -122,7 +122,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
 /** Minimum score at which a single answer is blamed for an unusual run. */
 const blamedFrom = 0.7
 
-/** With fewer earlier runs, too little is known about what is normal. */
+/** With fewer earlier runs than this, too little is known about what is normal. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
@@ -222,7 +222,7 @@ function median(values: readonly number[]): number {
 
 // Figures by which a run is compared with earlier ones, and how far each may deviate from the usual value.
 
-/** With fewer answers, a share is not meaningful. */
+/** With fewer answers than this, a share is not meaningful. */
 const leastAnswers = 5
 
 /** A figure by which runs are compared, and how far it may deviate from the usual value. */

@@ -112,7 +112,7 @@ export async function reparse(
     marked += (await put(wrong)).length
     unread += answers.length - better.length - wrong.length
   }
-  // Comes last, because it adds to the answers that have rows.
+  // Rejected answers come last: once they have rows, the loop above would read them as well.
   for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
     const known = bodies.filter(fromKnownApi)
     for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)

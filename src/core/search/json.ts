@@ -89,7 +89,7 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Returned if nothing in the value needs replacing, so that nothing is copied. */
+  /** Checks a value from text without escapes. Nothing in it needs replacing, so it is returned without a copy. */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json

@@ -42,7 +42,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal }
 }
 
-/** Returns the answer without its rows, with the reason. Credits stay, because the answer was paid for. */
+/** Returns the answer without its rows, with the reason. The credits are kept, because the answer was paid for. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -252,7 +252,7 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Finer fractions are errors of binary arithmetic, like 0.1 + 0.2. */
+/** Finer fractions are errors of binary arithmetic, such as in 0.1 + 0.2. */
 const decimals = 1_000_000
 /** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z

@@ -157,7 +157,10 @@ function shorten(said: string, most: number): string {
 
 /** Consequences of a class of replies for the task, the credits and the account. */
 interface Consequence {
-  /** `keep`: stays open, no try used. `retry`: one try used, stays open while some are left. `fail`: ends. */
+  /**
+   * `keep`: the task stays open and no try is used. `retry`: one try is used, and the task stays open while tries are
+   * left. `fail`: the task ends.
+   */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /** Assumed charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
   readonly money: 'priced' | 'free' | 'unknown'

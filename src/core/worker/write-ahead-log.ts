@@ -112,7 +112,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /** Writes a reply. It survives a crash of this process at once, and one of the machine after the next flush. */
+  /** Writes a reply. It survives a crash of this process at once, and a crash of the machine after the next flush. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -293,7 +293,7 @@ class Segment {
       closeSync(this.#handle)
       this.#handle = handle
     } catch {
-      // Retried with the next heartbeat.
+      // The next heartbeat tries again.
     }
   }
 }
@@ -381,7 +381,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Returns null if no record starts here. */
+/** Reads the head of a record; returns null if no record starts here. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
