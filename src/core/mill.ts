@@ -28,7 +28,7 @@ export interface Mill {
   /** Unique id of this database. */
   readonly installation: string
   readonly supplier: Supplier
-  /** Opened on first use. */
+  /** Opens the queue on first use. */
   queue(): Promise<SliceQueue>
   /** URL and key of the API; starts the bundled service if none is configured. */
   api(): Promise<{ url: URL; key: Secret }>

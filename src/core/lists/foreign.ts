@@ -182,7 +182,10 @@ function isHeading(line: string): boolean {
   return headings.has(name) || longHeading.test(name)
 }
 
-/** True for a first line with a capital or underscores above lines that have neither: column names look like that. */
+/**
+ * True for a first line with a capital letter or underscores above lines that have neither: column names look like
+ * that.
+ */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false

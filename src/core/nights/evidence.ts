@@ -57,7 +57,7 @@ export interface Doubt {
 const leastQueries = 5
 /** With fewer changed answers than this, there is too little evidence of a copy of an older day. */
 const leastChanged = 8
-/** From this score on, an answer has almost nothing in common with the previous one. */
+/** From this score upwards, an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {

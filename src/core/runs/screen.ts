@@ -23,7 +23,7 @@ export interface StatusView {
   /** Null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
-  /** One line for each schedule. */
+  /** Nights, one line for each schedule. */
   readonly nights: readonly string[]
 }
 

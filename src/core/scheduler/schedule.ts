@@ -29,7 +29,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly list: string
   readonly cron: Cron
   readonly zone: string
-  /** Null for the configured default. */
+  /** Null if the configured default applies. */
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
