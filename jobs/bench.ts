@@ -1,4 +1,4 @@
-// Flags and help of bench.
+// Flags and help text of the `bench` command.
 
 import { benchNames } from '../test/bench/names.ts'
 import { runCommand } from '../src/base/cli/command.ts'

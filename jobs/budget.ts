@@ -1,4 +1,4 @@
-// Flags and help of budget.
+// Flags and help text of the `budget` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of cadence.
+// Flags and help text of the `cadence` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of chaos.
+// Flags and help text of the `chaos` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of corpus.
+// Flags and help text of the `corpus` command.
 
 import type { CorpusOptions } from '../src/service/corpus/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

@@ -1,4 +1,4 @@
-// Flags and help of demo.
+// Flags and help text of the `demo` command.
 
 import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/features/demo/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
@@ -36,8 +36,8 @@ await runCommand<DemoFlags>(
 )
 
 /**
- * Only a job may import both: the mill and the search service are separate programs that communicate
- * over HTTP.
+ * Starts the search service from this job, because only a job may import both the mill and the service:
+ * they are separate programs that communicate over HTTP.
  */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')

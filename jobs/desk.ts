@@ -1,4 +1,4 @@
-// Flags and help of desk.
+// Flags and help text of the `desk` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of doctor.
+// Flags and help text of the `doctor` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of domains.
+// Flags and help text of the `domains` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

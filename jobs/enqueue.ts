@@ -1,4 +1,4 @@
-// Flags and help of enqueue.
+// Flags and help text of the `enqueue` command.
 
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'
@@ -52,7 +52,7 @@ await runCommand<EnqueueFlags>(
         .option('--keep', 'buy open queries that are no longer in the list'),
   },
   async () => async (call) => {
-    // Printed at once, because loading the program takes longer than reading a small list.
+    // Printed before the program is loaded, because loading takes longer than reading a small list.
     if (process.stderr.isTTY) say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
   },

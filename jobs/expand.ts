@@ -1,4 +1,4 @@
-// Flags and help of expand.
+// Flags and help text of the `expand` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'

@@ -1,4 +1,4 @@
-// Flags and help of forget.
+// Flags and help text of the `forget` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of health.
+// Flags and help text of the `health` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of keys.
+// Flags and help text of the `keys` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import type { KeysOptions } from '../src/service/keys-command.ts'

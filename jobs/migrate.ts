@@ -1,4 +1,4 @@
-// Flags and help of migrate.
+// Flags and help text of the `migrate` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,9 +1,9 @@
-// Flags and help of nightly.
+// Flags and help text of the `nightly` command.
 
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features added to the scheduler; only a job may import all of them. */
+/** Features that this job adds to the scheduler, because only a job may import all of them. */
 const beside: NightlyParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

@@ -1,4 +1,4 @@
-// Flags and help of notify.
+// Flags and help text of the `notify` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

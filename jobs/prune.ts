@@ -1,4 +1,4 @@
-// Flags and help of prune.
+// Flags and help text of the `prune` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 

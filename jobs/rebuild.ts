@@ -1,4 +1,4 @@
-// Flags and help of rebuild.
+// Flags and help text of the `rebuild` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

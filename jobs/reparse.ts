@@ -1,4 +1,4 @@
-// Flags and help of reparse.
+// Flags and help text of the `reparse` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

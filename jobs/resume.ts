@@ -1,4 +1,4 @@
-// Flags and help of resume.
+// Flags and help text of the `resume` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

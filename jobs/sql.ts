@@ -1,4 +1,4 @@
-// Flags and help of sql.
+// Flags and help text of the `sql` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

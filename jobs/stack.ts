@@ -1,4 +1,4 @@
-// Flags and help of stack.
+// Flags and help text of the `stack` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of stand-in.
+// Flags and help text of the `stand-in` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help of statement.
+// Flags and help text of the `statement` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

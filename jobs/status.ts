@@ -1,4 +1,4 @@
-// Flags and help of status.
+// Flags and help text of the `status` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

@@ -1,4 +1,4 @@
-// Flags and help of trust.
+// Flags and help text of the `trust` command.
 
 import type { TrustFlags } from '../src/features/alerts/trust-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

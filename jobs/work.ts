@@ -1,9 +1,9 @@
-// Flags and help of work.
+// Flags and help text of the `work` command.
 
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features added to the worker; only a job may import all of them. */
+/** Features that this job adds to the worker, because only a job may import all of them. */
 const beside: WorkParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

@@ -12,10 +12,10 @@ import type { Api, Reply } from './core/search/call.ts'
 import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
-/** State of a task after a call of it was recorded. */
+/** State of a task after one of its calls was recorded. */
 export interface Outcome {
   readonly state: string
-  /** Milliseconds until it may be tried again. */
+  /** Milliseconds until the task may be tried again. */
   readonly waitMs: number | null
 }
 
@@ -72,7 +72,7 @@ export interface Tools {
     applyReply(bought: Bought): void
     recorded(verdict: Verdict): void
   }
-  /** Records entries together, with `record` of the ledger. */
+  /** Records several entries together in the ledger. */
   readonly batch: { add(entry: Entry): Promise<Outcome> }
   /**
    * Keeps every reply in a file until it is in the database, so that a crash loses only the calls in
@@ -96,7 +96,7 @@ const gatherMs = 3
 
 /** The four steps as a worker takes them. */
 export function stepsOf(tools: Tools): Steps {
-  // The lease as it was before the reservation of the task was requested.
+  // For each task, the lease as it was before the reservation was requested.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),

@@ -28,7 +28,7 @@ export interface Mill {
   /** Unique id of this database. */
   readonly installation: string
   readonly supplier: Supplier
-  /** Opened on first use. */
+  /** Opens the queue on first use. */
   queue(): Promise<SliceQueue>
   /** URL and key of the API; starts the bundled service if none is configured. */
   api(): Promise<{ url: URL; key: Secret }>
@@ -46,14 +46,18 @@ interface MillOptions {
   readonly byKey?: boolean
   /** True if the process only reads; the database then rejects all changes. */
   readonly reading?: boolean
-  /** True if it reads for analysts: it uses the replica if one is configured, which may lag slightly. */
+  /**
+   * True if the process reads for analysts: it then uses the replica, if one is configured, which may lag slightly.
+   */
   readonly behind?: boolean
 }
 
 /** Number of database connections of a worker process. */
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** Opens the database. A configured one must already be migrated; the embedded one is started and migrated here. */
+/**
+ * Opens the database. A configured database must already be migrated; the embedded one is started and migrated here.
+ */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options

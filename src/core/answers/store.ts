@@ -23,8 +23,8 @@ export type { StoredAnswer } from '../../base/answer.ts'
 const mostBytes = 64 * 1024 * 1024
 
 /**
- * Stores bodies and answers in one statement; does not commit. Existing rows are left unchanged. Call at most once per
- * transaction, because the lock order is only guaranteed within one statement.
+ * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call at most once
+ * per transaction, because the lock order is only guaranteed within one statement.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,
@@ -33,7 +33,7 @@ export async function storeAnswers(
   for (const query of storing(answers)) await trx.executeQuery(query)
 }
 
-/** Statements that store answers: one, unless the bodies are very large. */
+/** Yields the statements that store answers: one, or several if the bodies are very large. */
 export function* storing(answers: readonly StoredAnswer[]): Generator<CompiledQuery> {
   for (const batch of batches(answers)) yield statement('store_answers', describeBatch(batch))
 }
@@ -54,7 +54,7 @@ function* batches(answers: readonly StoredAnswer[]): Generator<StoredAnswer[]> {
   if (batch.length > 0) yield batch
 }
 
-/** Rows of an answer, under their column names. */
+/** Rows of an answer, as values by column name. */
 export interface AnswerRows {
   readonly q: string
   readonly parse_error: string | null
@@ -89,7 +89,7 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** Columns filled by a batch, with their types. Rows are added as values in the order of the columns. */
+/** Columns filled by a batch, with their types. The values of each row are added in the order of the columns. */
 const tables = {
   domains: [
     ['id', 'uuid'],
@@ -189,7 +189,7 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Ids that several answers share, so that each is stored once. */
+  /** Ids that were already added, so that a row shared by several answers is stored once. */
   readonly #known = new Set<string>()
 
   constructor(bytes: number) {
@@ -209,7 +209,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // A single literal: a spread in this loop costs a fifth of the time of a batch.
+      // One literal, because a spread in this loop would take a fifth of the time of a batch.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }
@@ -297,7 +297,7 @@ type RowOf<Columns> = {
     : never
 }
 
-/** An array of any type. */
+/** A column of any type. */
 interface AnyColumn {
   add(value: unknown): void
   toParameter(): Buffer
@@ -324,7 +324,7 @@ class Rows<Name extends TableName> {
     this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  /** Adds a row. Each answer has hundreds of values, so they are passed by place, without a lookup by name. */
+  /** Adds a row. Each answer has hundreds of values, so they are passed by position, without a lookup by name. */
   add(row: RowOf<(typeof tables)[Name]>): void {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }
@@ -336,7 +336,7 @@ class Rows<Name extends TableName> {
   }
 }
 
-/** Body of an answer, with the data stored alongside it. */
+/** Body of an answer, with the data that is stored with it. */
 export interface KeptBody {
   readonly id: number
   readonly task_id: number
@@ -388,7 +388,7 @@ export async function* readBodies(
   }
 }
 
-/** Source of the answers that are being bought. */
+/** Account, origin and API of the answers that are being bought. */
 interface Buying {
   readonly account: string
   readonly origin: Origin
@@ -398,7 +398,7 @@ interface Buying {
 /** A stored body whose rows the database rejected; `api` is null if it is no longer known. */
 export type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
 
-/** Reads stored bodies whose rows the database rejected in batches, oldest first. */
+/** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */
 export async function* readRefused(
   db: Database,
   { run, buying }: { readonly run: number | null; readonly buying: Buying },
@@ -448,7 +448,7 @@ export async function* readRefused(
   }
 }
 
-/** Counts answers whose body was deleted and that can no longer be parsed again. */
+/** Counts answers that can't be parsed again because their body was deleted. */
 export async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
   const { rows } = await sql<{ bodiless: number }>`
     select count(*) as bodiless
@@ -495,8 +495,8 @@ export async function replaceAnswers(
 }
 
 /**
- * Marks tasks as answered that failed because these rows were missing. Their calls keep the error code, because the
- * rows did not exist until now.
+ * Marks tasks as answered if they had failed because these rows were missing. Their calls keep the error code, because
+ * the rows did not exist until now.
  */
 async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Promise<void> {
   await sql`

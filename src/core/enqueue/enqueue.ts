@@ -1,4 +1,4 @@
-// Turns lists into priced, queued runs: the steps, in order.
+// Turns lists into priced, queued runs, step by step.
 
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
@@ -61,7 +61,7 @@ function showPlan({ mill, intake, prompts }: Enqueue, plans: Plans): void {
   for (const line of planLines(summarise(mill, intake, plans))) prompts.show(line)
 }
 
-/** Asks for confirmation if live credits are spent, and then computes the plan again from current data. */
+/** Asks for confirmation if live credits would be spent, and then computes the plan again from current data. */
 function askFirst(options: Enqueue): {
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
   planShown: () => boolean

@@ -28,7 +28,7 @@ export interface EnqueueFlags extends Typed, TypedReading {
   readonly json?: boolean
 }
 
-/** Lists ready to be planned: everything that needs no database has been checked. */
+/** Lists that are ready for planning: all checks that need no database have passed. */
 export interface Intake {
   readonly files: readonly ListFile[]
   readonly orders: readonly Omit<ListOrder, 'from'>[]
@@ -36,7 +36,7 @@ export interface Intake {
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
-  /** Maximum cost of the purchase in credits; a more expensive one is rejected. */
+  /** Maximum cost of the purchase in credits; a more expensive purchase is rejected. */
   readonly maxCredits: number | null
 }
 
@@ -96,7 +96,7 @@ interface ListInFile {
   readonly notices: readonly string[]
 }
 
-/** The list in a file, or one list per table with `--sheet all`. */
+/** Returns the list in a file, or one list per table with `--sheet all`. */
 async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]

@@ -56,13 +56,13 @@ export function refuseUndecided(
   )
 }
 
-/** Counts and names removed queries, for a sentence. */
+/** Returns the number of removed queries and some examples, as part of a sentence. */
 export function removedPhrase({ queries, examples }: RemovedQueries): string {
   const shown = examples.map((q) => JSON.stringify(q.slice(0, 60))).join(', ')
   return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`
 }
 
-/** Cancels the removed queries of a run. Locks the run first, as buyers do, to avoid a deadlock. */
+/** Cancels the removed queries of a run. Locks the run first, as workers do, to avoid a deadlock. */
 export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
   await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
   await trx

@@ -25,17 +25,17 @@ export interface TaggedShare {
 /** A list to be planned, and its run. */
 export interface PlanOrder {
   readonly list: string
-  /** If null, the stored value is kept. */
+  /** Source of the list; if null, the stored source is kept. */
   readonly source: string | null
-  /** Reading flags from the command line, stored for the next nightly run; undefined keeps the stored ones. */
+  /** Flags for reading the list, which are stored for the next nightly run; undefined keeps the stored flags. */
   readonly reading: object | null | undefined
-  /** True if the list may have been read from a different source before. */
+  /** True if a list that was read from a different source before may be merged with this one. */
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum credits for the whole run; for a nightly run, from now on. If undefined, the budget of an existing run is
-   * not changed.
+   * Maximum credits for the whole run or, for a nightly run, for the rest of it. If undefined, the budget of an
+   * existing run is not changed.
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
@@ -43,16 +43,19 @@ export interface PlanOrder {
   readonly adaptive: boolean
   /** The list's share of a night's credits when credits are short, from 0 to 1; null if no list has a share. */
   readonly part: number | null
-  /** Tags with a share of the credits when credits are short. A query counts toward the first of them that it has. */
+  /**
+   * Tags with a share of the credits when credits are short. A query counts toward the first of these tags that it
+   * has.
+   */
   readonly shares: readonly TaggedShare[]
-  /** Expected cost of a call for each known class. */
+  /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** An answer is reused only if it has this origin and comes from this API. */
   readonly origin: Origin
   readonly api: string
-  /** Existing run of any kind to add to; null: the list's open manual run, or a new one. */
+  /** Existing run of any kind to add the list to; if null, the list's open manual run or a new run is used. */
   readonly into: number | null
-  /** Applies to open queries of a joined run that are no longer on the list. */
+  /** Handling of open queries of a joined run that are no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
   /** Number of lines of the file that contained queries. */
   readonly usable: number
@@ -120,8 +123,8 @@ export type BuyingOrder = readonly (readonly [
 
 /**
  * The turn of each merged line to buy: the cumulative credits of its tag divided by the tag's share. If queries are
- * bought in the order of their turns, each tag that still has queries has received its share within one call, wherever
- * credits run out. Unused credits go to the others in proportion to their shares.
+ * bought in the order of their turns, each tag that still has queries has received its share, give or take one call,
+ * whenever credits run out. Unused credits go to the others in proportion to their shares.
  */
 export function turnOf({ shares }: ShareOrder, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
@@ -165,7 +168,7 @@ export async function countShares(
 /**
  * Gives new slices of a run their turns among those of other lists: the cumulative expected cost up to the end of each
  * slice, divided by its list's share. If slices are delivered in the order of their turns, each list that still has
- * queries has received its share, except for slices in progress, wherever credits run out. Unused credits go to the
+ * queries has received its share, except for slices in progress, whenever credits run out. Unused credits go to the
  * others in proportion to their shares.
  */
 export async function takeTurns(
@@ -192,7 +195,7 @@ export type NotAskedOrder = Pick<
   | 'prices'
 >
 
-/** True if the plan may not be bought completely, so that the least valuable queries must come last. */
+/** True if credits may run out before the whole plan is bought, so that the least valuable queries must come last. */
 function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boolean {
   return kind === 'nightly' || typeof budget === 'number'
 }

@@ -51,7 +51,10 @@ interface Planning {
   readonly order: PlanOrder
   /** If false, this is a preview: everything is planned and then rolled back. */
   readonly keep: boolean
-  /** Called within the transaction of the run. An error it throws rolls everything back and is passed on unchanged. */
+  /**
+   * Called within the transaction of the run. An error that it throws rolls everything back and is passed on
+   * unchanged.
+   */
   readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
 }
 
@@ -73,7 +76,7 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    // Serialises concurrent readings of one list, so that the second one finds the tasks of the first.
+    // Serialises concurrent reads of one list, so that the second one finds the tasks of the first.
     await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
@@ -86,8 +89,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on the
-    // run is locked against buyers, so only the commits may follow.
+    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on,
+    // the lock on the run makes workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -97,7 +100,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // The first error is more useful than the broken connection that it causes.
+    // Ignores errors of the rollback: the first error is more useful than the broken connection that it causes.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -128,7 +131,10 @@ async function planRun(
   return { run, joined, ...lines, ...added, removed, dropped, unusedIntervals, before, toBuy }
 }
 
-/** Finds the open run to plan a list into. A preview does not consume a run id, which a rolled-back insert would. */
+/**
+ * Finds the open run to plan a list into. A preview inserts no run, because a rolled-back insert would consume a run
+ * id.
+ */
 async function findRun(
   trx: Transaction<DB>,
   list: number,
@@ -187,7 +193,7 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
 
 const sliceSize = 25
 
-/** Counts lines that were the first to contain their query. */
+/** Counts the lines whose query did not occur in an earlier line. */
 async function countAccepted(
   trx: Transaction<DB>,
   stage: number,
@@ -215,7 +221,7 @@ interface Group {
   readonly unreadable: number
   /** True if a line sets a weight. */
   readonly weighted: boolean
-  /** True if some tasks are overdue or have a known time of their last answer. */
+  /** True if some tasks are overdue, or if the time of their last answer is known. */
   readonly aged: boolean
   readonly first_slice: number
 }
@@ -287,7 +293,7 @@ function tasksOf(
   const { reused, rests, priority, first_slice: first } = group
   const shared = order.shares.length > 0 && !done
   const usual = buyingOrder(group)
-  // Overdue queries come before all shares, but count toward them.
+  // Overdue queries are bought before any shares apply, but count toward them.
   const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
   const merged = trx.withTables<StageTables>().selectFrom('merged')
   const lines = (shared ? merged.where(isQueued) : merged).selectAll().select((eb) => {
@@ -325,7 +331,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** In an existing run, these queries may have been skipped or dropped; a new run has none to update. */
+/** Updates the tasks of queries that an existing run had skipped or dropped; a new run has no such tasks. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -386,8 +392,9 @@ async function storeHeld(
 }
 
 /**
- * Another planner rarely inserts one of these queries at the same time, and checking each row for conflicts would take
- * a third of the insert time. If it happens, the statement fails and is repeated, and then skips existing rows.
+ * Inserts without checking each row for conflicts, which would take a third of the time. In the rare case that another
+ * planner inserts one of these queries at the same time, the statement fails and is repeated, and then skips existing
+ * rows.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -469,7 +476,10 @@ async function addMembers(
     order by id`.execute(trx)
 }
 
-/** For lists that have at most priorities and weights, and so no tags or targets to merge. */
+/**
+ * Describes the members of a list that sets at most priorities and weights, so that there are no tags or targets to
+ * merge.
+ */
 function countMembers(stage: number) {
   return sql`
     select
@@ -524,8 +534,9 @@ interface Run {
 }
 
 /**
- * One row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval and age,
- * whether the run already has the query, whether it is not asked, and the answer to reuse, if any.
+ * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
+ * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
+ * to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
@@ -538,7 +549,7 @@ export async function mergeDuplicates(
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
-/** Replaces the run's rejected lines with those of the latest reading of its list. */
+/** Replaces the run's rejected lines with the lines rejected in the latest reading of its list. */
 async function storeRejections(
   trx: Transaction<DB>,
   stage: number,

@@ -37,7 +37,7 @@ interface PlanRequest {
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
-  /** False after a preview without confirmation: nothing was written. */
+  /** False if there was only a preview or the user did not confirm: nothing was written. */
   readonly committed: boolean
 }
 
@@ -59,7 +59,7 @@ export async function planLists(
   })
 }
 
-/** Estimates the open tasks of all runs, each within its budget. */
+/** Estimates the cost of the open tasks of all runs, each within its budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))

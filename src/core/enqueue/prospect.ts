@@ -17,7 +17,7 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Day that they were bought for; also null if no list sets an interval. */
+  /** Day that the queries were bought for; also null if no list sets an interval. */
   readonly answered_on: string | null
   /** Intervals of lists and cadences; null if there are none. */
   readonly wishes:
@@ -31,7 +31,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Queries of all scheduled lists, as last read. */
+/** Reads the queries of all scheduled lists, as they were when each list was last read. */
 export async function readGroups(
   db: Database,
   { origin, api }: Buyer,
@@ -40,7 +40,7 @@ export async function readGroups(
   return rows
 }
 
-/** Open tasks of a run with the same price. */
+/** Open tasks of one run that have the same price. */
 export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
 /** Reads the open tasks, most urgent run first. */
@@ -53,7 +53,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // The reservation already covers a call in flight.
+      // Leaves out a task whose call is in flight, because its cost is already reserved.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -149,7 +149,7 @@ const delimiterWords = new Map<string | null, string>([
   ['|', 'bars'],
 ])
 
-/** Describes how a list was read in a phrase. */
+/** Describes in a phrase how a list was read. */
 function readingPhrase(heading: Heading): string {
   const { encoding, dialect, verdict } = heading
   const { delimiter, headerLine, header, columns } = dialect
@@ -173,7 +173,7 @@ function readingPhrase(heading: Heading): string {
   return `${sheet}${encoding.label}, ${divided}, ${from}${also}`
 }
 
-/** A meaning, followed by its column name if that differs. */
+/** Formats a meaning, followed by the name of its column if that differs. */
 function withName(meaning: string, name: string | undefined): string {
   const trimmed = name?.trim() ?? ''
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning

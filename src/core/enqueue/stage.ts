@@ -51,7 +51,7 @@ export class Stage {
     await this.#sender.add(queries)
   }
 
-  /** Adds lines without a query. */
+  /** Adds rejected lines, which contain no query. */
   async reject(lines: readonly Rejection[]): Promise<void> {
     const table = sql.id(stageName('staged_rejected', this.number))
     for (let start = 0; start < lines.length; start += mostRows) {
@@ -69,7 +69,7 @@ export class Stage {
     await this.#sender.end()
   }
 
-  /** Adds the members of a list as last read, instead of reading a file; their queries are already stored. */
+  /** Adds the members of a list from the database, instead of reading a file; their queries are already stored. */
   async addMembers(list: number): Promise<number> {
     const { numAffectedRows } = await this.#connections.wanted.executeQuery(
       statement(
@@ -81,7 +81,7 @@ export class Stage {
     return Number(numAffectedRows ?? 0)
   }
 
-  /** Creates the tables, empty. */
+  /** Creates the empty tables. */
   async start(): Promise<void> {
     await this.#sender.end()
     await this.drop()
@@ -141,7 +141,7 @@ export class Sender {
   }
 }
 
-/** Separates the tags of a query; no text in a list contains it. */
+/** Separator between the tags of a query; no text in a list contains this character. */
 const group = '\u001d'
 
 /** Queries of a list, collected by column until they are sent. */

@@ -16,7 +16,7 @@ import { type Connections, Stage } from './stage.ts'
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
-  /** Members of the list in the database, as last read. */
+  /** Members of the list in the database, from the last time it was read. */
   | { readonly kind: 'members'; readonly list: number }
 
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
@@ -26,9 +26,11 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
-  /** Remarks about how the file was read that the list itself does not show. */
+  /** Remarks about how the file was read, in addition to those that result from reading it. */
   readonly notices?: readonly string[]
-  /** Called within the planning transaction. An error it throws rolls everything back and is passed on unchanged. */
+  /**
+   * Called within the planning transaction. An error that it throws rolls everything back and is passed on unchanged.
+   */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
@@ -204,7 +206,7 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   )
 }
 
-/** Counts of a list while it is read. */
+/** Counts that are kept while a list is read. */
 type ListTally = ReturnType<typeof emptyTally>
 
 function emptyTally() {

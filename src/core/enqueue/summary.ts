@@ -148,7 +148,7 @@ function costLine({ estimate, lists }: PlanSummary): string {
   const { credits, worst, basis } = estimate
   switch (basis) {
     case 'nothing to buy':
-      // Queries that a run still has to buy were counted when it was planned.
+      // Queries that a run still has to buy are not counted again: they were counted when that run was planned.
       return lists.some(({ already }) => already > 0)
         ? 'nothing more: no query is added'
         : 'nothing: no query is to be sent'
@@ -234,7 +234,10 @@ export function addUp(
   }
 }
 
-/** Adds what the runs have used of their budgets and what their open tasks may cost; null if a price is unknown. */
+/**
+ * Adds up the credits that the runs have used of their budgets and the possible cost of their open tasks; null if a
+ * price is unknown.
+ */
 function spentBefore(lists: readonly PlannedList[], { costs }: Funds): number | null {
   const open = sumOf(lists, ({ before }) => before.open)
   const spent = sumOf(lists, ({ before }) => before.spent)
@@ -255,8 +258,8 @@ export interface Estimate {
 }
 
 /**
- * Estimates a cost from earlier calls of the same class: the expected cost from recent calls, the worst case from the
- * highest.
+ * Estimates a cost from earlier calls of the same class: the expected cost from recent calls, and the worst case from
+ * the most expensive call.
  */
 export function estimateCost(
   toBuy: Planned['toBuy'],
@@ -277,7 +280,7 @@ export function estimateCost(
   return { credits: Math.ceil(credits), worst: Math.max(worst, Math.ceil(credits)), basis: 'seen' }
 }
 
-/** Sum of estimates; unknown if any of them is. */
+/** Sum of estimates; unknown if any of them is unknown. */
 export function addEstimates(estimates: readonly Estimate[]): Estimate {
   const bought = estimates.filter(({ basis }) => basis !== 'nothing to buy')
   if (bought.length === 0) return { credits: 0, worst: 0, basis: 'nothing to buy' }
@@ -294,7 +297,7 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
 /** Balance after a purchase; null means unknown. */
 export interface Balance {
   readonly remaining: number | null
-  /** Cost of tasks that are already open; null: unknown. */
+  /** Cost of tasks that are already open; null if unknown. */
   readonly open: number | null
   readonly after: number | null
   readonly after_worst: number | null
@@ -307,8 +310,8 @@ export interface Balance {
 }
 
 /**
- * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. `before` is what the
- * run had used, or may still use, of its budget before this purchase; null means unknown.
+ * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. `before` is the
+ * number of credits that the run had used, or may still use, of its budget before this purchase; null means unknown.
  */
 export function forecastBalance(
   { credits, worst }: Estimate,
@@ -344,7 +347,7 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/** A purchase of this many calls needs confirmation. The limit is lower if the cost of a call is unknown. */
+/** A purchase of this many calls or more needs confirmation. The limit is lower if the cost of a call is unknown. */
 const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
 /** True for a purchase large enough to need confirmation. */

@@ -1,4 +1,4 @@
-// Computes the cost of open runs and future nights. All rules are pure.
+// Computes the cost of open runs and future nights. All rules are pure functions.
 
 import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
@@ -14,7 +14,10 @@ export type Forecast =
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
-/** Processes open work and future nights in order of time: computes the cost of each, and when credit runs out. */
+/**
+ * Processes open work and future nights in chronological order, and computes the cost of each and the time at which
+ * credits run out.
+ */
 export function forecastOf(input: ForecastInput): Forecast {
   const { balance, prices, open, groups } = input
   const classes = [
@@ -41,7 +44,7 @@ export function forecastOf(input: ForecastInput): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours if there is enough credit for all of it. */
+/** Cost of the next 24 hours, assuming that there are enough credits for all of it. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
     walk(input, { balance: Infinity, price })
@@ -80,7 +83,7 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True for nights with the same due time and priority: lists with shares divide the credits among them. */
+/** True for nights with the same due time and priority, which divide the credits by the shares of their lists. */
 function isRival(
   one: Partial<ComingNight>,
   { at, priority = priorities.usual }: ComingNight,
@@ -104,9 +107,9 @@ type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 export interface QueryGroup
   extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
-  /** When the newest answer was received; null if never. */
+  /** Time at which the newest answer was received; null if there is none. */
   readonly answeredAt: number | null
-  /** Day that they were bought for; known only if a list sets an interval. */
+  /** Day that the queries were bought for; known only if a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
@@ -115,7 +118,7 @@ export interface OpenWork {
   readonly list: string
   /** Month of the run's date, such as 2026-11. */
   readonly month: string
-  /** Remaining budget in credits; null: no budget. */
+  /** Remaining budget in credits; null if there is no budget. */
   readonly left: number | null
   readonly classes: readonly { readonly class: string; readonly tasks: number }[]
 }
@@ -127,7 +130,7 @@ export interface ComingNight {
   readonly at: number
   /** Date of the night. */
   readonly day: string
-  /** True if queries are skipped according to its cadence. */
+  /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
@@ -154,15 +157,15 @@ export interface ForecastInput {
   /** Price of a query by price class: the recent average and the recent maximum. */
   readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
-  /** Daily budget, and the day of an instant. */
+  /** Daily budget, a function that returns the day of an instant, and the credits used today. */
   readonly dailyBudget: number | null
   readonly dayOf: (at: number) => string
   readonly spentToday: number
-  /** Monthly budget, the month of an instant, and its spending so far. */
+  /** Monthly budget, a function that returns the month of an instant, and the credits used this month. */
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
-  /** Monthly budgets of lists, with their use in the known months. */
+  /** Monthly budgets of lists, with the credits used in the known months. */
   readonly lists: readonly ListBudget[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
@@ -177,7 +180,7 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Queries to buy, and those that are skipped or have a recent enough answer. */
+  /** Number of queries to buy, and number of those that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
   /** Number of queries that budget and floor allow. */
@@ -188,7 +191,7 @@ export interface ForecastStep {
   readonly after: number
   /** Limit that cuts the run or night short. */
   readonly cut: Cut | null
-  /** False if it would be cut short at the highest price. */
+  /** False if the run or night would be cut short at the highest price. */
   readonly sure: boolean
   readonly floorAt: number | null
 }
@@ -253,7 +256,7 @@ class Spending {
     this.#buy(about, rest, part)
   }
 
-  /** Sets the balance to what the plan provides. Leftover tasks are bought first. */
+  /** Sets the balance to the credits that the plan provides. Leftover tasks are bought first. */
   renew(at: number, balance: number): void {
     this.#balance = balance
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
@@ -327,13 +330,13 @@ interface Portion {
 interface KnownGroup {
   readonly group: QueryGroup
   answeredAt: number | null
-  /** Number of the day they were last bought for. */
+  /** Number of the day that the queries were last bought for. */
   answeredDay: number | null
-  /** For lists with a cadence, the number of the next due day in each. */
+  /** Number of the day that the queries are next due, for each list with a cadence. */
   readonly dueDays: Map<number, number>
 }
 
-/** Tracks when the queries of each list will have been bought last. */
+/** Tracks when the queries of each list were last bought, including purchases that the forecast assumes. */
 class Members {
   readonly #groups: readonly KnownGroup[]
 

@@ -166,7 +166,7 @@ async function readUnpriced(db: Database) {
   }))
 }
 
-/** Each renewal is assumed to restore the balance to the level after the previous renewal. */
+/** Predicts the renewals. Each is assumed to restore the balance to the level after the previous renewal. */
 async function foreseeRenewals(
   db: Database,
   {

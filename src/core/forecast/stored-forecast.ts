@@ -10,7 +10,7 @@ type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
-/** The computation may take at most a twentieth of the time. */
+/** Computing the forecast may take at most a twentieth of the running time. */
 const forecastRestShare = 20
 const shownDays = 30
 
@@ -46,8 +46,8 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
 }
 
 /**
- * Claims the next computation, unless one is recent. The longer a computation takes, the less often it runs. Returns
- * null if none is due or the account was never used.
+ * Claims the next computation, unless the last one is recent. The longer a computation takes, the less often it runs.
+ * Returns null if none is due or the account was never used.
  */
 async function claimForecast(
   db: Database,

@@ -13,14 +13,15 @@ export interface Account {
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
-  /** Balance reported by the answer whose call started last; null before the first. */
+  /** Balance reported by the answer whose call started last; null before the first answer. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after that call started; its balance may not include them. */
+  /** Credits used by calls that ended after that call started; the balance that it reported may not include them. */
   readonly spentSince: number
   /** Balances reported since shortly before that call started; null before the first. */
   readonly reported: ReportedBalances | null
   /**
-   * The same since a later moment. Replaces `told` once the newest balance is from a call started after that moment.
+   * The same since a later moment. Replaces `reported` once the newest balance is from a call that started after that
+   * moment.
    */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
@@ -30,7 +31,7 @@ export interface Account {
   readonly uncertain: number
   /** Floor at which calls last stopped because the balance was too low; null while there are enough credits. */
   readonly drainedFloor: number | null
-  /** Calls made to learn the balance since one was last reported. */
+  /** Calls made to learn the balance since a balance was last reported. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -39,7 +40,7 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that this balance was reported to; empty before the first. */
+  /** Fingerprints of the keys that this balance was reported to; empty before the first report. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
@@ -53,9 +54,9 @@ export interface Account {
 
 /** Fall of the balance per call in excess of the billed cost: external spend, or missing or understated bills. */
 export interface ExternalSpend {
-  /** Value for the current window of calls. */
+  /** Excess for the current window of calls. */
   readonly now: number
-  /** Value for the previous window; null until the first window is complete. */
+  /** Excess for the previous window of calls; null until the first window is complete. */
   readonly last: number | null
 }
 
@@ -64,7 +65,7 @@ export interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported since and its record was lost. */
+  /** True if a lower balance may have been reported since then and the record of it was lost. */
   readonly doubted?: boolean
 }
 
@@ -83,13 +84,16 @@ export const constants = {
   firstBound: 10,
   /** A stopped account resumes once its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
-  /** Above this age of the reported balance, one call at a time goes out, because others may have spent since. */
+  /**
+   * If the reported balance is older than this, calls go out one at a time, because others may have spent credits
+   * since.
+   */
   oldestSightingMs: 600_000,
   /** The server charges a call at most this long after it ended on our side. */
   graceMs: 120_000,
   /**
-   * Calls made one at a time before any balance is known or after a renewal: the first, and its retries if it can't be
-   * read.
+   * Number of calls made one at a time before any balance is known or after a renewal: the first call, and its retries
+   * if the answer can't be read.
    */
   blindCalls: 5,
   /** Pause between two such calls. */
@@ -124,10 +128,10 @@ export function costClass(query: { readonly num: number; readonly device: string
 }
 
 /**
- * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first
- * is the newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then: the call that the API charged last reported a balance that excludes only open calls, and the
- * lowest balance is no greater.
+ * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
+ * newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
+ * reported since then. One of those balances is from the call that the API charged last: it excludes only open calls,
+ * and the lowest balance is no greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -186,7 +190,7 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run, its budget (null: no limit of its own), and the credits used or reserved for calls in flight. */
+/** A run, its budget (null if it has no limit of its own), and the credits used or reserved for calls in flight. */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -244,7 +248,7 @@ export function setRunBudgets(
 /** Monthly budget of a list, and how much of it is used or reserved by the runs dated in that month. */
 interface ListBudget {
   readonly list: string
-  /** Like 2026-11. */
+  /** Month in the form 2026-11. */
   readonly month: string
   readonly budget: number
   readonly gone: number
@@ -274,7 +278,7 @@ export function setListBudget(
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // Checked in the statement, because workers may buy concurrently.
+    // The statement checks what has been used, because workers may buy concurrently.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

@@ -1,4 +1,4 @@
-// Decides which tasks may be bought now, and why the others may not. All rules are pure.
+// Decides which tasks may be bought now, and why the others may not. All rules are pure functions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
@@ -198,7 +198,7 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks elsewhere; counted only while credits are scarce. */
+  /** Number of more urgent open tasks outside this decision; counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
@@ -268,7 +268,7 @@ export interface Admission {
   readonly deferral: Deferral
   /** Runs whose own budget or list budget is used up: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** Those of these runs whose list budget is used up. */
+  /** Of these runs, those whose list budget is used up. */
   readonly spentByList: readonly number[]
   /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
@@ -371,7 +371,9 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   return low - floor - kept
 }
 
-/** The same for this many further calls, allowing for a fall of the balance in excess of each bill. */
+/**
+ * Credits provably available for this many further calls, allowing for a fall of the balance in excess of each bill.
+ */
 function roomFor(
   { account, costs, rules }: AdmissionState,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
@@ -386,7 +388,10 @@ function externalPerCall({ external: { now, last } }: Account, alone: boolean): 
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
 
-/** True if a lot may have been spent since the balance was reported: by others, or without a record in the ledger. */
+/**
+ * True if many credits may have been spent since the balance was reported: by others, or without a record in the
+ * ledger.
+ */
 function isStale(account: Account, rules: Rules): boolean {
   const { seen } = account
   if (seen === null) return false
@@ -400,8 +405,8 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
 }
 
 /**
- * True if a call may go out alone to learn the balance although the credits are not proved to suffice: the balance is
- * unknown or old, or the plan was renewed.
+ * True if a call may go out alone to learn the balance although the credits may not suffice: the balance is unknown or
+ * old, or the plan was renewed.
  */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
@@ -444,12 +449,15 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
   }
 }
 
-/** True if no call in flight can release credits any more, so that the run's open tasks are unaffordable. */
+/**
+ * True if the budget is used up and no call in flight can release credits any more, so that the run's open tasks are
+ * unaffordable.
+ */
 function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
 
-/** Reserves credits for a call of a run, in every run that shares its list's budget. */
+/** Reserves credits for a call in the budget of its run, and in the list budget of every run that shares it. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
   for (const [id, { list, ...use }] of budgets) {
@@ -464,7 +472,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
 
 /** The account, advanced to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // Never moves back: otherwise workers in different zones would start the same day repeatedly.
+  // The day never moves back: otherwise workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {

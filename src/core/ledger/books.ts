@@ -14,7 +14,10 @@ export interface AccountRow {
   readonly obs_seq: number | null
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
-  /** True if it was reported before a failover to this server, or before this database was restored from a copy. */
+  /**
+   * True if the balance was reported before a failover to this server, or before this database was restored from a
+   * copy.
+   */
   readonly obs_doubted: boolean
   readonly spent_since: number
   readonly told_seq: number | null
@@ -90,7 +93,7 @@ const accountColumns = sql`
   a.slowdowns, a.blocked_keys, a.keys, a.foreign_keys, a.external_now, a.external_last, a.day::text as day, a.day_spent,
   a.month::text as month, a.month_spent`
 
-/** Prices and stops, with the floor. */
+/** Prices and stops of an account, with its floor. */
 const booksColumns = sql`
   a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
@@ -142,8 +145,9 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Locks the account's row, then those of the runs; only the holder writes. The next statement sees everything written
- * before. All statements are sent together, so no lock is held while waiting for this process.
+ * Locks the account's row, then the rows of the runs; only the process that holds these locks writes. The next
+ * statement sees everything written before. All statements are sent together, so no lock is held while waiting for
+ * this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(statement('lock_account', { account }))
@@ -195,13 +199,13 @@ export interface Reservation {
   readonly floor: number
   /** False for a test account, which has no floor. */
   readonly counts: boolean
-  /** Maximum calls in flight across all workers; null: no limit. */
+  /** Maximum calls in flight across all workers; null if there is no limit. */
   readonly most_in_flight: number | null
   /** Expected balance drop per call in flight in excess of its bill. */
   readonly external: number
   /** Version of the books that the decision is based on. */
   readonly version: string
-  /** True if the decision holds as long as the credits suffice, whatever others have written since. */
+  /** True if the decision holds as long as the credits suffice, whatever other workers have written since. */
   readonly steady: boolean
   /** New values of the account except its sums; written only if the account has not changed since it was read. */
   readonly state: Pick<

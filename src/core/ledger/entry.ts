@@ -19,9 +19,11 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /** True if workers died during its calls. Such a task goes out alone, so that no other task is suspected. */
+  /**
+   * True if workers died during calls of this task. Such a task goes out alone, so that no other task is suspected.
+   */
   readonly suspect: boolean
-  /** True if the API once answered it as if the key had been rejected. */
+  /** True if the API once answered a call of this task as if the key had been rejected. */
   readonly refused: boolean
 }
 
@@ -33,7 +35,7 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** A finished call, reduced to what an entry needs. */
+/** A finished call, reduced to the data that an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
 /** Source of the answers, stored with each of them. */
@@ -105,7 +107,9 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/** Information about the account as a whole: a reason to stop, or an answer. */
+/**
+ * Returns the information that a verdict gives about the whole account: a reason to stop, or that the API answered.
+ */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {

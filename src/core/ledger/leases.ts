@@ -214,7 +214,7 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Earliest end of a lease requested now: the database starts counting later. */
+/** Earliest possible end of a lease requested at this time: the database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }

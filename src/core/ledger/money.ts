@@ -62,7 +62,7 @@ export function readAccountSpending(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Reads at most 200 points per account. */
+/** Reads the balances reported in a span, at most 200 points per account. */
 export function readBalancePoints(db: Database, span: ZonedSpan) {
   return db
     .selectFrom((eb) =>

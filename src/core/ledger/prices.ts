@@ -15,7 +15,7 @@ export interface Cost {
   /** True while the first call of a class never seen before is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Costs before the recent ones. */
+  /** Highest costs among those before the recent ones. */
   readonly earlier: Peak
 }
 
@@ -81,8 +81,8 @@ export interface Bound {
 }
 
 /**
- * Bounds the cost of a call. A class never seen gets twice the highest cost of all; one with few known costs gets extra
- * margin while there is room.
+ * Bounds the cost of a call. A class never seen gets twice the highest cost of all classes. A class with few known
+ * costs gets extra margin while there is room.
  */
 export function boundOf(costs: Costs, name: string): Bound {
   const cost = costs.get(name)
@@ -95,7 +95,7 @@ export function boundOf(costs: Costs, name: string): Bound {
   return { ...boundOfSeen(cost), unseen: false }
 }
 
-/** Highest bounds of all classes seen so far; null before the first. */
+/** Highest bounds of all classes with a known cost; null if there is none. */
 export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
@@ -112,7 +112,7 @@ export function dearestOfAll(costs: Costs): { alone: number; among: number } | n
 
 function boundOfSeen(cost: Cost): { alone: number; among: number } {
   if (cost.seen < constants.trustedAfter) {
-    // A free answer may be an exception for first calls, so at least one credit is reserved.
+    // The API may answer only the first calls for free, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)
     return { alone, among: Math.max(constants.firstBound, constants.youngFactor * alone) }
   }
@@ -125,7 +125,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 export interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Over the newest calls; null if none of them was of this class. */
+  /** Average cost of the newest calls; null if none of them was of this class. */
   readonly average: number | null
 }
 

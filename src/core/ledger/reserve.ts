@@ -87,7 +87,7 @@ export interface Reserved {
   /** Tasks that are not due, or whose query is in flight. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
-  /** Null if it could not be determined. */
+  /** Number of calls that the balance allows; null if it could not be determined. */
   readonly affordable: number | null
 }
 
@@ -189,11 +189,13 @@ export interface Spender {
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** Returns the first day of the budget month of an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** Returns when a stop for lack of credits may next be retried automatically, after a time. */
+  /** Returns the first time after a given one at which a stop for lack of credits may be retried automatically. */
   readonly renewalAfter: (time: number) => number | null
-  /** Marks of calls whose reservation got no reply. They are never sent, even if the reservation was written. */
+  /**
+   * Marks of calls whose reservation got no reply. These calls are never sent, even if the reservation was written.
+   */
   readonly givenUp: Set<string>
-  /** Started calls of the account at the last read; this number never decreases. */
+  /** Number of calls that the account had started at the last read; this number never decreases. */
   readonly begun: { seq: number }
 }
 
@@ -258,8 +260,8 @@ function unaffordable({
 const mostGivenUp = 10_000
 
 /**
- * Remembers calls whose reservation got no reply: it may have been written, or may still arrive. Drops the oldest
- * marks.
+ * Remembers calls whose reservation got no reply: the database may have written it, or may still receive it. Drops the
+ * oldest marks.
  */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)

@@ -17,7 +17,7 @@ export type Effect =
   /** The task is retried while tries are left. */
   | {
       readonly kind: 'retry'
-      /** True if it may have been charged although nothing could be read. */
+      /** True if the call may have been charged although nothing could be read. */
       readonly ambiguous: boolean
       /** True if the worker died with the call in flight. */
       readonly death: boolean
@@ -41,7 +41,7 @@ export interface ChangedTask extends Tries {
 export interface Patience {
   /** If false, a call that may have been charged is never bought again. */
   readonly rebuy: boolean
-  /** Between 0 and 1; spreads retries over time. */
+  /** Random number between 0 and 1 that spreads retries over time. */
   readonly jitter: number
 }
 

@@ -1,4 +1,4 @@
-// Settles finished calls: works out their effect on account, tasks and runs, and writes it.
+// Settles finished calls: computes their effect on the account, tasks and runs, and writes it.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -147,20 +147,22 @@ export interface CallOutcome {
   readonly now: CallEnding
 }
 
-/** Outcome of a call for the credits. */
+/** Effect of a call on the credits. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True for an answer: its cost counts as a price of its class. A rejection that cost nothing does not. */
+      /**
+       * True for an answer: its cost counts as a price of its class. The cost of a rejection that was free does not.
+       */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The price is estimated at settlement. */
       readonly unbilled?: true
     }
-  /** May have been charged, so its credits stay reserved. */
+  /** The call may have been charged, so its credits stay reserved. */
   | { readonly kind: 'unknown' }
-  /** Provably never sent. */
+  /** The call was provably never sent. */
   | { readonly kind: 'unsent' }
 
 /** Information from the API about the account itself, other than credits. */
@@ -189,10 +191,10 @@ export interface Change {
   readonly inFlight: number
   readonly uncertain: number
   readonly used: number
-  /** Amount that applies to both the day and the month. */
+  /** Credits that count toward both the day and the month. */
   readonly daySpent: number
   readonly newest: Newest | null
-  /** Lowest balance reported; null if none was. */
+  /** Lowest balance reported; null if none was reported. */
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
   readonly untold: number
@@ -207,7 +209,7 @@ export interface Change {
 
 /** Requests to slow down, from one or more replies. */
 export interface SlowDown {
-  /** Start of the newest of these calls. */
+  /** Start time of the newest call with such a reply. */
   readonly startedAt: number
   /** Longest wait requested. */
   readonly waitMs: number | null
@@ -292,7 +294,7 @@ function balanceOf(
 ): Pick<Change, 'newest' | 'least' | 'untold'> {
   if (remaining === null) return { newest, least, untold: untold + used }
   return {
-    // The call that started last wins, not the last to arrive, nor the lowest or highest balance.
+    // The balance from the call that started last counts, not the last one to arrive, nor the lowest or the highest.
     newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
     least: Math.min(least ?? remaining, remaining),
     untold,
@@ -332,7 +334,7 @@ function slower(
   }
 }
 
-/** Error code of a statement that finds the books changed. */
+/** Error code of a statement that finds that the books have changed. */
 export const booksChanged = 'QM001'
 
 /** A call with the tries of its task, as needed for settlement. */
@@ -345,7 +347,7 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest balance recently reported to the account; null before the first. */
+  /** Lowest balance recently reported for the account; null if none was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
@@ -432,11 +434,11 @@ export async function saveSettlement(
 /** Result of recording a batch of calls. */
 interface SettledBatch {
   readonly recorded: readonly SettledCall[]
-  /** Entries of calls unknown to this database: it was restored, or is a different one. */
+  /** Entries of calls that this database does not know, because it was restored or is a different database. */
   readonly strangers: readonly Entry[]
 }
 
-/** A call or its task changes while it is recorded only if another worker gives it up at that moment. */
+/** Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives it up. */
 const mostTries = 5
 
 /**
@@ -569,15 +571,15 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer recorded before (delivered twice, or replayed from a file). */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. The news that it was never sent comes too late:
-  // its try was counted, and the credits reserved for it are written off like any others.
+  // The call was given up, so only an answer or its price matters now. It is too late to record that the call was
+  // never sent: its try was counted, and the credits reserved for it are written off like any others.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of the
- * others. Before any balance is known, the estimate is the reservation.
+ * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of the other
+ * calls. Before any balance is known, the estimate is the reservation.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -682,8 +684,9 @@ export function settlementOf(
 }
 
 /**
- * Row of a call, with the row as it was read: if that has changed, the settlement is computed again. Nulls are left out
- * of the document, because most calls end without an error, and Postgres parses everything sent to it.
+ * Builds the new row of a call, with the row as it was read: if the stored row has changed since, the settlement is
+ * computed again. Nulls are left out of the document, because most calls end without an error, and Postgres parses
+ * everything sent to it.
  */
 function callRow({ entry, call, estimate }: Matched) {
   return {

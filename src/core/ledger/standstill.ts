@@ -4,7 +4,7 @@ import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Stop that ends a drain, according to the database; null if none applies to this key and floor. */
+/** Returns the stop in the database that ends a drain; null if none applies to this key and floor. */
 export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
@@ -39,7 +39,9 @@ export async function activeStop(
   return stop?.reason ?? null
 }
 
-/** True if a call of this task was answered with a rejected key, and a later call of the same account with results. */
+/**
+ * True if the API rejected the key in a call of this task, and answered a later call of the same account with results.
+ */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
     .selectFrom('calls as refused')
@@ -57,7 +59,9 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/** The budget that left tasks unaffordable within that time: that of the run or of its list; null if there was none. */
+/**
+ * Returns whether the budget of a run or of its list made tasks unaffordable within that time; null if neither did.
+ */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,
@@ -85,8 +89,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the lowest balance is
- * from the one charged last. The ledger itself uses the lower, provable balance.
+ * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the one charged last
+ * reported the lowest balance. The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8

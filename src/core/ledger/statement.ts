@@ -8,7 +8,7 @@ import { only } from '../../base/database/sql-file.ts'
 interface StatementOrder {
   /** Null selects all accounts. */
   readonly account: string | null
-  /** First day and day after the last, as dates; null: unbounded. */
+  /** First day and the day after the last, as dates; null if there is no limit. */
   readonly since: string | null
   readonly until: string | null
   /** Zone in which days begin. */

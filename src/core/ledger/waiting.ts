@@ -11,7 +11,7 @@ import type { Device, Query } from '../../base/query.ts'
  */
 const mostAgain = 8
 
-/** The last such request may be in flight for this long. */
+/** The last request for a lost answer may be in flight for this long. */
 const lastOneMs = 60_000
 
 /**
@@ -135,7 +135,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats its answer for the same idempotency key; null: not at all. */
+/** Stores how long the API repeats its answer for the same idempotency key; null if it does not. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -150,7 +150,7 @@ export async function saveReplay(
     .execute()
 }
 
-/** A task as the admission check needs it. */
+/** Data about a task that the admission check needs. */
 export interface WaitingTask {
   readonly id: number
   /** Changes whenever the task's row changes. */
@@ -169,7 +169,7 @@ export interface WaitingTask {
   readonly due: boolean
   /** An answer younger than this is reused instead of bought. */
   readonly max_age_ms: number
-  /** An answer recent enough for the run; a readable one if possible. */
+  /** An answer that is recent enough for the run, and readable if possible. */
   readonly fresh: number | null
 }
 
@@ -203,8 +203,8 @@ const listBudget = sql`
   ) end`
 
 /**
- * State of the worker's own lease, and the tasks it wants to buy, with the facts that decide whether each still has to
- * be bought.
+ * State of the worker's own lease, and the tasks that it wants to buy, with the facts that decide whether each task
+ * still has to be bought.
  */
 export interface Waiting {
   readonly lease_live: boolean
@@ -282,7 +282,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Counts open tasks more urgent than a priority, up to a limit. Only needed when credit is scarce. */
+/** Counts open tasks more urgent than a priority, up to a limit. Only needed while credits are scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

@@ -4,12 +4,12 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or the like'
 
-/** MD5 and SHA sums, and UUIDs. Article numbers may be searched for, but nobody searches for these. */
+/** MD5 and SHA sums, and UUIDs. People may search for article numbers, but not for these. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
 
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
-  // Frameworks such as "node.js" are searched for.
+  // Not "node.js" and the like, because people search for such frameworks.
   [
     'host names',
     /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,
@@ -24,7 +24,10 @@ const things: readonly (readonly [string, RegExp])[] = [
   ['telephone numbers', /^(?:\+|00|\()(?:[\s()./-]*\d){7,15}$/],
 ]
 
-/** Kind of a cell that is not a search query, as a plural; undefined if it may be one. */
+/**
+ * Names the kind of a cell that is not a search query, in the plural; undefined if the cell may be a
+ * query.
+ */
 function otherThing(cell: string): string | undefined {
   const text = cell.trim()
   const found = things.find(([, pattern]) => pattern.test(text))?.[0]
@@ -33,7 +36,9 @@ function otherThing(cell: string): string | undefined {
   return isFigure || isIdentifier(text) ? identifiers : undefined
 }
 
-/** Kind of these cells if they are not search queries; the first one may be a column name. */
+/**
+ * Names the kind of these cells if they are not search queries; the first cell may be a column name.
+ */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
     return 'email addresses, which are personal data and would go to the search API'
@@ -104,7 +109,10 @@ export function scoreColumns(
 /** A column with a lower score is not a plausible query column. */
 export const leastScore = 0.1
 
-/** Queries differ from each other, and many have several words; figures, codes and labels do not. */
+/**
+ * Scores cells by how they look: queries differ from each other, and many have several words; figures,
+ * codes and labels do not.
+ */
 function scoreOf(cells: readonly string[]): number {
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))
   const texts = filled.filter((cell) => !isOther(cell))

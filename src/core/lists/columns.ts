@@ -5,7 +5,7 @@ import { Misuse } from '../../base/errors.ts'
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells in a row for its query to be known. */
+  /** Minimum number of cells that a row must have to contain its query. */
   readonly needed: number
   /** Number of cells in the header. */
   readonly width: number
@@ -15,7 +15,7 @@ export interface Columns {
 
 /** Delimiter, header and columns, determined from the start of a list and applied to all of it. */
 export interface Dialect {
-  /** Null: one query per line. */
+  /** Null if each line is one query. */
   readonly delimiter: string | null
   /** Line number of the header; null if there is none. */
   readonly headerLine: number | null
@@ -83,7 +83,7 @@ function queryColumns(cells: readonly string[], wanted: string | undefined): num
   })
 }
 
-/** True for a column name that means queries. */
+/** True if a column of this name contains queries. */
 export function isQueryName(cell: string): boolean {
   return readMeaning(cell)?.role === 'query'
 }
@@ -92,7 +92,7 @@ function isNamed(cell: string, name: string): boolean {
   return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
-/** `--column 2` counts from 1. */
+/** Returns the index of a column given by number; `--column 2` counts from 1. */
 export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
@@ -147,13 +147,13 @@ export interface ListColumn {
   readonly asked?: boolean
 }
 
-/** A column by name or number, with the meaning given by the user; null: ignore it. */
+/** A column by name or number, with the meaning given by the user; null to ignore the column. */
 export interface Mapping {
   readonly column: string
   readonly role: OtherRole | null
 }
 
-// Longer cells are no names, and the expressions that read names take quadratic time.
+// Longer cells are not column names, and the expressions that read names take quadratic time.
 const longestName = 300
 
 // Names used in exports of keyword tools, search consoles and advertising accounts, by language.
@@ -180,7 +180,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns that are not called as their role. */
+/** Names of our own columns that differ from the name of their role. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',

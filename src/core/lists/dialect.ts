@@ -20,14 +20,14 @@ import type { ReadOptions } from './options.ts'
 import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
-/** How a list is to be read: split with a delimiter, under a header or none. */
+/** Way of reading a list: its delimiter, and its header if it has one. */
 interface Choice {
   readonly trial: Trial
   readonly row: TrialRow | null
   readonly columns: Columns
 }
 
-/** Flags that say how a list is to be read, and its name for messages. */
+/** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
 type Rows = readonly (readonly string[])[]
@@ -66,8 +66,8 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
 }
 
 /**
- * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for
- * that.
+ * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for the
+ * devices.
  */
 function refuseSegments(
   trial: Trial,
@@ -123,14 +123,16 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** The trial without a delimiter, or the one with the typed delimiter. */
+/** Returns the trial without a delimiter or, if there is none, the trial with the typed delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
   return trial
 }
 
-/** No cell names a query column: accepted for a plain list of lines, rejected otherwise. */
+/**
+ * Handles a list in which no cell names a query column: accepts it if each line is a query, and rejects it otherwise.
+ */
 function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
@@ -177,7 +179,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
 /** A column that scores less than this share of the best one holds labels such as "high" and "low". */
 const likelyShare = 0.75
 
-/** Describes what was found instead of a query column, and which columns might be meant. */
+/** Describes what was found instead of a query column, and which columns the user might mean. */
 function noQueryColumn(
   trial: Trial,
   {
@@ -225,14 +227,14 @@ interface HeaderRow {
   readonly columns: Columns
   /** Share of the rows after the header with the same width. */
   readonly fit: number
-  /** False if it may be a row of the list, so that it and the lines above it would be lost. */
+  /** False if the supposed header may be a row of the list, so that it and the lines above it would be lost. */
   readonly clear: boolean
-  /** True if rows of the same width precede it; if the column is given by number, it is one of these rows. */
+  /** True if rows of the same width precede it. If the column is given by number, it counts as one of these rows. */
   readonly among: boolean
 }
 
 interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
-  /** Filled cells of each line above. */
+  /** Number of filled cells in each line above. */
   readonly above: readonly number[]
 }
 
@@ -275,11 +277,11 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
     )
   }
   const { columns } = reading
-  // A single word further down may be the query "keyword".
+  // A single word further down is not a header: it may be the query "keyword".
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A number may stand for a column without a name; a record among rows of the same width is a row.
+  // A column given by number may have no name, so a record among rows of the same width counts as a row.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -287,14 +289,17 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/** Title of a block of related queries: followed by numbers, preceded by nothing or a blank line. */
+/**
+ * Returns the title of a block of related queries, which is followed by numbers and preceded by nothing or a blank
+ * line.
+ */
 function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without a number below, it may be a query, unless it is spelled as in exports.
+  // Without a number below it, the title may be a query, unless it is spelled as in exports.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
@@ -307,8 +312,8 @@ function fitOf({ rows }: Trial, header: number, width: number): number {
 }
 
 /**
- * Lines above a header are not read as queries, so there must be no doubt that it is the header and they are a title or
- * settings.
+ * Lines above a header are not read as queries. There must be no doubt that this row is the header and that the lines
+ * above are a title or settings.
  */
 function isClear(
   { trial, at, row: { cells, begins }, above }: Place,
@@ -357,8 +362,8 @@ function isClearlyRow(trial: Trial, at: number): boolean {
 }
 
 /**
- * If the column is given by number, rejects a first line of words that may be a header, because its name would be
- * bought.
+ * If the column is given by number, rejects a first line of words that may be a header, because the name of the column
+ * would be bought as a query.
  */
 function refuseNames(trial: Trial, shown: string, number: number): void {
   const at = Math.max(
@@ -373,7 +378,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows contain the same word as their column name: a label such as "q" is not a name. */
+/** True if most rows repeat the supposed column name: then it is a label such as "q" and not a name. */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -395,7 +400,8 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
     at,
   )
   const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
-  // Among rows, a word above numbers is a gap such as "n/a"; a title padded with blank cells is not a row.
+  // Between rows of data, a word in a column of numbers is a gap such as "n/a". A title padded with blank cells does
+  // not count as a row.
   if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
   const below = rows.slice(at + 1, at + 50).filter(isAlike)
   const areFigures = (index: number): boolean =>
@@ -424,7 +430,7 @@ function filledWidth(cells: readonly string[]): number {
 /** A row at the beginning of a list that is not blank. */
 interface TrialRow {
   readonly cells: readonly string[]
-  /** Number of its line; names of JSON fields are on line 0. */
+  /** Line number of the row; names of JSON fields are on line 0. */
   readonly line: number
   /** True for the first row, and for one below a blank line. */
   readonly begins: boolean
@@ -470,7 +476,7 @@ export function tryOut(
   return { delimiter, rows, broken: broken.map(({ line }) => line) }
 }
 
-/** Place of a row, for messages. */
+/** Formats the file and line of a row, for messages. */
 function placeOf(shown: string, row: TrialRow | undefined): string {
   return `${shown}:${Math.max(row?.line ?? 1, 1)}`
 }
@@ -480,7 +486,10 @@ function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
-/** True if a blank follows each delimiter: then it is punctuation, unless blanks surround it, as with bars. */
+/**
+ * True if a blank follows each delimiter: then the delimiter is punctuation, unless blanks surround it, as is usual
+ * for bars.
+ */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
@@ -498,7 +507,7 @@ export function divides(
   return same.length >= rows.length * share && !isProse(same)
 }
 
-/** The table that a trial yields: its first row as wide as most, and its columns that may hold queries. */
+/** Table that a trial yields: its first row that is as wide as most rows, and the columns that may hold queries. */
 export function tableOf({ rows }: Trial) {
   const width = widthOf(rows)
   const at = Math.max(
@@ -519,7 +528,10 @@ function widthOf(rows: readonly TrialRow[]): number {
   return most?.[0] ?? 0
 }
 
-/** True if most rows have the same number of cells, more than two: a report rather than a list of lines. */
+/**
+ * True if most rows have the same number of cells, and more than two: the file is a report rather than a list of
+ * lines.
+ */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2

@@ -8,8 +8,8 @@ export interface Encoding {
   /** Length of the byte order mark, in bytes. */
   readonly mark: number
   /**
-   * Given by the user, declared by a mark, proven by all bytes examined, or guessed; nothing is bought based on a
-   * guess.
+   * Source of the encoding: given by the user, declared by a mark, proven by all bytes examined, or guessed. Nothing
+   * is bought based on a guess.
    */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
@@ -22,7 +22,7 @@ const marks = [
   { label: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const
 
-/** Detects the encoding from the first bytes; `whole` if there are no more. */
+/** Detects the encoding from the first bytes; `whole` is true if there are no more. */
 export async function detectEncoding(
   head: Buffer,
   whole: boolean,
@@ -51,7 +51,7 @@ function utf32(): Misuse {
   )
 }
 
-/** Text with four bytes per character: two of them are zero in nearly every group, always on the same side. */
+/** True for text with four bytes per character: in nearly every group of four, two bytes on the same side are zero. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   let little = 0
@@ -64,9 +64,9 @@ function isUtf32(head: Buffer): boolean {
 }
 
 /**
- * UTF-8 with an invalid byte: text in other encodings hardly ever contains a complete UTF-8 sequence by chance. A
- * single invalid byte is no evidence of another encoding, and a surrogate in three bytes comes from a program that
- * split a UTF-16 pair.
+ * True for UTF-8 with an invalid byte: text in other encodings hardly ever contains a complete UTF-8 sequence by
+ * chance. A single invalid byte is no evidence of another encoding, and a surrogate in three bytes comes from a
+ * program that split a UTF-16 pair.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -83,7 +83,7 @@ function isBrokenUtf8(head: Buffer): boolean {
   return good >= bad || bad === 1
 }
 
-/** A UTF-16 surrogate encoded as if it were a character. */
+/** True for a UTF-16 surrogate that is encoded as if it were a character. */
 function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
@@ -117,8 +117,8 @@ function canonicalLabel(name: string): string {
 }
 
 /**
- * UTF-16 without a mark: the zero bytes of line ends are always on the same side, and the bytes are not pairs of
- * letters.
+ * Detects UTF-16 without a mark: the zero bytes of line ends are always on the same side, and the bytes are not pairs
+ * of letters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
@@ -144,7 +144,7 @@ function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte < 0x7f
 }
 
-// Names used by the detector that differ from the platform's decoders.
+// Names used by the detector that differ from those of the platform's decoders.
 const aliases: Readonly<Record<string, string>> = {
   'UTF-8-SIG': 'utf-8',
   GB2312: 'gb18030',
@@ -158,7 +158,10 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-/** Polish letters of windows-1250 missing in ISO-8859-2: the detector confuses the two encodings. */
+/**
+ * Bytes of Polish letters in windows-1250 that mean something else in ISO-8859-2: the detector confuses the two
+ * encodings.
+ */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
@@ -218,11 +221,11 @@ export async function* decode(
   if (rest.length > 0) yield rest
 }
 
-/** Converts pieces of a text, and knows where the next one starts. */
+/** Converts a text piece by piece, and keeps track of where the next piece starts. */
 abstract class Decoder {
   offset = 0
   protected line = 1
-  /** End of the previous piece that is still needed. */
+  /** Last bytes of the previous piece, which are still needed. */
   protected before: Buffer = Buffer.alloc(0)
   protected readonly shown: string
 
@@ -272,7 +275,9 @@ class Utf8 extends Decoder {
 
 const shownAround = 20
 
-/** Shows the text around an invalid byte, decoded as windows-1252; a multi-byte letter would be shown in pieces. */
+/**
+ * Shows the text around an invalid byte, decoded as windows-1252; a multi-byte letter would appear as several letters.
+ */
 function around(text: Buffer, at: number): string {
   const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
   const [after = ''] = text.toString('latin1', at + 1, at + shownAround).split(/[\r\n]/)
@@ -299,7 +304,8 @@ class Other extends Decoder {
       const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
       this.offset += chunk.length
       this.line += lineEnds(text)
-      // From the last complete unit of two bytes on: the UTF-16 mark has two, so units start at even offsets.
+      // Keeps the bytes from the last complete unit of two on: the UTF-16 mark has two bytes, so units start at even
+      // offsets.
       const kept = Buffer.concat([this.before, chunk])
       this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
       return text
@@ -317,7 +323,7 @@ class Other extends Decoder {
     const units = bytes.subarray(0, bytes.length - (bytes.length % 2))
     if (this.#label === 'utf-16be') units.swap16()
     const text = units.toString('utf16le')
-    // The first unit may be the second half of a character that ended before.
+    // The first unit may be the second half of a character that began before these bytes.
     const from = this.before.length > 0 && /^[\udc00-\udfff]/.test(text) ? 1 : 0
     const at = from + text.slice(from).search(/\p{Cs}/u)
     if (at < from) return

@@ -1,4 +1,4 @@
-// Finds the files named on the command line, including by patterns.
+// Finds the files that the command line names, directly or by patterns.
 
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -99,7 +99,7 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 
-/** Pattern characters may also be part of a file name. */
+/** True if a file has exactly this name: pattern characters may also be part of a file name. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isDirectory(),

@@ -1,4 +1,4 @@
-// Rejects text that is not a list of queries: other formats, data files, and lines with more than a query.
+// Rejects text that is not a list of queries: other formats, data files, and lines that contain more than a query.
 
 import { Misuse } from '../../base/errors.ts'
 import { plainName, show } from './columns.ts'
@@ -112,7 +112,7 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
   }
 }
 
-/** True if nearly each line starts with a bullet or with a greater number than the line before. */
+/** True if nearly every line starts with a bullet, or with a greater number than the line before it. */
 function isNumbered(lines: readonly string[]): boolean {
   if (lines.length < 3) return false
   const found = lines.map((line) => numbering.exec(line))
@@ -182,7 +182,10 @@ function isHeading(line: string): boolean {
   return headings.has(name) || longHeading.test(name)
 }
 
-/** True for a first line with a capital or underscores above lines without: column names look like that. */
+/**
+ * True for a first line with a capital letter or underscores above lines that have neither: column names look like
+ * that.
+ */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false
@@ -190,7 +193,10 @@ function isTitled(first: string, rest: readonly string[]): boolean {
   return isName(first) && !rest.some(isName)
 }
 
-/** Counts the cells separated by a character not followed by blanks; with blanks, it is punctuation. */
+/**
+ * Counts the cells separated by a character; if blanks follow it, the character is punctuation, and the line is one
+ * cell.
+ */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1

@@ -19,7 +19,8 @@ export async function readJsonLines(source: Source): Promise<Source> {
   if (!whole) lines.pop()
   const values = lines.map(valueOf)
   const first = values.find((value) => value !== undefined)
-  // A file with an ending for JSON lines may name its queries in any way.
+  // If its file extension says that a file contains JSON lines, the field of its queries may have any
+  // name.
   const named = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(source.sheet ?? source.shown)
   const isList = named
     ? typeof first === 'string' || isObject(first)

@@ -9,16 +9,16 @@ import type { Archive } from './zip.ts'
 const part = 'content.xml'
 const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
 
-/** True for an archive that says that it is an OpenDocument spreadsheet. */
+/** True for an archive that declares itself an OpenDocument spreadsheet. */
 export async function isOds({ names, read }: Archive): Promise<boolean> {
   if (!names.includes('mimetype')) return false
   return (await textOf(read('mimetype'))).startsWith(mediaType)
 }
 
-/** Names of the styles that show a number as a date, as some programs store dates. */
+/** Names of the styles that show a number as a date, because some programs store dates as numbers. */
 type DateStyles = ReadonlySet<string | undefined>
 
-/** Reads which sheets a spreadsheet has. */
+/** Lists the sheets of a spreadsheet. */
 export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets: Sheet[] = []
   const dates = new Set<string | undefined>()
@@ -46,13 +46,16 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Place of a sheet in the file, and its styles of dates. */
+/** Position of a sheet in the file, and its date styles. */
 interface Wanted {
   readonly sheet: number
   readonly dates: DateStyles
 }
 
-/** Equal rows and cells are stored once with their number; empty ones fill the sheet to its end. */
+/**
+ * Equal rows and cells are stored once, with the number of repeats. Only blank rows and cells, which fill the sheet to
+ * its end, may be repeated more often than this.
+ */
 const mostRepeats = 10_000
 
 /** Reads the rows of one sheet. */
@@ -66,7 +69,10 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #cell: Attributes | null = null
-  /** Number of open elements inside the cell; paragraphs of its comments and shapes are deeper than its own. */
+  /**
+   * Number of open elements inside the cell; paragraphs of its comments and shapes are nested deeper than its own
+   * text.
+   */
   #level = 0
   #inText = false
   #text = ''
@@ -151,7 +157,7 @@ function refuseMany(repeats: number): void {
   )
 }
 
-/** Text of a cell as a list needs it: of the formats of numbers only leading zeros and percents. */
+/** Returns the text of a cell for a list. Of the format of a number, only leading zeros and percent signs are kept. */
 function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`

@@ -49,13 +49,13 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   }
 }
 
-/** Tables of a file, each to be a list of its own; `sheet` is undefined for a file that holds one list. */
+/** Tables of a file, each of which becomes a list of its own; `sheet` is undefined for a file that holds one list. */
 export interface FileTables {
   readonly sheets: readonly (string | undefined)[]
   readonly notices: readonly string[]
 }
 
-/** Returns all tables of a spreadsheet or archive that may be meant. */
+/** Returns all tables of a spreadsheet or archive that may be lists. */
 export async function everyTableOf(file: ListFile, options: ReadOptions): Promise<FileTables> {
   const bare = await openFile(file.path, file.shown)
   try {
@@ -79,7 +79,7 @@ async function unwrap(source: Source, { delimiter, skip }: ReadOptions): Promise
     if (wrappingOf(inner.head, source.shown) !== 'none') throw packedTwice(source.shown)
     text = { ...text, chunks: inner.all }
   }
-  // Lines that flags divide or leave out are read as they are.
+  // If flags set a delimiter or skip lines, the lines are read as they are.
   return delimiter === undefined && skip === undefined ? readJsonLines(text) : text
 }
 
@@ -89,7 +89,7 @@ function packedTwice(shown: string): Misuse {
   )
 }
 
-/** Opens a spreadsheet or archive and chooses the table that is meant, or every table that may be meant. */
+/** Opens a spreadsheet or archive and chooses the table that the user means, or every table that may be a list. */
 async function openTables(
   bare: Source,
   { path, every = false }: { readonly path: string; readonly every?: boolean },
@@ -167,7 +167,7 @@ const document =
 // The signature of a tar archive lies further into the file than those of the other formats.
 const headSize = 512
 
-/** Formats that are not read, by the bytes at their start or at an offset. */
+/** Formats that can't be read, identified by the bytes at their start or at an offset. */
 const unread: readonly (readonly [bytes: string, name: string, advice: string, at?: number])[] = [
   ['d0cf11e0a1b11ae1', 'an old spreadsheet (.xls)', 'save it as .xlsx or CSV'],
   ['25504446', 'a PDF', 'export its table as CSV'],

@@ -22,14 +22,14 @@ const shape = z
     delimiter: z.string(),
     /** Name or number of the query column. */
     column: z.string(),
-    /** False: the first line is an ordinary row. */
+    /** False if the first line is an ordinary row. */
     header: z.literal(false).optional().catch(undefined),
     /** Number of lines to skip at the start. */
     skip: z.number(),
     /** Table of a spreadsheet or archive to read. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
-    /** Formulas are rejected unless the user wants them as they are. */
+    /** Handling of formulas: they are rejected unless the user wants to keep them unchanged. */
     formulas: z.enum(['keep', 'refuse']),
     weightColumn: z.string(),
     matchTypes: z.literal('strip').optional().catch(undefined),
@@ -55,10 +55,13 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly firstLine?: number | undefined
 }
 
-/** Values for every row: they override the list's columns, and several values multiply. */
+/**
+ * Values for every row. They override the list's columns, and several values of one parameter multiply
+ * the queries.
+ */
 export type Defaults = ReturnType<typeof readDefaults>
 
-/** Stores the typed flags for the next nightly run; null if none were typed. */
+/** Returns the typed flags to store for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
   const map = typed.map?.length === 0 ? undefined : typed.map
   const said = Object.entries(shape.parse({ ...typed, map }))
@@ -84,7 +87,7 @@ export function refuseOtherShape(
   )
 }
 
-/** Other words for the roles of `--map`. */
+/** Other names for the roles in `--map`. */
 const synonyms: Partial<Record<(typeof otherRoles)[number], string>> = {
   location: 'place',
   hl: 'language',

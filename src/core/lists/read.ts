@@ -18,7 +18,7 @@ export type { ColumnFindings, ListPiece }
 
 /** Findings from the first lines of a list. */
 export interface Heading {
-  /** File name as typed, and the table if the file has several. */
+  /** File name as typed, followed by the name of the table if the file has several. */
   readonly file: string
   readonly sheet: string | null
   readonly encoding: Encoding
@@ -26,7 +26,7 @@ export interface Heading {
   readonly verdict: ColumnFindings
   /** First rows below the header. */
   readonly rows: readonly (readonly string[])[]
-  /** Next most likely query column; null: none. */
+  /** Next most likely query column; null if there is none. */
   readonly runnerUp: number | null
 }
 
@@ -37,7 +37,10 @@ interface OpenList {
   readonly headersAgain: readonly number[]
   /** Columns that are ignored despite their names, and why. */
   readonly notices: readonly string[]
-  /** After the last piece: how the list must be read instead if its rows contradict its beginning. */
+  /**
+   * Called after the last piece. Returns how the list must be read instead if its rows contradict its beginning,
+   * otherwise null.
+   */
   readonly again: () => ColumnFindings | null
 }
 
@@ -91,10 +94,13 @@ export async function openList(
 
 const shownRows = 3
 
-/** Labels such as "high" and "low" score lower. */
+/** Lowest score of a likely query column; labels such as "high" and "low" score lower. */
 const likelyScore = 0.6
 
-/** Warns about queries that seem to be something else, and about personal data, because a third party gets them. */
+/**
+ * Warns about queries that seem to be something else, and about personal data, because queries are sent to a third
+ * party.
+ */
 function contentNotice(
   rows: readonly (readonly string[])[],
   { columns: { query } }: Dialect,
@@ -131,7 +137,7 @@ async function decodeHead(
 
 function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
   const rows = text.toString().split(/\r\n|\n|\r/)
-  // Lines with other letters than English ones show whether the guess is right.
+  // Lines with characters outside ASCII show whether the guess is right.
   // eslint-disable-next-line no-control-regex -- ASCII is meant as a whole
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')

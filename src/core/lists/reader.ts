@@ -29,7 +29,7 @@ export interface ListPiece {
   readonly line: number
 }
 
-// Places, languages and devices multiply, so a few lines may give very many queries.
+// Places, languages and devices multiply the queries of a line, so a few lines may give very many queries.
 const mostQueries = 5_000
 
 interface FoundRows {
@@ -139,7 +139,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record further down: a row, one that may also be a header, or a header with its columns. */
+/** Kind of a record further down: a row, a record that may be a row or a header, or a header with its columns. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff

@@ -3,11 +3,11 @@
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
-/** Cells of a line, or of several if a quoted cell wraps, and the number of the first one. */
+/** Cells of a line, or of several lines if a quoted cell contains line ends, and the number of the first line. */
 export interface ListRecord {
   readonly cells: readonly string[]
   readonly line: number
-  /** Where its text starts and ends among the bytes of its piece. */
+  /** Offsets in bytes within its piece at which the text of the record starts and ends. */
   readonly start: number
   readonly end: number
 }
@@ -26,7 +26,7 @@ interface Broken {
   readonly content: string
 }
 
-// Longer than any row of a real export; longer records are not queries.
+// No row of a real export is longer than this; longer records are not queries.
 const longestRecord = 1024 * 1024
 
 /** Represents "one query per line": a character that never occurs in a list. */
@@ -42,7 +42,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** An unfinished quoted cell is parsed again once its length has doubled. */
+  /** Length at which an unfinished quoted cell is parsed again: twice its length at the last try. */
   #patience = 0
   #line: number
 
@@ -115,8 +115,9 @@ export class Cutter {
   }
 
   /**
-   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are
-   * one line that has just one meaning: with blanks around quoted cells, or quotes inside others (`24" monitor,100`).
+   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are a
+   * single line, which is not ambiguous even with blanks around quoted cells or quotes inside other cells (`24"
+   * monitor,100`).
    */
   #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
     const trims = alone && this.#trims

@@ -20,7 +20,7 @@ interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null
   readonly name: string
-  /** Table of the file, if it was asked for: the file may hold more lists. */
+  /** Table of the file, if the user named it: the file may hold more lists. */
   readonly sheet?: string | null
   /** Folder for files that can't be written next to their list. */
   readonly home: string
@@ -48,7 +48,7 @@ function hashed(path: string, sheet: string | null): string {
   return sheet === null ? path : `${path}\0${sheet}`
 }
 
-/** One folder for lists of all folders; lists with the same name differ in part of their hash. */
+/** Path in the one folder that lists of all folders share; part of a hash tells lists with the same name apart. */
 function rejectsElsewhere({ path, name, home, sheet = null }: RejectingList): string {
   const stem = path === null ? name : stemOf(path, sheet)
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
@@ -103,7 +103,10 @@ async function isOurs(path: string): Promise<boolean> {
   return line === undefined || line === csvLines([header])
 }
 
-/** Returns undefined if nothing exists; an empty string if it can't be read or is not a regular file. */
+/**
+ * Returns the first line of a file: undefined if there is no file, and an empty string if it can't be read or is not a
+ * regular file.
+ */
 async function firstLine(path: string): Promise<string | undefined> {
   let handle: FileHandle
   try {

@@ -35,7 +35,7 @@ import {
 /** One query of a row, with its attributes. */
 export interface ListedQuery {
   readonly line: number
-  /** As created by `queryIdBytes`. */
+  /** Id of the query, as created by `queryIdBytes`. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -43,10 +43,10 @@ export interface ListedQuery {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
-  /** Numbers from the tool that created the list. */
+  /** Cost per click and difficulty, as the tool that created the list reports them. */
   readonly cpc: number | null
   readonly difficulty: number | null
-  /** Nightly interval, and maximum age of the answer; null: not specified. */
+  /** Interval for nightly runs, and maximum age of the answer; null if not specified. */
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
   /** Text from the file if it differs from what is sent. */
@@ -85,7 +85,7 @@ export class Rows {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   readonly #hasRhythm: boolean
-  /** Attributes shared by all queries if no column specifies more. */
+  /** Attributes that all queries share if no column specifies others. */
   readonly #same: Checked<About> | null
 
   constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
@@ -156,7 +156,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** A tool's own number that can't be parsed does not reject the query. */
+  /** Reads the weight. If a column of a tool contains a number that can't be parsed, the query is still accepted. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -198,7 +198,7 @@ function raggedness(cells: readonly string[], columns: Columns): string | undefi
 
 const longestContent = 500
 
-/** Start of a line, in a form that can be stored. */
+/** Returns the start of a line in a form that can be stored. */
 export function contentOf(text: string): string {
   return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
@@ -212,7 +212,9 @@ const mostRequests = 10_000
 /** The queries of one line are in memory at once; a line with more than this is a mistake. */
 const mostOfOne = 20_000
 
-/** Reads places, languages, countries, numbers and devices of rows; several values multiply. */
+/**
+ * Reads the places, languages, countries, numbers of results and devices of rows; several values multiply the queries.
+ */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
@@ -306,7 +308,7 @@ class Requests {
   }
 }
 
-/** Rejects flags that multiply every row too much up front, not row by row. */
+/** Rejects flags that multiply every row too much, before any row is read. */
 function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return

@@ -17,7 +17,7 @@ export async function parseWhole(archive: Archive, part: string, reader: XmlRead
   for await (const _ of parsed(archive, part, reader)) continue
 }
 
-/** Parses one file of a spreadsheet piece by piece; results may be taken after each piece. */
+/** Parses one file of a spreadsheet piece by piece; the caller may take results after each piece. */
 async function* parsed(
   archive: Archive,
   part: string,
@@ -71,7 +71,7 @@ export async function* sheetLines(
 
 const firstRows = 100
 
-/** The rows of a sheet that are not written yet. */
+/** The rows of a sheet that have not been written yet. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
   /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */

@@ -1,4 +1,4 @@
-// Examines columns that may have a known name but other contents.
+// Examines columns whose contents may not fit their name.
 
 import { type Dialect, type ListColumn, plainName, show } from './columns.ts'
 import type { ReadOptions } from './options.ts'
@@ -13,7 +13,7 @@ import {
   readNumber,
 } from './values.ts'
 
-/** Columns with a known name but other contents, and the decimal signs of the others. */
+/** Columns whose contents do not fit their name, and the decimal signs of the other columns. */
 export interface ColumnFindings {
   /** Ignored columns by index, with the reason. */
   readonly ignored: ReadonlyMap<number, string>
@@ -63,7 +63,7 @@ export class Survey {
     const decimals = new Map<number, DecimalSign>()
     for (const tally of this.#tallies) {
       const { column, style, filled, fits: fitting, misfit } = tally
-      // A single "1" counts no rows.
+      // A single "1" is too little to show that a column numbers the rows.
       const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) {
         const why = `${JSON.stringify(misfit)} is not a ${(contents[column.role] ?? aNumber).kind}`
@@ -90,7 +90,9 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-/** Contents by which a column is known to be what its name says; others hold numbers. */
+/**
+ * Contents that confirm the meaning of a column's name; columns that are not listed here hold numbers.
+ */
 const contents: Partial<Record<ListColumn['role'], Content>> = {
   priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },

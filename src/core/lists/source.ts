@@ -27,7 +27,7 @@ export interface Source {
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-// Small chunks are freed while young; with larger ones, half of the time is spent on garbage collection.
+// Small chunks are freed early; with larger chunks, half of the time is spent on garbage collection.
 const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'

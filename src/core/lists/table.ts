@@ -12,7 +12,7 @@ import { isBlank, isFilled } from './values.ts'
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
-  /** Why its cells are ambiguous; null for a valid row. */
+  /** Reason why the cells of the row are ambiguous; null for a valid row. */
   readonly problem: string | null
 }
 
@@ -26,7 +26,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** The same, but an ambiguous row is returned among the others instead of throwing. */
+/** Like `readTable`, but returns an ambiguous row among the others instead of throwing. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {

@@ -15,7 +15,7 @@ export interface Table {
   readonly name: string
   /** True for a hidden sheet or file. */
   readonly hidden: boolean
-  /** Known by its name to be a list or no list; an unknown one is judged by what it holds. */
+  /** Kind according to its name: a list, or no list. If the name does not tell, the contents are examined. */
   readonly kind: 'list' | 'document' | 'unknown'
   readonly size: number
   readonly chunks: () => AsyncGenerator<Buffer>
@@ -26,14 +26,14 @@ interface Choice {
   /** Throws if the table is packed in a way that is not read inside an archive. */
   readonly opened: (table: Table) => Promise<Source>
   readonly options: ReadOptions
-  /** True if all tables that may be meant are to be read. */
+  /** True if all tables that may be lists are to be read. */
   readonly every: boolean
 }
 
 interface Judged {
   readonly table: Table
   readonly columns: readonly string[]
-  /** Why it can't be read as it is; null for a list with a header. */
+  /** Reason why the table can't be read as it is; null for a list with a header. */
   readonly problem: Misuse | null
 }
 
@@ -49,7 +49,10 @@ export function meansEvery(sheet: string | undefined): boolean {
   return sheet !== undefined && plainText(sheet) === everyTable
 }
 
-/** Returns the named table, or those that may be meant; rejects one that can't be read, and several if one is wanted. */
+/**
+ * Returns the named table, or those that may be lists; rejects a table that can't be read, and several if one is
+ * wanted.
+ */
 export async function chooseTables(
   tables: readonly Table[],
   shown: string,
@@ -81,7 +84,7 @@ function readable({ table, problem }: Judged): Table {
   throw problem
 }
 
-/** Tables that may be meant, at least one. A single list is not judged: it may be in a format that needs flags. */
+/** Returns the tables that may be lists, at least one. A single list is not examined: its format may need flags. */
 async function judgeTables(
   tables: readonly Table[],
   shown: string,
@@ -155,7 +158,7 @@ async function judgeAll(tables: readonly Table[], choice: Choice): Promise<reado
   return meant
 }
 
-/** Null for a table that is clearly not a list of queries. */
+/** Examines a table; returns null if it is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
   let columns: string[] | null = []
   try {
@@ -175,14 +178,14 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// First column of other tables that exports include next to their queries.
+// Names of the first column in other tables that exports include next to their queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
-// Names of tables that sum up others; their first cells name figures.
+// Names of tables that summarize others; their first cells are names of figures.
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 
@@ -194,7 +197,7 @@ async function beginningOf(
 ): Promise<string[] | null> {
   const { label } = await detectEncoding(head, whole, options.encoding)
   const decoded = new TextDecoder(label).decode(head)
-  // JSON is no table, but an array or lines of objects may be a list.
+  // JSON is not a table, but an array or lines of objects may be a list.
   if (kind === 'unknown' && /^\s*[[{]/.test(decoded)) {
     return /\[\s*["{[]|\}\s*\{/.test(decoded) ? [] : null
   }

@@ -45,14 +45,14 @@ const longestSent = 14_000
 
 const longestName = 200
 
-// What no keyboard types and no server reads as text; line ends and tabs count as blanks instead.
+// Characters that no keyboard types and no server reads as text; line ends and tabs are treated as blanks instead.
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
-// A cell that a spreadsheet would have computed; its intended value is not in the file.
+// A formula that a spreadsheet would have computed; its result is not in the file.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
-// Error values of spreadsheets, and cells they converted to dates.
+// Error values of spreadsheets, and cells that spreadsheets converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
@@ -72,7 +72,7 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Text of a query as it is sent. */
+/** Checks the text of a query, and returns it as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
@@ -104,13 +104,13 @@ export function checkPlace(given: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** A place in a column that nobody mapped: it may contain ranks as well, and gaps. */
+/** Checks a place in a column that the user did not map: such a column may also contain ranks and gaps. */
 export function namedPlace(given: string): Checked<string | null> {
   if (isGap(given)) return good(null)
   return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
 }
 
-/** Checks a language code such as `de` or `pt-BR`, in any case; the API rejects underscores. */
+/** Checks a language code such as `de` or `pt-BR`, in upper or lower case; the API rejects underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -119,7 +119,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return bad('hl is not a language code such as "de" or "pt-BR"')
 }
 
-/** Checks a country code such as `us`, in any case; the API rejects three-letter codes. */
+/** Checks a country code such as `us`, in upper or lower case; the API rejects three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -150,7 +150,7 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is not a whole number from 1 to 100')
 }
 
-// Names used by advertising accounts, search consoles and people.
+// Names of devices used by advertising accounts, search consoles and people.
 const deviceWords: Readonly<Record<Device, string>> = {
   desktop: 'computer,computers,pc,desktops,laptop',
   mobile:
@@ -158,7 +158,7 @@ const deviceWords: Readonly<Record<Device, string>> = {
   tablet: 'tablets,tablets with full browsers',
 }
 
-// Each word stands for the middle of its third.
+// Each word stands for the middle of its third of the priorities.
 const priorityWords: ReadonlyMap<string, number> = new Map([
   ['highest', priorities.first],
   ['high', 2],
@@ -168,7 +168,7 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
   ['lowest', priorities.last],
 ])
 
-/** Checks a kind of device, in any case. */
+/** Checks a kind of device, in upper or lower case. */
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
@@ -221,7 +221,7 @@ export function readTags(given: string): readonly string[] {
   return [...new Set(tags)]
 }
 
-/** Removes match-type syntax of advertising accounts: "phrase", [exact], +broad +modifier. */
+/** Removes the match-type syntax of advertising accounts: "phrase", [exact], +broad +modifier. */
 export function stripMatchType(given: string): string {
   const text = given.trim()
   const inside = /^"(.*)"$|^\[(.*)\]$/su.exec(text)
@@ -229,12 +229,13 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** Decimal sign of a column; the other one separates thousands. */
+/** Decimal sign of a column; the other sign separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
-// Format of nearly every cell in a column of numbers; a match needs no check for signs and currencies.
+// Format of nearly every cell in a column of numbers; a cell that matches need not be checked for signs and
+// currencies.
 const digits = /^\d{1,15}$/
 
 /** Digits and signs of a number, without currency, percent and thousands blanks; null if it is not a number. */
@@ -322,7 +323,7 @@ const otherCountries: Readonly<Record<string, string>> = {
   xkx: 'xk',
 }
 
-/** Normalizes a name: no case, accents or punctuation, which people may omit. */
+/** Normalizes a name: removes case, accents and punctuation, which people may omit. */
 function nameKey(name: string): string {
   return name
     .normalize('NFKD')
@@ -338,14 +339,14 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Codes by name; of several codes with a name, the first one counts. */
+/** Codes by name. If several codes have the same name, the first one counts. */
 class CodeNames extends Map<string, string> {
   add(name: string | undefined, code: string): void {
     const key = nameKey(name ?? '')
     if (key !== '' && !this.has(key)) this.set(key, code)
   }
 
-  /** Adds what CLDR calls each of these in all languages, in two ways. */
+  /** Adds the names that CLDR has for each of these codes in all languages, in each of the styles. */
   addShown(
     codes: Iterable<readonly [shown: string, code: string]>,
     type: 'region' | 'language',
@@ -421,7 +422,7 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // There are thousands of codes without a name, and nobody means them.
+    // There are thousands of codes without a name, and users never mean them.
     const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
     if (isKnown !== undefined) return [kept, ...more].join('-')
@@ -447,7 +448,7 @@ export function checkEvery(given: string): Checked<number | null> {
   return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
-/** Checks a maximum age of an answer. */
+/** Checks the maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return good(null)
   const value = readDuration(given)

@@ -7,7 +7,7 @@ import type { Archive } from './zip.ts'
 // The texts of a spreadsheet are stored separately from its rows and must all be in memory.
 const mostTexts = 96 * 1024 * 1024
 
-/** Reads which sheets a workbook has, and what their rows refer to. */
+/** Lists the sheets of a workbook, and reads the texts and formats that their rows refer to. */
 export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets = await sheetsOf(archive)
   const texts = await sharedTexts(archive)
@@ -27,7 +27,8 @@ async function sheetsOf(archive: Archive) {
   await parseWhole(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name !== 'sheet') return
-      // The prefix of the attribute depends on the program. A sheet without its file is refused when it is read.
+      // The prefix of the attribute depends on the program that wrote the file. A sheet without its file is refused
+      // when it is read.
       const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
       const part = targets.get(attributes[key] ?? '') ?? ''
       const hidden = (attributes['state'] ?? 'visible') !== 'visible'
@@ -69,14 +70,14 @@ async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   return texts
 }
 
-/** Characters not allowed in XML are written as numbers: `_x000D_`. */
+/** Decodes characters that XML does not allow, which are written as numbers: `_x000D_`. */
 function unescaped(text: string): string {
   return text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
-/** Shows a stored number as its cell does. */
+/** Formats a stored number as its cell shows it. */
 type NumberFormat = (value: string) => string
 
 /** Formats that every workbook has, by id. */
@@ -113,7 +114,7 @@ async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]>
   return formats
 }
 
-/** Leaves out the separators of thousands, because lists need none. */
+/** Builds a number format without thousands separators, because lists need none. */
 function formatOf(code: string): NumberFormat {
   if (showsDate(code)) return (value) => dateOf(Number(value))
   const [, zeros, decimals = '', percent] = /^(?:#,##)?(0+)(?:\.(0+))?(%?)$/.exec(code) ?? []
@@ -127,7 +128,7 @@ function formatOf(code: string): NumberFormat {
   }
 }
 
-/** A number with at most 15 digits, as spreadsheets show it: 0.3 is stored as 0.30000000000000004. */
+/** Formats a number with at most 15 digits, as spreadsheets show it: 0.3 is stored as 0.30000000000000004. */
 function asTyped(value: string): string {
   return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
@@ -212,7 +213,7 @@ class RowReader implements XmlReader {
   }
 }
 
-/** Formats a spreadsheet date; what was typed, such as "may 1", is no longer in the file. */
+/** Formats a spreadsheet date; the text as typed, such as "may 1", is no longer in the file. */
 export function dateOf(days: number): string {
   const date = new Date(Math.round((days - 25_569) * 86_400_000))
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)
@@ -220,7 +221,7 @@ export function dateOf(days: number): string {
 
 const mostColumns = 16_384
 
-/** `AB12` is in column 27, counted from 0. */
+/** Returns the column of a cell reference: `AB12` is in column 27, counted from 0. */
 function columnOf(reference: string): number {
   let column = 0
   for (const sign of reference.replace(/\d+$/, '')) column = column * 26 + sign.charCodeAt(0) - 64

@@ -10,7 +10,7 @@ const mostEntries = 10_000
 
 /** Files of an archive, by name. */
 export interface Archive {
-  /** Its name for messages. */
+  /** Name of the archive, for messages. */
   readonly shown: string
   readonly names: readonly string[]
   readonly sizeOf: (name: string) => number

@@ -4,7 +4,7 @@
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** A number for each page at positions 1 to 10, best first. */
+  /** Pages at positions 1 to 10 as numbers, best position first. */
   readonly pages: readonly number[]
   /**
    * Share of the top ten on country domains of a different country than requested; null if no country was requested.
@@ -53,11 +53,11 @@ export interface Doubt {
   readonly score: number
 }
 
-/** With fewer queries, pages that they share prove little. */
+/** With fewer queries than this, the pages that they share prove little. */
 const leastQueries = 5
-/** With fewer changed answers, there is too little evidence of a copy of an older day. */
+/** With fewer changed answers than this, there is too little evidence of a copy of an older day. */
 const leastChanged = 8
-/** From this score on, an answer has almost nothing in common with the previous one. */
+/** From this score upwards, an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
@@ -95,9 +95,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like. Either nothing is left of
- * the query's earlier results, and the answer shows what several other queries show or what belongs to another query;
- * or one page takes most positions.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like. There are two cases. In
+ * one, nothing is left of the query's earlier results, and the answer shows what several other queries show or what
+ * belongs to another query. In the other, one page takes most positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -129,8 +129,9 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Measures how much the top ten changed between two answers, from 0 to 1: positions moved relative to the maximum. A
- * missing page counts as one position below the last one that both cover. Null if one of them has no results.
+ * Measures how much the top ten changed between two answers, from 0 to 1: the number of positions moved, divided by
+ * the maximum. A missing page counts as one position below the last one that both cover. Null if one of them has no
+ * results.
  */
 function turnoverBetween(
   before: readonly number[] | undefined,

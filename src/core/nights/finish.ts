@@ -12,7 +12,7 @@ import { pause } from '../../base/waiting.ts'
 /** If a process has not finished storing a day after this time, it is assumed to be dead. */
 const abandonedMs = 15 * 60_000
 
-/** Settings that the sums depend on, as text; null: they cannot be stored. */
+/** Settings that the sums depend on, as text; null if sums cannot be stored. */
 const { fn } = expressionBuilder<DB>()
 const basis = fn<string>('analysis.basis')
 const keywordBasis = fn<string>('analysis.keyword_basis')
@@ -27,7 +27,8 @@ interface FinishOptions {
 
 /**
  * Stores the sums of days whose runs have ended, oldest first, so that trends do not have to read their answers.
- * Returns the number of days stored. A concurrent change takes precedence: it ends the call before that day.
+ * Returns the number of days stored. If a day changes while its sums are computed, they are dropped and no further day
+ * is stored.
  */
 export async function finishDays(
   db: Database,
@@ -150,7 +151,7 @@ async function throwAway(db: Database): Promise<void> {
       eb.or([
         eb.and([
           eb('basis', 'is distinct from', basis),
-          // The database no longer has the data to compute them again.
+          // Sums of archived days are kept, because the database no longer has the data to compute them again.
           eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
         ]),
         eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
@@ -210,7 +211,7 @@ async function othersEnded(db: Database): Promise<boolean> {
 
 const changedMeanwhile = ['40001', '40P01']
 
-/** Adds up the day in one snapshot; returns false if the day or its basis has changed. */
+/** Adds up the day in one snapshot; returns false if the day or the settings that its sums depend on have changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   try {
     return await db
@@ -295,22 +296,22 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True if a day could be stored and is not. */
+/** True if the sums of a day could be stored but are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
 /** Number of days without stored sums, by reason. */
 export interface DaysLeft {
-  /** Not being stored by any process. */
+  /** Days that no process is storing. */
   readonly open: number
-  /** Claimed by another process, or by one that died. */
+  /** Days claimed by another process, or by a process that died. */
   readonly begun: number
-  /** A run of this day or an earlier one is not finished. */
+  /** Days on which, or before which, a run is not finished. */
   readonly waiting: number
 }
 
-/** Counts days since a date whose sums are missing. */
+/** Counts the days since a date for which sums are missing. */
 export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
   const { rows } = await db.executeQuery(
     statement<{ begun: number; missing: number }>('days_left', { since: since ?? '-infinity' }),

@@ -14,7 +14,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly unreadable: number
   readonly depth: number | null
   readonly price: number | null
-  /** From the creation of the run to its end. */
+  /** Minutes from the creation of the run to its end. */
   readonly minutes: number
   /** Minutes of that time in which no query of the run could be bought. */
   readonly paused_minutes: number
@@ -32,7 +32,7 @@ export interface JudgedNight extends NightFigures {
 /** A finished run to be judged. */
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
-/** Why a run is excluded, what else is unusual about it, and since when that is normal. */
+/** Judgement of a run: why it is excluded, what else is unusual about it, and since which run that is normal. */
 export interface NightJudgement {
   /** Why its answers are excluded from shares and trends, one sentence each. */
   readonly reasons: readonly string[]
@@ -42,7 +42,7 @@ export interface NightJudgement {
   readonly usualFrom: number | null
 }
 
-/** Finished runs that have not been judged since they ended, oldest first. */
+/** Reads the finished runs that have not been judged since they ended, oldest first. */
 export function readEnded(db: Database) {
   return endedRuns(db)
     .leftJoin('night_health as health', 'health.run_id', 'runs.id')
@@ -55,7 +55,7 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Those of the given runs that have finished, oldest first. */
+/** Reads which of the given runs have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -78,7 +78,7 @@ function endedRuns(db: Database) {
           ),
         ])
         .$castTo<boolean>()
-        // A run that was cancelled, or that bought nothing, is not evidence about the night.
+        // A run that was cancelled or that bought nothing says nothing about the night.
         .as('complete'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])

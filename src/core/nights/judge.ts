@@ -63,7 +63,9 @@ function stored({ night, findings, doubts }: JudgedRun) {
   return { night, evidence, doubts, judgement: judgementOf(night, findings) }
 }
 
-/** A run with its figures, the finding of each rule, and answers that are not trusted although the run is. */
+/**
+ * A run with its figures, the finding of each rule, and the answers that are not trusted although the run is trusted.
+ */
 interface JudgedRun {
   readonly night: JudgedNight
   readonly findings: readonly Finding[]
@@ -120,7 +122,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
 /** Minimum score at which a single answer is blamed for an unusual run. */
 const blamedFrom = 0.7
 
-/** With fewer earlier runs, too little is known about what is normal. */
+/** With fewer earlier runs than this, too little is known about what is normal. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
@@ -152,8 +154,8 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 
 /**
  * Compares a run with earlier ones of its list. A share must differ by more than four times what chance explains.
- * Without earlier runs, a run is suspect only if nearly all of it is wrong. A deviation that three consecutive runs
- * have in common becomes the new normal.
+ * Without earlier runs, a run is suspect only if nearly all of its answers are wrong. A deviation that three
+ * consecutive runs have in common becomes the new normal.
  */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
@@ -175,7 +177,7 @@ function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
   return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
 }
 
-/** Usual value of a figure; null if too few runs have one. */
+/** Usual value of a figure; null if too few runs have the figure. */
 function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {
   const values = nights.map(rule.of).filter((value) => value !== null)
   return values.length < leastBefore ? null : median(values)
@@ -188,8 +190,8 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
 }
 
 /**
- * True if three runs are unusual in the same way: all in this figure, while they differ from each other neither in this
- * figure nor in one that affects ranks. Never true for runs whose answers are unusable.
+ * True if three runs are unusual in this figure, and differ from each other neither in this figure nor in one that
+ * affects ranks. Never true for runs whose answers are unusable.
  */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.hides || one === rule)
@@ -220,13 +222,13 @@ function median(values: readonly number[]): number {
 
 // Figures by which a run is compared with earlier ones, and how far each may deviate from the usual value.
 
-/** With fewer answers, a share is not meaningful. */
+/** With fewer answers than this, a share is not meaningful. */
 const leastAnswers = 5
 
 /** A figure by which runs are compared, and how far it may deviate from the usual value. */
 interface Rule {
   readonly name: string
-  /** False if it does not affect ranks, so that the ranks are still shown. */
+  /** False if the figure does not affect ranks, so that the ranks are still shown. */
   readonly hides: boolean
   /** Returns the figure of a run; null if it has none. */
   readonly of: (night: NightFigures) => number | null
@@ -243,7 +245,7 @@ interface Rule {
   readonly show: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
-  /** Known cause; empty if there is none. */
+  /** Returns the known cause of a deviation; empty if there is none. */
   readonly known?: (night: JudgedNight) => string
 }
 
@@ -365,7 +367,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Rule for a share of the answers that is bad if it is high. */
+/** Builds a rule for a share of the answers, for which a high value is bad. */
 function shareOfAnswers({
   name,
   part,

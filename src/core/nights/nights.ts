@@ -14,7 +14,7 @@ interface DueTime {
   readonly date: string
 }
 
-/** Authoritative clock: that of the database, the same for every host. */
+/** Reads the clock of the database, which is authoritative because it is the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { now } = await db.selectNoFrom(clock.as('now')).executeTakeFirstOrThrow()
   return now
@@ -33,8 +33,8 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, the nights decided after it, the
- * postponed ones from the oldest, and the open run of its list.
+ * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after it.
+ * Also the postponed nights, oldest first, and the open run of its list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
@@ -102,7 +102,7 @@ async function readBusy(
         .whereRef('nights.run_id', '=', 'runs.id')
         .orderBy('nights.due_at')
         .limit(1)
-        // The schedule that started it; null for a manual run.
+        // The schedule that started the run; null for a manual run.
         .as('schedule'),
       eb.exists(creditStops(trx, { account, kind })).$castTo<boolean>().as('starved'),
     ])
@@ -127,8 +127,8 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
 }
 
 /**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Decided nights remain unchanged;
- * returns the others.
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
+ * and returns the other nights.
  */
 export async function recordNights(
   db: Database,
@@ -298,7 +298,7 @@ export async function disable(db: Database, name: string): Promise<void> {
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Otherwise, nights that were decided ahead of time would look decided when they become due.
+    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)
@@ -318,7 +318,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Twice the grace period for a night: a running scheduler would have decided long before.
+// Twice the grace period for a night: a running scheduler would have decided the night long before.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -452,7 +452,7 @@ export interface CalendarEntry {
   readonly suspect: boolean
   /** Anomalies, whether the run is excluded or not. */
   readonly reasons: readonly string[]
-  /** Queries to be bought, and those with a readable answer; null until judged. */
+  /** Number of queries to be bought, and of those with a readable answer; null until the run is judged. */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number

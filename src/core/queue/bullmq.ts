@@ -29,9 +29,10 @@ export interface Backend {
 /** Options of a consumer. */
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
-// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault. Delivering a slice
-// twice is harmless, because the database decides what is still to be bought; so the lock can be short. The total of
-// nine seconds limits how long workers wait for the slices of a dead worker when no others are left.
+// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may
+// stall almost any number of times. Delivering a slice twice is harmless, because the database decides what is still
+// to be bought, so the lock can be short. The total of nine seconds limits how long workers wait for the slices of a
+// dead worker when no others are left.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -39,7 +40,7 @@ const patience = {
   runRetryDelay: 1_000,
 } as const
 
-// Locks are renewed halfway through.
+// A lock is renewed after half of its duration.
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
 /** Opens the backend. `id` separates the queues of several databases in one Redis. */
@@ -58,13 +59,14 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   return {
     name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
-    // Not needed: Redis uses its own clock.
+    // Not needed, because Redis uses its own clock.
     undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }
 
-// The classes are generic over their backend and default to Redis; all methods we call are the same on both.
+// The classes are generic over their backend and default to Redis; the methods that we call are the same on both
+// backends.
 const onPostgres = createPostgresBackend as never
 
 function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
@@ -83,8 +85,8 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
 }
 
 /**
- * An emitter without an error listener would end the process. An unreachable store is noticed by the next request to
- * it.
+ * Adds an error listener, because an emitter without one would end the process. The next request to the store shows
+ * whether it is unreachable.
  */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
@@ -106,7 +108,7 @@ const redisOptions: RedisOptions = {
   reconnectOnError: (error) => (firstWord(error) === 'READONLY' ? reconnectAndResend : false),
 }
 
-/** The first word of a Redis error is its code. */
+/** Returns the first word of a Redis error, which is its code. */
 function firstWord({ message }: Error): string {
   return message.split(' ', 1)[0] ?? ''
 }
@@ -143,7 +145,7 @@ function connectionOf(url: string): Redis | Cluster {
     return new Cluster([...nodes], {
       lazyConnect: true,
       redisOptions: { ...redisOptions, lazyConnect: false, ...login },
-      // Certificates contain host names, so names are resolved only on connecting.
+      // Certificates contain host names, so host names are not resolved before connecting.
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
@@ -190,7 +192,7 @@ async function firstAnswer(
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // If the cause was reported earlier, the driver only says "Connection is closed."
+    // The driver reports the cause only once; after that, its message is only "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(

@@ -47,9 +47,9 @@ export async function openTasks(
 const nearTheEnd = 100
 
 /**
- * Ends a round. A slice without open tasks is done, and so is its run after the last slice; otherwise returns the next
- * round to queue. The commit is not flushed to disk: if a crash loses it, the slice's job is delivered again, or the
- * slice has no open task and does not prevent its run from being closed.
+ * Ends a round. A slice without open tasks is done, and its run is done after the last slice; otherwise, returns the
+ * next round to queue. The commit is not flushed to disk, so a crash may lose it. Then the slice's job is delivered
+ * again, or the slice has no open task and does not keep its run from being closed.
  */
 export async function endRound(
   db: Database,

@@ -19,11 +19,14 @@ interface PartConnections {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** True if a server crash may lose its commits. */
+  /** True if the commits of this part may be lost when the server crashes. */
   readonly hasty?: boolean
 }
 
-/** For adding and taking slices: a lost job is created again, and one that is delivered twice is recognized. */
+/**
+ * Connections for adding and taking slices. Commits may be lost: a lost job is created again, and a job that is
+ * delivered twice is recognized.
+ */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
 /** Opens one part of the queue with its own connections, which are closed with it or if opening fails. */
@@ -66,8 +69,8 @@ async function connect(pool: Pool): Promise<void> {
 
 function openQueuePool(databaseUrl: string, connections: PartConnections): Pool {
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. With many nightly runs in one process, this is not a
-  // leak.
+  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
+  // may carry out many nightly runs.
   return pool.setMaxListeners(0)
 }
 

@@ -12,7 +12,7 @@ export interface SliceSink {
 
 interface RefillOptions {
   readonly db: Database
-  /** If set, only slices of this run. */
+  /** If set, only slices of this run are added. */
   readonly run?: number | undefined
   /** Called after each page with the number of slices added. */
   readonly onPage?: (slices: number) => void

@@ -37,7 +37,7 @@ const chunk = 1000
 const answerWithinMs = 20_000
 const closeWithinMs = 3_000
 
-/** Starts with a letter and has no colon, because BullMQ rejects other ids. */
+/** Id of a job. It starts with a letter and has no colon, because BullMQ rejects other ids. */
 function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }

@@ -107,12 +107,12 @@ export async function reparse(
     // An answer that can no longer be parsed keeps the rows from its earlier parse.
     const better = answers.filter(isReadable)
     read += (await put(better)).length
-    // An answer that turns out to be wrong loses them: rows of a different query are worse than none.
+    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than none.
     const wrong = answers.filter(isNewlyMarked)
     marked += (await put(wrong)).length
     unread += answers.length - better.length - wrong.length
   }
-  // Runs after the answers with rows, because it adds to them.
+  // Rejected answers come last: once they have rows, the loop above would read them as well.
   for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
     const known = bodies.filter(fromKnownApi)
     for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)
@@ -126,7 +126,7 @@ export async function reparse(
   return { read, unread, marked, refused, bodiless }
 }
 
-/** Counts answers to a different query for their account, as settlement does. */
+/** Adds answers to a different query to the count of their account, as settlement does. */
 async function countWrongAnswers(db: Books['db']): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
@@ -151,7 +151,7 @@ function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null
 }
 
-/** Stores answers in a batch, or one by one if the database rejects the batch; returns those stored. */
+/** Stores answers in a batch, or one by one if the database rejects the batch; returns the stored answers. */
 async function store(
   db: Books['db'],
   answers: readonly Again[],
@@ -183,7 +183,10 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** True if it is now marked as a rejection or as the answer to a different query, but not in the database. */
+/**
+ * True if the answer is now marked as a rejection or as the answer to a different query, but is not marked in the
+ * database.
+ */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

@@ -209,8 +209,8 @@ export interface Selection {
   /** Only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
-   * If true, includes tasks that have an answer, or a body whose rows the database rejected; they would be bought
-   * again.
+   * If true, includes tasks that have an answer, or a body whose rows the database rejected; these tasks would be
+   * bought again.
    */
   readonly buyAgain: boolean
 }
@@ -218,7 +218,7 @@ export interface Selection {
 /** Runs with selected tasks. */
 interface Choice {
   readonly runs: readonly number[]
-  /** Runs that stay closed because another manual run of their list is or will be open. */
+  /** Runs that stay closed, because another manual run of their list is open or will be opened. */
   readonly left: readonly { readonly run: number; readonly instead: number }[]
   /** Number of tasks to be reopened. */
   readonly tasks: number
@@ -265,7 +265,7 @@ const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts tasks that a selection leaves out because the bodies of their answers are stored, without rows. */
+/** Counts tasks that a selection leaves out because the bodies of their answers are stored without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -320,7 +320,8 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // In the order of ids: a task that was answered again in the meantime must not be reopened once more.
+  // Proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened once
+  // more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

@@ -1,4 +1,4 @@
-// Details of one run.
+// Reads the details of one run.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { firstNames } from '../../base/cli/text.ts'

@@ -23,7 +23,7 @@ export interface StatusView {
   /** Null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
-  /** One line for each schedule. */
+  /** Nights, one line for each schedule. */
   readonly nights: readonly string[]
 }
 
@@ -206,7 +206,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
   })
 }
 
-/** Lists the answers of a run that `reparse` can't fix; empty if there are none. */
+/** Describes the answers of a run that `reparse` can't fix; empty if there are none. */
 function flawLine(status: RunStatus): string[] {
   const { run, unreadable, other_query } = status
   const text = flawText(status)

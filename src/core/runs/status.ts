@@ -25,11 +25,11 @@ export interface RunStatus {
   readonly kind: string
   readonly state: string
   readonly tasks: Readonly<Record<TaskState, number>>
-  /** Answers without valid results: unreadable, or counted in one of the next two. */
+  /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Of these: rejections charged by the API. */
+  /** Rejections charged by the API; part of `unreadable`. */
   readonly paid_refusal: number
-  /** Of these: answers to a different query. */
+  /** Answers to a different query; part of `unreadable`. */
   readonly other_query: number
   readonly rejected: number
   /** Credits used by calls whose cost is known. */
@@ -107,7 +107,7 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
-  /** Fall of the balance per call in excess of its bill, based on the last calls. */
+  /** Fall of the balance per call in excess of the bill, based on the last calls. */
   readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }

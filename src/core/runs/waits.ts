@@ -15,7 +15,7 @@ export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
  * Reads other workers' calls in flight, and how many tasks of open runs may not be retried yet, with the query of the
- * one to be tried first.
+ * first task to be retried.
  */
 export async function readWaits(db: Database, own: number) {
   const leases = await db
@@ -165,7 +165,7 @@ export interface NewFields {
 
 /**
  * Checks the answers of runs that finished since a time, each run once, and returns fields that the API never sent
- * before. For the first answers of an API, no field counts as new.
+ * before. In the first answers of an API, no field counts as new.
  */
 export async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db

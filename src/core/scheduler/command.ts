@@ -48,7 +48,7 @@ export interface NightlyParts {
   ) => Promise<Closable>
 }
 
-/** Shows the schedules, runs what is due once, or schedules until stopped. */
+/** Shows the schedules, runs the due nights once, or keeps running due nights until stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   expectLasting(options)
@@ -85,7 +85,10 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/** With overdue nights, the command exits with a failure, for callers that read only the exit code. */
+/**
+ * Reports overdue nights. If there are any, the command fails, for callers that read only the exit
+ * code.
+ */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)
@@ -106,7 +109,7 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-/** Schedules until the signal is aborted, with a log and a monitor. */
+/** Runs the scheduler until the signal is aborted, with a log and a monitor. */
 async function runScheduler(
   mill: Mill,
   { file, signal, beside }: { file: string; signal: AbortSignal; beside: NightlyParts },

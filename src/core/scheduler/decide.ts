@@ -1,4 +1,4 @@
-// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure.
+// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure functions.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
@@ -6,7 +6,10 @@ import { dayMs } from '../../base/time/zone.ts'
 import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
-/** A tick occurs every minute. Within this time a night counts as on time, afterwards as late. */
+/**
+ * A tick occurs every minute. A night that starts within this time counts as on time, and one that starts later counts
+ * as late.
+ */
 export const graceMs = 5 * 60_000
 
 // After a long outage, times are decided in batches to keep the steps small.
@@ -23,7 +26,7 @@ export interface Facts extends Omit<NightFacts, 'decided'> {
   readonly decided: ReadonlySet<number>
 }
 
-/** The next step. After it, the facts are read again, until no step is left. */
+/** The next step. After each step, the facts are read again, until no step is left. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -43,7 +46,7 @@ export type NightStep =
       readonly kind: 'run'
       readonly night: Due
       readonly outcome: 'ran' | 'late'
-      /** Open run to join; null: create a separate run. */
+      /** Open run to join; null to create a separate run. */
       readonly into: Busy | null
       readonly known: Date
     }
@@ -74,7 +77,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides times that remained undecided until a newer one was due. */
+/** Decides the times that were still undecided when a newer time was due. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
@@ -140,7 +143,10 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome, into: null, known }
 }
 
-/** Only the latest night counts: one that was cut short for lack of credits is not resumed. */
+/**
+ * True if the open run makes way for a newer night: with the rule `latest`, a run that was cut short for lack of
+ * credits is not resumed.
+ */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

@@ -29,10 +29,12 @@ export interface SchedulerContext {
   /** Maximum age of a reused answer if the schedule does not specify one. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<SliceSink>
-  /** For lists with an adaptive cadence; if missing, all of their queries are bought. */
+  /**
+   * Chooses the queries of lists with an adaptive cadence; if missing, all of their queries are bought.
+   */
   readonly chooseQueries?: ChooseQueries
   readonly report: (line: string) => void
-  /** Clock; that of the database, except in tests. */
+  /** Clock; the clock of the database is used, except in tests. */
   readonly now?: () => Promise<Date>
 }
 

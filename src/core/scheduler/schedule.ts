@@ -13,7 +13,7 @@ import { type Agreed, readAgreed } from '../lists/options.ts'
 import { readRows, type TableRow } from '../lists/table.ts'
 import { findList } from '../nights/nights.ts'
 
-// The first rule applies if a line has none.
+// The first rule applies if a line sets no rule.
 const missedRules = ['latest', 'all', 'skip'] as const
 const overlapRules = ['skip', 'queue', 'merge'] as const
 
@@ -29,7 +29,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly list: string
   readonly cron: Cron
   readonly zone: string
-  /** Null for the configured default. */
+  /** Null if the configured default applies. */
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
@@ -51,7 +51,7 @@ export interface RefusedLine {
 export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
-  /** Zone of lines that do not set one. */
+  /** Time zone of lines that do not set a zone. */
   readonly zone: string
   /** Location of a list; `problem` is null if it can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
@@ -118,7 +118,7 @@ class LineReader {
     return cron === null ? null : { ...schedule, cron }
   }
 
-  /** Rejects a duplicate name; the first line keeps it. */
+  /** Rejects a duplicate name; the first line with the name keeps it. */
   refuseTwin(first: number): void {
     if (this.text('schedule') === '') return
     this.#refuse('schedule', `a unique name, since line ${first} has this one`)
@@ -223,7 +223,7 @@ function unknownColumns(names: readonly string[]): string | null {
   return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
 }
 
-/** A schedule with the share set in its own line. */
+/** A schedule with the share that its own line sets. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
@@ -269,7 +269,10 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
-/** Shares of a line when credits are short: a share of all credits for its list, and shares of that for tags. */
+/**
+ * Shares of a line when credits are short: a share of all credits for its list, and shares of the list's credits for
+ * tags.
+ */
 interface Shares {
   /** From 0 to 1; null if no list has a share. */
   readonly part: number | null
@@ -283,7 +286,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Returns null for duplicate tags and for shares above 100 percent in total. */
+/** Parses shares; returns null for duplicate tags and for shares above 100 percent in total. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -306,7 +309,7 @@ function readShares(text: string): Shares | null {
   return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
 }
 
-/** Sums in whole percents to avoid rounding errors such as 0.1 + 0.2. */
+/** Adds up shares in whole percents, to avoid rounding errors such as in 0.1 + 0.2. */
 function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
@@ -344,7 +347,7 @@ function readCadence(text: string): Cadence | null {
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
-/** Default schedule file. */
+/** Path of the default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 export interface ScheduleFile<T = Schedule> {

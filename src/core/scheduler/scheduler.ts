@@ -193,7 +193,7 @@ async function tryClock(
   }
 }
 
-/** The queue's clock may wake a different scheduler. */
+/** True if a scheduler checked the schedules recently: the queue's clock may have woken a different one. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

@@ -20,10 +20,11 @@ import { decide, type NightStep } from './decide.ts'
 import { described, type SchedulerContext, runNight } from './run.ts'
 import type { Schedule, ScheduleFile } from './schedule.ts'
 
-// Each step decides something, so the loop ends; this limit guards against rules that loop forever.
+// Maximum steps per schedule. Each step decides something, so the loop ends; the limit guards against rules that loop
+// forever.
 const mostSteps = 200_000
 
-// Clocks of a failed-over database may differ by seconds.
+// After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
 /** Runs what is due for every schedule of the file; may run concurrently in any number of processes. */
@@ -71,7 +72,7 @@ async function storeSchedules(
       known_until: goesOn ? was.known_until : now,
     })
   }
-  // A line without a readable name may belong to any of them.
+  // A line without a readable name may belong to any schedule, so no schedule counts as removed.
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
@@ -81,14 +82,14 @@ async function storeSchedules(
 }
 
 /**
- * Reads the stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would
- * do nothing until then, so it is reset to now.
+ * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
+ * the schedule would do nothing until then, so it is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
-  // Read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
+  // The time is read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
   const now = await clock(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {

@@ -41,7 +41,7 @@ export interface Api {
    * one.
    */
   call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key; nothing may be in flight. */
+  /** Switches to a new API key; call this only while nothing is in flight. */
   turnKey(key: Secret): void
   /** Aborts all requests in flight. */
   close(): Promise<void>
@@ -50,7 +50,7 @@ export interface Api {
 interface ApiOptions {
   readonly url: URL
   readonly key: Secret
-  /** Covers the whole request, from connecting to the last byte of the body. */
+  /** Time limit for the whole request, from connecting to the last byte of the body. */
   readonly timeoutMs: number
   readonly lanes: number
 }
@@ -94,14 +94,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   }
 }
 
-// After the process was frozen, deadlines have passed while complete answers wait in the sockets, read a few kilobytes
-// at a time.
+// After the process was frozen, deadlines have passed although complete answers wait in the sockets. These are read a
+// few kilobytes at a time.
 const frozenMs = 250
 const readingMs = 500
-/** Event-loop turns are counted too, because a busy machine may spend all of that time on something else. */
+/** Number of event-loop turns to wait as well, because a busy machine may spend all of that time on something else. */
 const looks = 50
 
-/** Timers run before sockets are read. Reads what has arrived before a call that was paid for is aborted. */
+/** Reads what has arrived before a paid call is aborted, because timers run before sockets are read. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -111,7 +111,7 @@ function afterLooks(left: number, then: () => void): void {
   setImmediate(() => (left > 1 ? afterLooks(left - 1, then) : then()))
 }
 
-/** A header that can't be sent would fail inside the client, with the key in its error message. */
+/** Rejects a key that can't be sent in a header: the client would fail with the key in its error message. */
 function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
@@ -125,7 +125,7 @@ function checkKey(url: URL, key: Secret): void {
   if (problems.length > 0) throw new BadSettings(problems)
 }
 
-/** Absent parameters are omitted; the key is never sent as a parameter. */
+/** Builds the path of a search. Absent parameters are omitted, and the key is never sent as a parameter. */
 function searchPath(url: URL, query: Query): string {
   const parameters = new URLSearchParams({ q: query.q })
   for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
@@ -162,7 +162,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   }
 }
 
-/** Parses a header given in seconds. */
+/** Parses a header whose value is in seconds. */
 function readWindow(header: string | null): number | null {
   const seconds = header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) : 0
   return seconds === 0 ? null : seconds * 1_000
@@ -271,7 +271,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression; an answer of 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression; an answer with 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 interface Body {
@@ -307,7 +307,7 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
       if (size > bodyCap) break
     }
   } catch {
-    // Truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
+    // The body is truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
     whole = false
   }
   // Nothing could be decoded, so the encoding label was wrong: keep the body as received.
@@ -347,7 +347,7 @@ function connector(timeout: number): buildConnector.connector {
     })
 }
 
-/** This can't match inside a JSON body, where a line break would be escaped. */
+/** Skips each `100 Continue`. The text can't occur inside a JSON body, where a line break would be escaped. */
 function skipContinue(socket: Socket): void {
   const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
   let begun: Buffer = Buffer.alloc(0)

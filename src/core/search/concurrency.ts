@@ -6,7 +6,7 @@ import pLimit from 'p-limit'
 export interface Lanes {
   /** Waits for a lane and holds it only during the call, not until the commit. */
   run<T>(call: () => Promise<T>): Promise<T>
-  /** Calls to reserve now: free lanes, plus the calls to keep ready in advance. */
+  /** Number of calls to reserve now: the free lanes, plus the calls to keep ready in advance. */
   free(): number
   /** Sets the number of calls that may be in flight or ready. An increase applies at once, a decrease as calls end. */
   resize(calls: number): void

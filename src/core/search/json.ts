@@ -57,8 +57,8 @@ interface Cleaned {
 }
 
 /**
- * Makes parsed JSON storable in Postgres: no NUL, no lone surrogates, only finite numbers, limited nesting. If the text
- * has no `escapes`, UTF-8 JSON can't contain such characters, so strings are not searched.
+ * Makes parsed JSON storable in Postgres: it has no NUL, no lone surrogates, only finite numbers and limited nesting.
+ * If the text has no `escapes`, UTF-8 JSON can't contain such characters, so strings are not searched.
  */
 function clean(parsed: unknown, escapes = true): Cleaned {
   const cleaner = new Cleaner(escapes)
@@ -89,7 +89,7 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Returned if nothing in the value needs replacing, so that nothing is copied. */
+  /** Checks a value from text without escapes. Nothing in it needs replacing, so it is returned without a copy. */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json
@@ -102,7 +102,7 @@ class Cleaner {
       this.value(value, depth + 1),
     ])
     if (this.replaced > before) keepApart(entries)
-    // Not by assignment, because `__proto__` must be treated like any other field.
+    // Does not assign the fields, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
 

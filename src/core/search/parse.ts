@@ -25,7 +25,7 @@ export interface Reading {
   readonly success: boolean | null
   /** The query named by the body; null if none. */
   readonly query: string | null
-  /** The body read as an answer; without rows, and with the problem, if it can't be read. */
+  /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
   /** The body read as a rejection; fields are null if missing. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
@@ -42,7 +42,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal }
 }
 
-/** Returns the answer without its rows, with the reason. Credits stay, because the answer was paid for. */
+/** Returns the answer without its rows, with the reason. The credits are kept, because the answer was paid for. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -67,7 +67,10 @@ function unreadAnswer(problem: string): Answer {
   }
 }
 
-/** Builds the canonical answer: each value in its column, and the original of what the columns can't hold exactly. */
+/**
+ * Builds the canonical answer: each value in its column, and the original form of values that the columns can't hold
+ * exactly.
+ */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
   const columns = {
@@ -114,7 +117,7 @@ interface Item<T> {
 
 interface List<T> {
   readonly placed: Placed<T>[]
-  /** The given list if its rows hold it exactly; otherwise empty, so that the original is stored as well. */
+  /** The given list if the rows hold it exactly; otherwise an empty list, so that the original is stored as well. */
   readonly exact: readonly Json[]
 }
 
@@ -222,7 +225,7 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of these names whose value fits. */
+/** Returns the first of these field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -249,9 +252,9 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Finer fractions are errors of binary arithmetic, like 0.1 + 0.2. */
+/** Finer fractions are errors of binary arithmetic, such as in 0.1 + 0.2. */
 const decimals = 1_000_000
-/** Credits with decimals: the ledger counts whole credits, so costs are rounded up and balances down. */
+/** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z
   .union([
     z.number(),
@@ -298,7 +301,7 @@ const entityShape = z.object({
   type: textField,
 })
 
-/** Fields of a body about itself: success, the query it answers, and the error. */
+/** Fields in which a body describes itself: success, the query it answers, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -355,13 +358,16 @@ function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject |
   return leftover(given, { ...columns }, resultNames)
 }
 
-/** The same for an answer; `columns` includes its lists as far as their rows hold them exactly. */
+/**
+ * Fields that the columns of an answer cannot hold exactly; `columns` includes its lists as far as their rows hold
+ * them exactly.
+ */
 function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
   return leftover(given, columns, answerNames)
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Such fields are rare, so check before building anything.
+  // Additional fields are rare, so check for them before building anything.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -450,7 +456,9 @@ const tracking =
 interface Address {
   /** Host as normalized by browsers; null if the address has none. */
   readonly host: string | null
-  /** Without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal. */
+  /**
+   * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.
+   */
   readonly key: string
 }
 
@@ -466,7 +474,9 @@ export function readAddress(url: string): Address {
   }
 }
 
-/** Most addresses are valid; checking first would parse each of them twice. */
+/**
+ * Parses an address without checking it first: most addresses are valid, and a check would parse each of them twice.
+ */
 function parse(url: string): URL | null {
   try {
     return new URL(url)

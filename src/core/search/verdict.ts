@@ -12,7 +12,7 @@ interface Bill {
   readonly creditsRemaining: number | null
 }
 
-/** Why there is no answer, as a code and a sentence; for display only. */
+/** Reason why there is no answer, as a code and a sentence; for display only. */
 interface Reason {
   readonly code: string
   readonly message: string
@@ -70,7 +70,10 @@ export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
-/** Returns the answer in a reply that counts as one; without rows if it is a rejection or answers a different query. */
+/**
+ * Returns the answer in a reply that counts as one. It has no rows if the reply is a rejection or answers a different
+ * query.
+ */
 function answerOf(
   { success, query, answer, refusal }: Reading,
   { status, q, origin }: Pick<StoredBody, 'status' | 'q' | 'origin'>,
@@ -95,12 +98,15 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Upper case comes last, because it also merges the two forms of small sigma, and ß with ss. */
+/** Converts to upper case last, because this also merges the two forms of small sigma, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
 
-/** A 200 is an answer unless `success` is false; another 2xx is one only if `success` is true. */
+/**
+ * A reply with status 200 is an answer unless `success` is false; with another 2xx status, it is one only if `success`
+ * is true.
+ */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
   return status > 200 && status < 300 && success === true
@@ -143,7 +149,7 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Messages from an API may be long, and may quote the key. */
+/** Shortens a message from an API and masks keys in it: such messages may be long, and may quote the key. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
@@ -151,7 +157,10 @@ function shorten(said: string, most: number): string {
 
 /** Consequences of a class of replies for the task, the credits and the account. */
 interface Consequence {
-  /** `keep`: stays open, no try used. `retry`: one try used, stays open while some are left. `fail`: ends. */
+  /**
+   * `keep`: the task stays open and no try is used. `retry`: one try is used, and the task stays open while tries are
+   * left. `fail`: the task ends.
+   */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /** Assumed charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
   readonly money: 'priced' | 'free' | 'unknown'
@@ -207,11 +216,10 @@ const codes: ReadonlyMap<string, RefusalKind> = new Map(
 )
 
 /**
- * True for a rejection that counts as an answer without results: its body is complete and reports a
- * charge. Sending the query again would be charged again, whatever the status, so the rejection is
- * stored and marked, and the query is bought again only on request. Rejections that stop the account
- * (key, credit, rate) are excluded, because they concern every query. One that reports no price, or 0,
- * may be retried.
+ * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Sending
+ * the query again would be charged again, whatever the status, so the rejection is stored and marked, and the query is
+ * bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
+ * concern every query. A rejection that reports no price, or 0, may be retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
@@ -221,7 +229,7 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
 interface Shown {
   readonly status: number
   readonly code: string | null
-  /** True if it contains `success: false`, as every error of the API does. */
+  /** True if the body contains `success: false`, as every error of the API does. */
   readonly denies: boolean
 }
 
@@ -237,7 +245,7 @@ function classOf({ status, code, denies }: Shown): RefusalKind {
     return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
   }
   if (status === 429) return 'slow_down'
-  // A server error with any other code may have been charged, and so may a request to try again (408, 425).
+  // A server error with any other code may have been charged, and so may a reply that asks to try again (408, 425).
   if (status >= 500 || status === 408 || status === 425) return 'faulty'
   if (said !== undefined) return said
   return status >= 300 ? 'refused' : 'faulty'

@@ -39,7 +39,7 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-/** Opens a batch writer for this mill's ledger. */
+/** Opens a batch writer for the ledger. */
 export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly SettledCall[]> => {
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
@@ -54,8 +54,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together, so that one bad entry does not fail the others. An entry is kept
- * until it is written, because each was paid for.
+ * Collects entries briefly and writes them together, without letting one bad entry make the others fail. Every entry
+ * is kept until it is written, because it was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -143,7 +143,7 @@ export class Batch {
         reason = failure
       }
     }
-    // Keep the entry unchanged: the database may be at fault, not the entry.
+    // The entry is kept unchanged, because the database may be at fault and not the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
@@ -173,7 +173,7 @@ export class Batch {
   }
 }
 
-/** Interval at which to check for more entries. */
+/** Interval between checks for more entries. */
 const pauseMs = 10
 /** Longest wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50

@@ -39,7 +39,7 @@ type StartMonitor = (
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   readonly monitor: StartMonitor
-  /** Starts the desk, with the port as typed. */
+  /** Starts the desk on the port as typed. */
   readonly desk: StartDesk
 }
 

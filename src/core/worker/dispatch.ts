@@ -23,10 +23,11 @@ interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** A task with a wait up to this long is held; with a longer one, it returns to the queue. */
+/** A task that must wait no longer than this is held; a task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
- * Allowance for the clock difference: tasks are due by the database's clock, so a slightly early attempt is rejected.
+ * Added to each wait to allow for clock differences: tasks are due by the database's clock, so a slightly early
+ * attempt would be rejected.
  */
 const clockSlackMs = 50
 
@@ -43,19 +44,19 @@ export class Dispatch {
   /** True while a suspect task is in flight. */
   #alone = false
   stopped: Stopped | null = null
-  /** True during a reservation; the calls it grants start right afterwards. */
+  /** True during a reservation; the calls that it grants start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
     this.#options = options
   }
 
-  /** Calls in flight or being stored. */
+  /** Number of calls in flight or being stored. */
   get flying(): number {
     return this.#flying.size
   }
 
-  /** Tasks held, bought or not. */
+  /** Number of tasks held, whether they are being bought or not. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
@@ -105,7 +106,7 @@ export class Dispatch {
     this.#running = false
   }
 
-  /** Returns the milliseconds to wait before the next attempt; null: until something changes. */
+  /** Returns the milliseconds to wait before the next attempt; null to wait until something changes. */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
@@ -172,7 +173,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retried here, because a trip through the queue would take longer than the wait. */
+  /** Retries a task without the queue, because a trip through it would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {

@@ -120,7 +120,7 @@ export class Upkeep {
     dispatch.nudge()
   }
 
-  /** An idle worker must have no open call in the database, because no process would ever end it. */
+  /** Checks that an idle worker has no open call in the database, because no process would ever end such a call. */
   async #expectNothingOpen(): Promise<void> {
     const { lease, spender, dispatch, batch, tally } = this.#worker
     const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
@@ -160,7 +160,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited for the same reason.
+    // Not awaited: an unreachable queue may never answer.
     queue
       .repair()
       .then(() => queue.count())
@@ -220,7 +220,10 @@ class KeyFile {
   }
 }
 
-/** A change of the key while calls are in flight would attribute replies for the old key to the new one. */
+/**
+ * True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key instead
+ * of the old one.
+ */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0

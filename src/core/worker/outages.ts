@@ -4,7 +4,9 @@ import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
-/** Dependencies outside this process. With a full disk or on a standby, the database can be read but not written. */
+/**
+ * Dependencies outside this process. If its disk is full or it is a standby, the database can be read but not written.
+ */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
 /** Records since when each dependency has been unreachable. */
@@ -58,7 +60,7 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending; they are no evidence about the state of the API. */
+/** Our own reasons for not sending a call; they say nothing about the state of the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
 /** Holds back calls right before they are sent, because of what this process has just learned. */
@@ -86,7 +88,7 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Limits the free lanes: one while the API is unreachable, none between two tries. */
+  /** Limits the free lanes: to one while the API is unreachable, and to none between two tries. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
@@ -128,7 +130,7 @@ export class Brake {
 export class KeyCheck {
   /** Calls in flight, by task, in the order they started. */
   readonly #begun = new Map<number, number>()
-  /** Tasks with a call answered by a rejected key, and when the first such call started. */
+  /** Tasks for which the API rejected the key, and the start of the first such call. */
   readonly #refused = new Map<number, number>()
   readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0

@@ -10,7 +10,7 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Counting is slow with millions of tasks, so it may take at most a twentieth of the time. */
+/** Counting millions of tasks is slow, so it may take at most a twentieth of the running time. */
 const restShare = 20
 const minuteMs = 60_000
 
@@ -70,7 +70,7 @@ export class Reporter {
       this.#drawn = true
       return
     }
-    // A waiting worker says so only once.
+    // A waiting worker reports its wait only once.
     if (line !== this.#last) this.#screen.report(line)
     this.#last = line
   }
@@ -144,7 +144,7 @@ function spendableOf(
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
-/** Progress on a terminal; lines in any other output. */
+/** Shows the progress on a terminal, and writes lines to any other output. */
 export function terminalScreen(): Screen {
   return { terminal: process.stderr.isTTY, report: say }
 }
@@ -174,7 +174,7 @@ interface Spendable {
   readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
-/** Formats one line: done, left, rate, time remaining, and where credits run out. */
+/** Formats one line: tasks done and left, rate, remaining time, and the point at which credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []

@@ -19,7 +19,7 @@ const reasons: Readonly<Record<Finish, string>> = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last one: failures by code, latency of answers, and estimated against actual cost. */
+/** Lines before the last one: failures by code, latency of answers, and estimated cost compared with actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -96,7 +96,7 @@ async function whyEnded(
     : `the budget of a run is used up; enqueue its list again with a greater --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
-/** Subtracts the time passed since the summary was made. */
+/** Allowance for the time that has passed since the summary was made. */
 const slackSeconds = 10
 
 /** Exit code of a worker that ended this way. */
@@ -140,20 +140,23 @@ export interface Summary {
   readonly reused: number
   readonly failed: number
   readonly unknown: number
-  /** Answers stored without results: unreadable, or counted in one of the next two. */
+  /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Of these: rejections charged by the API. */
+  /** Rejections charged by the API; part of `unreadable`. */
   readonly paid_refusal: number
-  /** Of these: answers to a different query. */
+  /** Answers to a different query; part of `unreadable`. */
   readonly other_query: number
-  /** Failed, unknown or unreadable tasks of the runs it worked on, whichever worker bought them. */
+  /** Failed, unknown or unreadable tasks of the runs that this worker worked on, whichever worker bought them. */
   readonly run_failures: number
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
-  /** Tasks that the API asked to retry later than a drain waits, with the query of the first; null: none. */
+  /**
+   * Tasks that the API asked to retry later than a drain waits, with the query of the first task; null if there are
+   * none.
+   */
   readonly waiting: Waiting | null
-  /** Cost of the same calls at the prices paid before this worker started; null if one had never been paid. */
+  /** Cost of the same calls at the prices paid before this worker started; null if one of these prices is unknown. */
   readonly credits_expected: number | null
   /** Unsuccessful tasks of its runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
@@ -251,7 +254,7 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** Average cost of the calls that reported one. */
+  /** Average cost of the calls that reported a cost. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }

@@ -21,7 +21,7 @@ export interface WorkOptions extends WorkerOptions {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Runs when runs end; by default, they are closed and judged. */
+  /** Called when runs have ended; by default, closes and judges them. */
   readonly afterRuns?: AfterRuns
   /** Called with the worker several times a second. */
   readonly onTick?: (worker: Worker) => void
@@ -72,7 +72,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   )
 }
 
-/** Reads the parts of the summary that one worker can't know by itself. */
+/** Reads from the database the parts of the summary that one worker can't know by itself. */
 async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
@@ -130,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers have the remaining slices, and return none while the account is stopped.
+  // Other workers hold the remaining slices, and return none of them while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })
@@ -140,8 +140,8 @@ async function drained(
 }
 
 /**
- * Reports where the replies are that the database did not store. If any would be lost, ends the worker after the
- * shutdown.
+ * Reports in which files to find the replies that the database did not store. If any would be lost, the worker ends
+ * with an error after the shutdown.
  */
 async function leaveLog(
   mill: Mill,

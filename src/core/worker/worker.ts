@@ -230,7 +230,7 @@ export class Worker {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Switches to a new key; replies to the old key stay recorded for the old one. */
+  /** Switches to a new key; replies to the old key stay recorded for the old key. */
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
@@ -278,7 +278,10 @@ export class Worker {
     if (affordable !== null) this.#lanes.resize(affordable)
   }
 
-  /** Returns false if the database does not answer. */
+  /**
+   * Looks for a later call of the account that was answered with results; returns false if the database does not
+   * respond.
+   */
   async #refutedBefore(task: number): Promise<boolean> {
     try {
       return await keyAnsweredSince(this.#mill.db, task)
@@ -328,7 +331,7 @@ interface LostAnswersOptions {
   readonly db: Database
   readonly account: number
   readonly steps: Steps
-  /** Requests that may start per second, across all workers; null: no limit. */
+  /** Requests that may start per second, across all workers; null if there is no limit. */
   readonly perSecond: number | null
   /** Number of lanes free for a call. */
   readonly free: () => number

@@ -43,9 +43,9 @@ const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
-/** Line before the bytes of a body. */
+/** Head of a record: a line before the bytes of the body. */
 interface RecordHead extends Provenance {
-  /** Older records may follow the valid ones; they are already settled. */
+  /** Generation of the record. Older records, which are already settled, may follow the valid ones. */
   readonly generation: number
   /** Null if no body was received. */
   readonly bytes: number | null
@@ -112,7 +112,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /** Writes a reply. It survives a crash of this process at once, and one of the machine after the next flush. */
+  /** Writes a reply. It survives a crash of this process at once, and a crash of the machine after the next flush. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -165,7 +165,10 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Flushes appended replies to disk after a short delay, and again those that were appended during a flush. */
+  /**
+   * Flushes appended replies to disk after a short delay, and then flushes replies that were appended during the first
+   * flush.
+   */
   async #flush(): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, flushMs))
@@ -290,7 +293,7 @@ class Segment {
       closeSync(this.#handle)
       this.#handle = handle
     } catch {
-      // Retried with the next heartbeat.
+      // The next heartbeat tries again.
     }
   }
 }
@@ -319,7 +322,7 @@ export interface LogContent {
 }
 
 /**
- * Reads the logs of dead workers: on this host, those whose process is gone; of other hosts, those with an old mtime.
+ * Reads the logs of dead workers: on this host, logs whose process is gone; on other hosts, logs with an old mtime.
  */
 export function readAbandonedLogs(
   folder: string,
@@ -378,7 +381,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Returns null if no record starts here. */
+/** Reads the head of a record; returns null if no record starts here. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
