@@ -1,5 +1,5 @@
 -- Accounts and balances
--- Parameters: :zone (time zone of the day), :other_query (how the parse error of an answer to another query begins).
+-- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error of an answer to another query).
 
 -- check: credits set aside are those of calls in flight
 select count(*) as violations

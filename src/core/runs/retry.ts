@@ -144,7 +144,7 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget of runs that workers may be buying at the same time. */
+/** Sets the budget of runs, even while workers buy for them. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound

@@ -1,4 +1,4 @@
-// Starts a worker with its parts, and shuts it down.
+// Starts a worker and its components, and shuts them down.
 
 import { count } from '../../base/cli/text.ts'
 import { reaching, untilAnswered } from '../../base/database/trouble.ts'

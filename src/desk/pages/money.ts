@@ -34,7 +34,7 @@ import { dayChooser } from './choose.ts'
 
 const usualDays = 31
 
-/** The page of credits: spent, left, and forecast. */
+/** The credits page: spent, left, and forecast. */
 export const money = definePage({
   path: '/money',
   area: 'Operations',

@@ -41,7 +41,7 @@ export interface PageDay {
 /** Maximum number of positions read per page. */
 export const mostPageDays = 20_000
 
-/** Reads all positions of a page, in all spellings of its address, newest first. */
+/** Reads all positions of a page, under every spelling of its URL, newest first. */
 export async function readPageDays(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -80,7 +80,7 @@ export async function readNewestAnswers(
 }
 
 /**
- * Reads the sums for a page, in all spellings of its address, day by day. The sums are computed like those of a domain.
+ * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like those of a domain.
  */
 export async function readPageHoldings(
   db: Database,
@@ -98,7 +98,7 @@ export interface PageMove extends PlaceMove {
   readonly taker: string | null
 }
 
-/** Position changes of a page, in all spellings of its address, between two days, largest gains and losses first. */
+/** Position changes of a page, under every spelling of its URL, between two days, largest gains and losses first. */
 export async function readPageMoves(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },

@@ -60,7 +60,7 @@ export function aloneIn(list: number) {
     .except(others)
 }
 
-/** Selects ids of queries, to be part of a statement. */
+/** Subquery for the ids of queries. */
 export type QueryIds =
   | ReturnType<typeof aloneIn>
   | SelectQueryBuilder<DB, 'queries', { query_id: string }>
