@@ -6,7 +6,7 @@ language plpgsql stable parallel safe rows 1000 as $$
 declare
   asked date[];
 begin
-  -- For finished days this is already known, so they are included only on request.
+  -- For finished days, the labels are already stored, so these days are included only on request.
   select array_agg(distinct runs.run_date) into asked
   from public.runs
   where finished

@@ -1,4 +1,4 @@
--- How often each query of an adaptive list is asked, the reason, and the next date.
+-- Interval at which each query of an adaptive list is asked, with the reason and the next date.
 create or replace view analysis.cadence as
 select
   lists.name as list,

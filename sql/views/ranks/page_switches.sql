@@ -16,7 +16,7 @@ from (
   select steps.query_id, queries.q, steps.run_date, named.domain, moves.url_key, moves.previous_url_key
   from analysis.step_days as steps
   cross join lateral unnest(steps.switched) as named (domain)
-  -- Only answers with a requested domain are compared.
+  -- Only answers that show a requested domain are compared.
   cross join lateral (
     select found.url_key, found.previous_url_key
     from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as found

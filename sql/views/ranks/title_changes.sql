@@ -19,7 +19,7 @@ from (
     titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
   from analysis.step_days as steps
   cross join lateral unnest(steps.retitled) as named (domain)
-  -- Only answers with a requested domain are compared.
+  -- Only answers that show a requested domain are compared.
   cross join lateral (
     select *
     from analysis.titles_of(steps.search_id, steps.previous_search_id) as found
