@@ -32,7 +32,7 @@ select
   live.positions, live.clicks
 from analysis.live_shares as live
 where (select analysis.basis() is null);
-comment on view analysis.set_shares is 'Ranked queries, positions and clicks of each domain for each set of labels on each day. Sums over sets give the totals for any slice and any pair of dimensions.';
+comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Sums over sets give the totals for any slice and any pair of dimensions.';
 comment on column analysis.set_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.set_shares.labels is 'Labels of the set, including those for device, country, language, place and list.';
 comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';

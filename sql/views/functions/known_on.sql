@@ -11,7 +11,7 @@ language sql stable parallel safe as $$
     and kept.search_id is not null
   union all
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
-  -- Evaluated once, even if the caller passes an expression.
+  -- Arguments are evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
   -- Most queries were asked on the day itself. Their answers are read at once, and only the others are looked up.

@@ -1,6 +1,6 @@
 -- Positions in the top 10 that domains had lost before a finished day, if no answer before that day had confirmed the
--- loss or shown the position again. Written in plpgsql, so that the planner does not inline it into every view; few
--- queries need it.
+-- loss or shown the position again. Written in plpgsql, so that the planner does not inline it into every view, because
+-- few queries need it.
 create or replace function analysis.losses_before(day date, queries uuid[])
 returns table (query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint)
 language plpgsql stable parallel safe rows 1000 as $$

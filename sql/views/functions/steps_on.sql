@@ -9,7 +9,7 @@ language sql stable parallel safe as $$
   select
     now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at, now.origin, now.api,
     before.run_date, before.search_id, before.depth
-  -- Evaluated once, even if the caller passes an expression.
+  -- Arguments are evaluated once, even if the caller passes an expression.
   from (select night as day offset 0) as asked
   cross join lateral (
     select *

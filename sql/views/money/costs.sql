@@ -120,11 +120,11 @@ from (
   cross join unnest(array_remove(tags, '*') || '*'::text) as tag
   group by run_date, list, tag
 ) as summed;
-comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable and of changed answers. A query with several labels counts once under each.';
+comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable answers and the number of changed answers. A query with several labels counts once under each label.';
 comment on column analysis.costs.calls is 'Number of calls sent.';
 comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers of all origins.';
 comment on column analysis.costs.answers is 'Number of readable answers of the selected origins.';
-comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some are in the archive.';
+comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some of the answers are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';

@@ -37,7 +37,7 @@ comment on view analysis.volatility_weekdays is 'Mean volatility of the nights o
 comment on column analysis.volatility_weekdays.weekday is 'Day of the week, from 1 (Monday) to 7 (Sunday).';
 comment on column analysis.volatility_weekdays.name is 'Name of the day of the week.';
 comment on column analysis.volatility_weekdays.nights is 'Number of nights of this weekday that could be compared with earlier answers.';
-comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of these nights, 0 to 1.';
+comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of the nights of this weekday, 0 to 1.';
 comment on column analysis.volatility_weekdays.elsewhere is 'Mean volatility of all other nights.';
 comment on column analysis.volatility_weekdays.difference is 'Difference between the two means: volatility minus elsewhere.';
 comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null if this weekday or the other days have fewer than four nights.';

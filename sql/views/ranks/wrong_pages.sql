@@ -64,5 +64,5 @@ comment on view analysis.wrong_pages is 'Observations in which the best page of 
 comment on column analysis.wrong_pages.position is 'Best position of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at the best position.';
 comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the form of url_key.';
-comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, as browsers write it.';
+comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, in the form that browsers use.';
 comment on column analysis.wrong_pages.target_position is 'Position of the target page in the same answer; null if the answer does not show the page.';

@@ -45,5 +45,5 @@ comment on column analysis.competitors.domain is 'Domain that is not ours.';
 comment on column analysis.competitors.shared is 'Number of queries whose newest answer shows both domains.';
 comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
 comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
-comment on column analysis.competitors.lift is 'Factor by which both domains appear together more often than by chance.';
+comment on column analysis.competitors.lift is 'Number of answers that show both domains, divided by the number expected by chance.';
 comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. It is a rival for every query, or a site such as an encyclopaedia that competes with no one in particular.';

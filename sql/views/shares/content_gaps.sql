@@ -22,7 +22,7 @@ near as materialized (
   from held
   join ours using (domain)
   where held.position <= 20
-    -- A result without a position counts by its index.
+    -- For a result without a position, its index is used.
     or exists (
       select
       from analysis.shown_in(held.search_id) as shown
