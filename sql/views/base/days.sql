@@ -1,5 +1,5 @@
--- Number of queries planned and answered on each day, over all lists, and whether the day is comparable with earlier
--- ones.
+-- Number of queries planned and answered on each day, over all lists, and whether the day can be compared with earlier
+-- days.
 create or replace view analysis.days as
 select
   run_date,
@@ -29,5 +29,5 @@ comment on view analysis.days is 'Number of queries planned and answered on each
 comment on column analysis.days.planned is 'Number of queries planned, over all runs of the day.';
 comment on column analysis.days.answered is 'Number of planned queries with a readable answer of the selected origins.';
 comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
-comment on column analysis.days.suspect is 'True if a run of the day is suspect. Its answers are excluded from shares and trends.';
-comment on column analysis.days.thin is 'True if answered is less than half of most_planned. Shares and averages of a thin day cover other queries than those of the days around it.';
+comment on column analysis.days.suspect is 'True if a run of the day is suspect. The answers of this run are excluded from shares and trends.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. Shares and averages of a thin day cover different queries from those of the days around it.';

@@ -18,7 +18,7 @@ select
   held.positions,
   held.clicks
 from (
-  -- Grouped rather than joined, so that a filter on domains is applied to the rows.
+  -- The rows are grouped instead of joined, so that the planner can apply a filter on domains to them.
   select
     run_date,
     tag,
@@ -43,8 +43,8 @@ from (
 join asked using (run_date, tag);
 comment on view analysis.domain_days is 'Counts and sums of each domain for each label and day, from which shares, averages and coverage are computed. Our domains have a row for every day.';
 comment on column analysis.domain_days.queries is 'Number of queries of the label with an observation that day.';
-comment on column analysis.domain_days.weight is 'Sum of the weights of these queries.';
-comment on column analysis.domain_days.ranked is 'Number of these queries for which the domain ranks, at any position.';
+comment on column analysis.domain_days.weight is 'Sum of the weights of the queries with an observation.';
+comment on column analysis.domain_days.ranked is 'Number of queries of the label for which the domain ranks, at any position.';
 comment on column analysis.domain_days.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.domain_days.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.domain_days.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';

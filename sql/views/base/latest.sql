@@ -25,7 +25,7 @@ cross join lateral (
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
-    -- Evaluated once and usually false; then no answer has to be looked up in its run.
+    -- Evaluated once. The condition is usually false, so that no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
@@ -47,6 +47,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'Newest readable answer to each query, whatever its day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries that are outside the slice in use by their current labels are excluded.';
+comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels are outside the slice in use are excluded.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

@@ -1,4 +1,4 @@
--- Latest volume, cost per click and difficulty of each query, including queries that have left their list.
+-- Latest volume, cost per click and difficulty of each query, including queries that are no longer in their list.
 create or replace view analysis.latest_metrics as
 select
   list_queries.query_id,

@@ -15,7 +15,7 @@ from (
   group by query_days.run_date, query_days.slices collate "C"
 ) as sets
 where case when (select analysis.slice() is not null) then analysis.holds(labels)::integer else 1 end <> 0;
-comment on view analysis.live_labels is 'Number of queries of each set of labels that were planned and answered on each day, computed from the answers. analysis.label_sets returns the same, and reads the stored sums of finished days.';
+comment on view analysis.live_labels is 'Number of queries of each set of labels that were planned and answered on each day, computed from the answers. analysis.label_sets returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_labels.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.live_labels.labels is 'Labels of the set.';
 comment on column analysis.live_labels.queries is 'Number of queries of the set with an observation that day.';

@@ -29,9 +29,9 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- Without the query, which the series implies: with fewer columns, more rows are sorted in memory.
+        -- The query is left out, because the series implies it. With fewer columns, more rows can be sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- The best position of an answer comes last. After any other position, the next row is of the same answer.
+        -- Within an answer, the best position comes last. The row after any other position belongs to the same answer.
         lead(answers.step, 1, answers.steps + 1)
           over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
           as next_step
@@ -54,7 +54,7 @@ from (
         and result_domains.position > 10
       offset 0
     ) as lower on true
-    -- Two answers without the position in the top ten are needed to confirm a loss.
+    -- A loss is confirmed only by two answers in which the domain is not in the top ten.
     where base.next_step - base.step > 2
   ) as judged
   where lost
@@ -63,7 +63,7 @@ from (
 ) as found;
 comment on view analysis.live_losses is 'Rows of analysis.confirmed_losses, computed from the answers.';
 comment on column analysis.live_losses.run_date is 'Day of the answer that confirmed the loss.';
-comment on column analysis.live_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';
+comment on column analysis.live_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.live_losses.base_place is 'Last place in the top 10 before the loss, as in public.result_domains.';
-comment on column analysis.live_losses.base_run_date is 'Day of the answer with base_place.';
-comment on column analysis.live_losses.base_search_id is 'Id of the answer with base_place.';
+comment on column analysis.live_losses.base_run_date is 'Day of the answer in which the domain held base_place.';
+comment on column analysis.live_losses.base_search_id is 'Id of the answer in which the domain held base_place.';

@@ -23,7 +23,7 @@ from (
   left join analysis.ctr as curve on curve.position = best.position
   group by query_days.run_date, query_days.slices collate "C", best.domain
 ) as sets;
-comment on view analysis.live_shares is 'Ranked queries, positions and clicks of each domain for each set of labels on each day, computed from the answers. analysis.set_shares returns the same, and reads the stored sums of finished days.';
+comment on view analysis.live_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day, computed from the answers. analysis.set_shares returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.live_shares.labels is 'Labels of the set.';
 comment on column analysis.live_shares.ranked is 'Number of queries for which the domain ranks, at any position.';

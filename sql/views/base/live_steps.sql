@@ -18,14 +18,14 @@ from analysis.steps
 left join (
   select
     query_id, run_date,
-    -- Nothing is known below the last position of the shallower answer, so both are compared down to it.
+    -- Both answers are compared down to the last position of the shallower one, because nothing is known below it.
     coalesce(
       sum(abs(
         case when position <= places then position else places + 1 end
         - case when previous_position <= places then previous_position else places + 1 end
       ))
-      -- The difference if no page had stayed. It is counted, because two pages may share a position and some positions
-      -- may be empty.
+      -- Largest possible difference: the value if no page had stayed. It is computed from the actual positions, because
+      -- two pages may share a position and some positions may be empty.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,
@@ -40,9 +40,9 @@ left join (
   where places > 0
   group by query_id, run_date
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
-comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same, and reads the stored steps of finished days.';
-comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
-comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
+comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
+comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the top 10.';
-comment on column analysis.live_steps.stayed is 'Number of pages that are in the top ten of both answers.';
+comment on column analysis.live_steps.stayed is 'Number of pages that are in the top 10 of both answers.';

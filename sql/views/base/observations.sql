@@ -26,23 +26,23 @@ from (
   from tasks
   join runs on runs.id = tasks.run_id
   left join searches as reused on reused.id = case when tasks.state in ('reused', 'not_asked') then tasks.search_id end
-  -- A single equality for all kinds of evidence, so that the planner can estimate the number of rows here and in all
+  -- A single equality covers all kinds of evidence, so that the planner can estimate the number of rows here and in all
   -- views that use this one.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The other task may have received more answers since. Written with "<>", which the planner expects to be true for
-    -- nearly all rows.
+    -- The task that bought a reused answer may have received more answers since. Written with "<>", which the planner
+    -- expects to be true for nearly all rows.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- Evaluated once and usually false; then no answer is looked up.
+    -- Evaluated once. The condition is usually false, so that no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
     end <> 0
     and searches.origin = any ((select analysis.origins())::text[])
-    -- An archived answer is not an answer without results; its results are in the archive. Both conditions use "<>",
-    -- for the reason given above.
+    -- Archived answers are excluded, because their results are in the archive and they would look empty. Both
+    -- conditions use "<>", for the reason given above.
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
     and case when (select exists (select from public.archived_days))
       then (runs.run_date not in (select away_days.run_date from analysis.away_days))::integer

@@ -5,9 +5,10 @@ select
   days.query_id,
   days.weight,
   days.tags,
-  -- Labels for the parameters of the query stand beside those of its lists, so that slices need only one column.
+  -- Labels for the parameters of the query are in the same column as those of its lists, so that slices need only one
+  -- column.
   case
-    -- A label that a list spells in the same way counts once.
+    -- If a list has a label with the same spelling, the label counts once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels

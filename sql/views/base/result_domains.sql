@@ -14,14 +14,14 @@ select
   domains.site,
   organic_results.title,
   organic_results.snippet,
-  -- One number is compared and copied many times faster than a pair. A position beyond 2^40 counts as none.
+  -- One number is compared and copied many times faster than a pair. A position beyond 2^40 counts as no position.
   case when organic_results.position between 0 and 1099511627775
     then (organic_results.position << 20) | organic_results.ordinal
   end as place,
   pages.url_key
 from organic_results
 left join pages on pages.id = organic_results.page_id
--- Some answers name no host for a result; the address then provides it. One look-up serves both.
+-- If an answer names no host for a result, the host is taken from the address. A single join covers both cases.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
 comment on view public.result_domains is 'Organic results of all answers of every origin, with the domain for which each counts. For analysis, use analysis.results.';
 comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';

@@ -1,4 +1,5 @@
--- Sums for each domain, set of labels and day: stored sums of finished days, and the other days from their answers.
+-- Sums for each domain, set of labels and day: stored sums for finished days, and sums computed from the answers for
+-- other days.
 create or replace view analysis.set_shares as
 select
   finished_days.run_date,
@@ -18,7 +19,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
 union all
--- Read day by day: a query over all days would be planned for all of them, however few are needed.
+-- Read day by day: a query over all days would be planned for all days, even if only a few are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks
@@ -31,7 +32,7 @@ select
   live.positions, live.clicks
 from analysis.live_shares as live
 where (select analysis.basis() is null);
-comment on view analysis.set_shares is 'Ranked queries, positions and clicks of each domain for each set of labels on each day. Sums over sets answer every slice and every pair of dimensions.';
+comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Sums over sets give the totals for any slice and any pair of dimensions.';
 comment on column analysis.set_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.set_shares.labels is 'Labels of the set, including those for device, country, language, place and list.';
 comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
@@ -39,4 +40,4 @@ comment on column analysis.set_shares.top_3 is 'Number of queries for which the 
 comment on column analysis.set_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.set_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
 comment on column analysis.set_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
-comment on column analysis.set_shares.clicks is 'Sum of query weight times share of clicks at the best position of the domain; null if the click curve ends before all of these positions.';
+comment on column analysis.set_shares.clicks is 'Sum of query weight times share of clicks at the best position of the domain; null if the click curve has no value for any of these positions.';

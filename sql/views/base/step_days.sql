@@ -22,19 +22,19 @@ select
   case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
--- The content of an archived answer is not in the tables, so another answer cannot be compared with it.
+-- The content of an archived answer is not in the tables, so no other answer can be compared with it.
 left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
-  -- A previous answer outside the slice may have an earlier one inside it. For a query whose labels changed, the stored
-  -- rows do not show this.
+  -- If a query was not always in the slice, its previous answer within the slice may be older than the stored one.
+  -- Stored rows are therefore used only for queries that were always in the slice.
   and case when (select analysis.slice() is not null)
     then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
     else 1
   end <> 0
 union all
--- Read day by day: a query over all days would be planned for all of them, however few are needed.
+-- Read day by day: a query over all days would be planned for all days, even if only a few are needed.
 select
   found.query_id,
   unfinished_days.run_date,
@@ -88,11 +88,11 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
     )::integer
   end <> 0;
 comment on view analysis.step_days is 'Difference between each new answer to a query and the previous one. Volatility and churn are computed from these rows.';
-comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
-comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
+comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
-comment on column analysis.step_days.stayed is 'Number of pages that are in the top ten of both answers.';
+comment on column analysis.step_days.stayed is 'Number of pages that are in the top 10 of both answers.';
 comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';

@@ -1,5 +1,5 @@
 -- Puts the calls of one account into the order in which the API charged them, and explains each change of the balance.
--- Pure: it reads only arrays, so that a view that uses it shows only what the owner of the view may read.
+-- The function reads only its arguments, so a view that uses it shows only data that the owner of the view may read.
 create or replace function analysis.balance_changes(
   ids bigint[],
   sent timestamptz[],
@@ -16,10 +16,11 @@ declare
   -- Calls that reported a balance and have not been put in order yet: the first waiting_count elements of the array.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- Their ends, and their balances before their charges, in the same order. Unused elements hold infinity and null.
+  -- End times of these calls, and balances before their charges, in the same order. Unused elements hold infinity and
+  -- null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
-  -- Calls that reported no balance. Their charge is visible as a fall of the balance in another call.
+  -- Calls that reported no balance. Their cost is visible only in the balance that another call reported.
   silent integer[] := '{}';
   silent_count integer := 0;
   best integer;
@@ -33,7 +34,7 @@ declare
   part bigint;
 begin
   loop
-    -- A call that began before the first of the waiting calls ended may have been charged before it.
+    -- A call that began before the first waiting call ended may have been charged before that call.
     while next <= last and sent[next] <= all (ends) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
@@ -48,9 +49,9 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- The next call is one whose balance before its charge equals the current balance. If there is none, the balance
-    -- changed without a call of ours: it fell to the highest such balance below it or, if there is none, rose to the
-    -- highest.
+    -- The next call is one whose balance before its charge equals the current balance. If there is none, something
+    -- other than our calls changed the balance: it fell to the highest such balance that is lower or, if none is lower,
+    -- rose to the highest one.
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
       found := befores[place];
@@ -80,9 +81,9 @@ begin
     end if;
 
     fall := balance - found;
-    -- Calls with a known cost are considered first, then those that may have cost something. A call that ended before
-    -- this one began is certainly included in its balance. If the balance did not fall by its cost, credits were added
-    -- in the meantime.
+    -- The first pass considers calls with a known cost, the second pass calls that may have cost something. The balance
+    -- of this call certainly includes any call that ended before this one began. If the balance did not fall by the
+    -- cost of the earlier call, credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
@@ -136,4 +137,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Balance changes of one account, computed from its calls in order of start time. The arguments are arrays with one element for each call: id, start, end, credits used, reported balance, reserved credits, release of the reservation. The first row is the first known balance; all rows add up to the current one.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Balance changes of one account, computed from its calls in order of start time. The arguments are arrays with one element for each call: id, start, end, credits used, reported balance, reserved credits, time at which the reservation was released. The first row holds the first known balance, and all rows add up to the current balance.';

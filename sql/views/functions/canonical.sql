@@ -1,8 +1,8 @@
--- A text in the form of a query. A test compares this function with the same rule in src/base/query.ts.
+-- Normalizes a text to the form of a query. A test compares this function with the same rule in src/base/query.ts.
 create or replace function analysis.canonical(given text) returns text
 language sql immutable strict parallel safe as $$
   select case
-    -- Most texts remain unchanged: printable ASCII with single spaces.
+    -- Most texts are printable ASCII with single spaces and remain unchanged.
     when given ~ '^[!-~]+( [!-~]+)*$' then given
     else normalize(btrim(regexp_replace(
       -- Format characters are removed, except the joiners U+200C and U+200D, which are needed to spell words in
@@ -16,4 +16,4 @@ language sql immutable strict parallel safe as $$
     )), nfc)
   end
 $$;
-comment on function analysis.canonical(text) is 'Text in the form in which queries are written: composed characters, no format characters, single spaces.';
+comment on function analysis.canonical(text) is 'Text in the normalized form of queries: composed characters, no format characters, single spaces.';

@@ -40,14 +40,14 @@ begin
     compared as (
       select
         query_id,
-        -- Nothing is known below the last position of the shallower answer, so both are compared down to it.
+        -- Both answers are compared down to the last position of the shallower one, because nothing is known below it.
         coalesce(
           sum(abs(
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- The difference if no page had stayed. It is counted, because two pages may share a position and some
-          -- positions may be empty.
+          -- Largest possible difference: the value if no page had stayed. It is computed from the actual positions,
+          -- because two pages may share a position and some positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -69,7 +69,8 @@ begin
       ) as placed
       group by query_id
     ),
-    -- The best page of a domain can only differ if both answers show the domain, and more than one page of it.
+    -- The best page of a domain can differ only if both answers show the domain and together show more than one of its
+    -- pages.
     divided as (
       select query_id, domain
       from results
@@ -89,14 +90,14 @@ begin
           (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
         from results
         join divided using (query_id, domain)
-        -- Beyond this value there is no position, as in result_domains.
+        -- As in result_domains, a greater value counts as no position.
         where position between 0 and 1099511627775
         group by query_id, domain
       ) as best
       where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
       group by query_id
     ),
-    -- Counted as in analysis.moves_of.
+    -- Places are counted as in analysis.moves_of.
     shifted as (
       select
         query_id,
@@ -152,4 +153,4 @@ begin
     left join public.searches as before on before.id = steps.previous_search_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, at the cost of reading that day only. It also returns the domains whose best page or whose titles changed, the pages that entered or left positions 1 to 10, whether a label changed, and how many places the domains moved.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Others show whether a label changed and how many places each domain moved.';

@@ -22,8 +22,8 @@ begin
   join unnest(names) with ordinality as first (name, place) on first.name = edge.a
   join unnest(names) with ordinality as second (name, place) on second.name = edge.b;
   parent := array(select generate_series(1, cardinality(names)));
-  -- Union-find with path halving. It takes almost linear time, whereas a recursive query would visit every pair of a
-  -- component.
+  -- Union-find with path halving. It takes almost linear time, whereas a recursive query would visit every pair of
+  -- nodes in a component.
   for i in 1 .. cardinality(a) loop
     x := a[i];
     y := b[i];

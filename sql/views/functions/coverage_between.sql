@@ -52,8 +52,8 @@ language sql stable parallel safe as $$
       count(*) filter (where evidence = 'not asked') as not_asked,
       count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
     from (
-      -- Several runs of one day may contain a query, with different states. It counts once, with the most informative
-      -- state.
+      -- Several runs of one day may contain the same query with different states. The query counts once, with the most
+      -- informative state.
       select
         run_date, list, query_id,
         max(evidence) as evidence,
@@ -77,7 +77,7 @@ language sql stable parallel safe as $$
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
-          -- Stated for both tables, because the planner does not infer one condition from the other.
+          -- The period is stated for both tables, because the planner does not infer one condition from the other.
           and observations.run_date between since and until
         -- Answers are looked up only for queries without an observation.
         left join lateral (
@@ -133,4 +133,4 @@ language sql stable parallel safe as $$
   where idle.run_date between since and until
     and not (select analysis.slice() is not null)
 $$;
-comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days from one to another, at the cost of reading these days only.';
+comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. Other days are not read.';

@@ -14,9 +14,9 @@ language sql stable parallel safe rows 10 as $$
         and finished_days.basis = (select analysis.basis())
     ))::integer <> 0
   cross join lateral (
-    -- In the select list, because a call of unnest in "from" costs several times as much for each answer.
+    -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
     select unnest(kept.domains) collate "C" as domain, unnest(kept.places) as place
-    -- Answers without a requested domain are not taken apart.
+    -- Arrays that contain no requested domain are not expanded.
     where domains_in.among is null
       or kept.domains && domains_in.among
     union all
@@ -32,4 +32,4 @@ language sql stable parallel safe rows 10 as $$
   where domains_in.among is null
     or held.domain = any (domains_in.among)
 $$;
-comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. The stored rows of answers of finished days are used. With a second argument, only these domains.';
+comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. Stored rows are used for answers of finished days. The second argument restricts the result to the given domains.';

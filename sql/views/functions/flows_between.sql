@@ -10,7 +10,7 @@ language sql stable parallel safe as $$
     left join analysis.latest_weights as weights on weights.query_id = movers.query_id
     left join analysis.ctr as now on now.position = movers.position
     left join analysis.ctr as before on before.position = movers.previous_position
-    -- Only queries for which a requested domain changed its position.
+    -- Includes only queries for which a requested domain changed its position.
     where flows_between.domains is null
       or movers.query_id = any (array(
         select own.query_id
@@ -38,7 +38,7 @@ language sql stable parallel safe as $$
       or takers.domain = any (flows_between.domains)
     )
   union all
-  -- Clicks without a known gainer, and clicks without a known loser, so that rows and columns add up.
+  -- Includes clicks without a known gainer and clicks without a known loser, so that rows and columns add up.
   select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
   from changes
   join totals on totals.query_id = changes.query_id
@@ -53,4 +53,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. Rows and columns add up to losses and gains. The third argument restricts them to domains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. The rows of each loser add up to its losses, those of each taker to its gains. The third argument selects domains.';

@@ -2,7 +2,7 @@
 create or replace function analysis.group_changes(since date, until date, least_shared integer default 4)
 returns table (change text, group_name text, previous_group text, queries bigint, size bigint, previous_size bigint)
 language sql stable as $$
-  -- Only queries that were answered on both days: a query that was not asked has not left its group.
+  -- Includes only queries that were answered on both days, because a query that was not asked has not left its group.
   with both_days as materialized (
     select query_id from analysis.observations where run_date = until
     intersect
@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes of groups of queries (analysis.keyword_groups_on) between two days, for queries answered on both. One row for each group of either day and each group with which it shares queries. change: split (into several), merged (from several), split and merged, or kept; new or gone: none of the queries was in a group before, or is now; joined or left: queries that were in no group before, or are in none now.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes of groups of queries (analysis.keyword_groups_on) between two days, for queries answered on both. Each row pairs a group of one day with a group of the other day that shares queries with it. change is split (into several), merged (from several), split and merged, or kept. new: none of the queries was in a group before; gone: none is in a group now. joined: queries that were in no group before; left: queries that are in no group now.';

@@ -11,4 +11,4 @@ language sql stable parallel safe as $$
     )
   )
 $$;
-comment on function analysis.holds(text[]) is 'True if labels such as those of analysis.query_days.slices meet every condition of analysis.slice(), or if there is no slice.';
+comment on function analysis.holds(text[]) is 'True if the given labels (as in analysis.query_days.slices) meet every condition of analysis.slice(), or if there is no slice.';

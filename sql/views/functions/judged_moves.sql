@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   select
     moves.query_id, moves.q, moves.domain, moves.run_date, moves.previous_position, moves.position, moves.change,
     moves.places, earlier.moves, earlier.as_great,
-    -- The move itself counts among those of at least its size, so that chance is never zero.
+    -- The move itself counts among the moves that are at least as large, so that chance is never zero.
     (earlier.as_great + 1)::double precision / (earlier.moves + 1),
     case
       when earlier.moves < 60 then 'unknown'
@@ -39,4 +39,4 @@ language sql stable parallel safe as $$
   ) as earlier
   where moves.change <> 'same'
 $$;
-comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The comparison covers the last earlier answers to the query, 30 by default. chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';
+comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The third argument is the number of earlier answers to the query that are considered, 30 by default. chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';

@@ -37,4 +37,4 @@ language sql stable as $$
   left join public.queries on queries.id = members.query_id
   left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night
 $$;
-comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day, connected by pairs that share a minimum number of their top 10 pages, 4 by default. A chain of pairs forms one group; analysis.heavier_twins does not chain.';
+comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day, connected by pairs that share a minimum number of their top 10 pages, 4 by default. A chain of pairs forms one group, unlike in analysis.heavier_twins.';

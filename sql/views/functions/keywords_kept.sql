@@ -4,10 +4,10 @@ language sql stable parallel safe as $$
   select finished_keyword_days.finish_id
   from public.finished_keyword_days
   where finished_keyword_days.finish_id = analysis.finished_on(keywords_kept.day)
-    -- Keywords are stored with answers from a month, for queries in all slices.
+    -- Keywords are stored for all slices together, with answers from the last 31 days.
     and keywords_kept.most_age = 31
     and analysis.slice() is null
-    -- An answer that was archived later is still in the stored rows.
+    -- The stored rows may contain an answer that was archived later.
     and not exists (
       select
       from analysis.away_days

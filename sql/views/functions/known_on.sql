@@ -1,17 +1,17 @@
--- The last known answer to each query on a day, with its day. It makes days of several lists comparable.
+-- The last known answer to each query on a day, with its day. This makes days with different lists comparable.
 create or replace function analysis.known_on(day date, most_age integer default 31)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
 )
 language sql stable parallel safe as $$
-  -- The table of keywords of a finished day contains the same answers.
+  -- The stored keywords of a finished day contain the same answers.
   select kept.query_id, kept.run_date, kept.search_id, kept.depth, kept.fetched_at, kept.origin, kept.api
   from public.finished_keywords as kept
   where kept.finish_id = (select analysis.keywords_kept(known_on.day, known_on.most_age))
     and kept.search_id is not null
   union all
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
-  -- Evaluated once, even if the caller passes an expression.
+  -- Arguments are evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
   -- Most queries were asked on the day itself. Their answers are read at once, and only the others are looked up.
@@ -27,7 +27,7 @@ language sql stable parallel safe as $$
     union all
     (
       select seen.query_id, seen.run_date, seen.search_id, seen.depth, seen.fetched_at, seen.origin, seen.api
-      -- Sorted before any run is read, because the newest run that contains the query is usually the right one.
+      -- Runs are sorted before any is read, because the newest run that contains the query is usually the one needed.
       from (
         select runs.id, runs.run_date
         from public.runs
@@ -51,14 +51,14 @@ language sql stable parallel safe as $$
         from analysis.observations
         where observations.query_id = queries.id
           and observations.run_date = earlier.run_date
-        -- A separate subquery, so that the conditions on day and query are applied inside it.
+        -- Kept as a separate subquery, so that the conditions on day and query are applied inside it.
         offset 0
       ) as seen
       order by earlier.run_date desc
       limit 1
     )
   ) as found
-  -- Otherwise, a query that never belonged to the slice would be looked up in every run.
+  -- Without this condition, a query that never belonged to the slice would be looked up in every run.
   where case when (select analysis.slice() is not null)
     then (queries.id in (
       select query_id from analysis.sliced_queries()

@@ -65,7 +65,7 @@ begin
         min(position) filter (where not now and position > 10) as previous_lower
       from results
       where domain is not null
-      -- Values that are the same for all results of a query are included, so that steps do not have to be joined again.
+      -- The columns of steps are included, so that steps do not have to be joined again.
       group by query_id, depth, previous_depth, previous_run_date, previous_search_id, domain
     ),
     missing as (
@@ -91,7 +91,7 @@ begin
     )
     select
       judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
-      -- An answer with the old position is neither of the two that confirm its loss.
+      -- The answer that shows the old position is not one of the two that confirm its loss.
       judged.base_run_date <> judged.previous_run_date
         and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
         and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)
@@ -106,4 +106,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. It reads the stored rows of the day before each, so that it costs as much as reading that day only.';
+comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. Earlier losses come from the stored rows of the day of the previous answer, so that older answers are not read.';

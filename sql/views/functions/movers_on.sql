@@ -1,4 +1,4 @@
--- The rows of analysis.movers for one day, at the cost of reading that day.
+-- The rows of analysis.movers for one day, without the cost of reading all other days.
 create or replace function analysis.movers_on(night date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
@@ -17,7 +17,7 @@ language sql stable parallel safe as $$
     from analysis.step_days
     where step_days.run_date = night
       and step_days.previous_search_id is not null
-      -- Answers without a requested domain are not compared.
+      -- Answers that show no requested domain are not compared.
       and case when movers_on.domains is null then 1
         else (exists (
           select
@@ -33,4 +33,4 @@ language sql stable parallel safe as $$
   where movers_on.domains is null
     or moves.domain = any (movers_on.domains)
 $$;
-comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, at the cost of reading that day only. With a second argument, only moves of these domains.';
+comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, without the cost of reading all other days. The second argument restricts the result to the given domains.';

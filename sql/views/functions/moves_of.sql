@@ -32,7 +32,7 @@ language sql stable parallel safe as $$
         as several_pages,
       min(result_domains.place) filter (where side.now) as place,
       min(result_domains.place) filter (where not side.now) as previous_place,
-      -- Includes the page, because looking up the best position again would cost more than all previous steps.
+      -- The page is read in the same step, because finding the best position again would more than double the cost.
       (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
       (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
         as previous_url_key
@@ -42,7 +42,7 @@ language sql stable parallel safe as $$
       and result_domains.domain is not null
     group by result_domains.domain
   ) as sides
-  -- It is known that a domain entered or left only if the other answer was deep enough to show the position.
+  -- A domain has certainly entered or left only if the other answer was deep enough to show the position.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;

@@ -22,9 +22,9 @@ language sql stable parallel safe cost 100000 as $$
   select coalesce(
     (
       select nights.run_date
-      -- Sorted before the answers of any day are counted, because the first day usually qualifies.
+      -- Days are sorted before the answers of any day are counted, because the newest day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
-      -- The stored sums of the day usually have enough answers, so that none has to be counted.
+      -- The stored sums of the day usually include enough answers, so that no answers have to be counted.
       where (
         select sum(kept.queries)
         from public.finished_labels as kept

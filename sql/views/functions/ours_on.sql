@@ -1,4 +1,4 @@
--- The domains that are ours on a day, as every question, view and page defines "ours".
+-- The domains that are ours on a day. All queries, views and pages use this definition.
 create or replace function analysis.ours_on(day date) returns setof public.own_domains
 language sql stable parallel safe rows 10 as $$
   select *

@@ -24,7 +24,7 @@ language sql stable parallel safe as $$
     cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
-      -- Answers without a requested domain are not read.
+      -- Answers that show no requested domain are not read.
       and (page_changes.domains is null or result_domains.domain = any (page_changes.domains))
       and case when page_changes.domains is null then 1
         else (exists (
@@ -39,8 +39,8 @@ language sql stable parallel safe as $$
   left join analysis.latest_weights as weights on weights.query_id = sides.query_id
   left join analysis.ctr as now on now.position = sides.position
   left join analysis.ctr as before on before.position = sides.previous_position
-  -- It is known that a page entered or left only if the other answer was deep enough to show the position.
+  -- A page has certainly entered or left only if the other answer was deep enough to show the position.
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one. With a third argument, only pages of these domains.';
+comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one. The third argument restricts the result to pages of the given domains.';

@@ -22,4 +22,4 @@ language sql stable parallel safe rows 10 as $$
       and shown.url_key is not null
   ) as held
 $$;
-comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each once, as a number derived from its address. The stored rows of answers of finished days are used.';
+comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each once, as a number derived from its address. Stored rows are used for answers of finished days.';

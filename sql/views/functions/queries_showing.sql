@@ -1,5 +1,4 @@
--- Queries whose answers may show a page: those known from the stored rows of finished days, and those of answers of
--- other days.
+-- Queries whose answers may show a page, from the stored rows of finished days and from the answers of other days.
 create or replace function analysis.queries_showing(keys text[], since date, until date) returns setof uuid
 language sql stable parallel safe rows 100 as $$
   with named as materialized (
@@ -23,4 +22,4 @@ language sql stable parallel safe rows 100 as $$
   ) as shown
   where unfinished_days.run_date between queries_showing.since and queries_showing.until
 $$;
-comment on function analysis.queries_showing(text[], date, date) is 'Queries of which an answer may show a page with one of the given url_keys, on the days from one to another. It may name queries whose answers no longer show the page.';
+comment on function analysis.queries_showing(text[], date, date) is 'Queries whose answers between two dates may show a page with one of the given url_keys. The result may include queries whose answers no longer show the page.';

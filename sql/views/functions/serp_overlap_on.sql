@@ -1,4 +1,4 @@
--- Pairs of queries whose answers of one day show the same pages.
+-- Pairs of queries whose answers share pages on one day.
 create or replace function analysis.serp_overlap_on(night date, least_shared integer default 1)
 returns table (
   run_date date, query_id uuid, q text, other_query_id uuid, other_q text,
@@ -39,7 +39,7 @@ language sql stable parallel safe as $$
   pairs as materialized (
     select one.search_id, other.search_id as other_search_id, count(*)::integer as shared
     from spread as one
-    -- Ordered by id, whichever query was answered first.
+    -- Each pair is ordered by id, so that it appears only once.
     join spread as other on other.page = one.page and other.query_id > one.query_id
     where one.answers between 2 and 200
       and other.answers between 2 and 200

@@ -15,4 +15,4 @@ begin
     where live.run_date = day;
 end
 $$;
-comment on function analysis.shares_on(date) is 'Rows of analysis.live_shares for one day, at the cost of reading that day only.';
+comment on function analysis.shares_on(date) is 'Rows of analysis.live_shares for one day, without the cost of reading all other days.';

@@ -1,4 +1,4 @@
--- The results of one answer, found by its key. A test compares them with the rows of public.result_domains.
+-- The results of one answer, found by its id. A test compares them with the rows of public.result_domains.
 create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
 language sql stable parallel safe rows 10 as $$
   select
@@ -18,10 +18,10 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- Only for its key: a query that does not use the key reads no page.
+  -- Joined only for url_key: a query that does not use url_key reads no page.
   left join public.pages on pages.id = shown.page_id
-  -- Looked up for results without a host, or with a host whose folders count separately. This costs less than a join
-  -- for a few results, and more for all results of all answers.
+  -- The address is looked up for results without a host, or with a host whose folders count separately. This costs less
+  -- than a join for a few results, but more for all results of all answers.
   left join lateral (
     select
       addresses.url_key,
@@ -34,7 +34,8 @@ language sql stable parallel safe rows 10 as $$
     offset 0
   ) as addressed on true
   where shown.search_id = search
-  -- A separate subquery: the planner expects more answers than a day has, and would read the results of all of them.
+  -- Kept as a separate subquery, because the planner expects too many answers and would otherwise read the results of
+  -- all answers.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. Joined to the answers of a day, it costs as much as reading that day only.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers of one day does not read the results of other days.';

@@ -16,4 +16,4 @@ language sql stable parallel safe as $$
     case when host like '*.%' then array[substr(host, 3), '%' || substr(host, 2)] else array[host] end
   ) as pattern
 $$;
-comment on function analysis.site_patterns() is 'Patterns for like, of hosts whose results may count for a line such as *.example.com or example.com/folder; null if there is no such line.';
+comment on function analysis.site_patterns() is 'Patterns, for use with like, of hosts whose results may count for a domain line such as *.example.com or example.com/folder; null if there is no such line.';

@@ -1,12 +1,12 @@
 -- Queries of the slice in use with the days on which they belong to it. Written in plpgsql, so that the planner does
--- not inline it into every view; few queries need it.
+-- not inline it into every view, because few queries need it.
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$
 declare
   asked date[];
 begin
-  -- For finished days this is already known, so they are included only on request.
+  -- For finished days, the labels are already stored, so these days are included only on request.
   select array_agg(distinct runs.run_date) into asked
   from public.runs
   where finished

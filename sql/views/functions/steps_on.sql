@@ -1,5 +1,5 @@
--- The rows of analysis.steps for one day, at the cost of reading that day. Each answer is traced back to the previous
--- one.
+-- The rows of analysis.steps for one day, without the cost of reading all other days. Each answer is traced back to the
+-- previous one.
 create or replace function analysis.steps_on(night date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text,
@@ -9,7 +9,7 @@ language sql stable parallel safe as $$
   select
     now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at, now.origin, now.api,
     before.run_date, before.search_id, before.depth
-  -- Evaluated once, even if the caller passes an expression.
+  -- Arguments are evaluated once, even if the caller passes an expression.
   from (select night as day offset 0) as asked
   cross join lateral (
     select *
@@ -19,7 +19,7 @@ language sql stable parallel safe as $$
   ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
-    -- Sorted before any run is read, because the previous run is usually the right one.
+    -- Runs are sorted before any is read, because the previous run is usually the one needed.
     from (
       select runs.id, runs.run_date
       from public.runs
@@ -43,7 +43,7 @@ language sql stable parallel safe as $$
         and observations.run_date = earlier.run_date
         and observations.origin = now.origin
         and observations.api = now.api
-      -- A separate subquery, so that the conditions on day and query are applied inside it.
+      -- Kept as a separate subquery, so that the conditions on day and query are applied inside it.
       offset 0
     ) as found
     where analysis.is_step(found.query_id, found.run_date, found.evidence, found.fetched_at, found.origin, found.api)
@@ -52,4 +52,4 @@ language sql stable parallel safe as $$
   ) as before on true
   where analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
 $$;
-comment on function analysis.steps_on(date) is 'Rows of analysis.steps for one day, at the cost of reading that day only.';
+comment on function analysis.steps_on(date) is 'Rows of analysis.steps for one day, without the cost of reading all other days.';

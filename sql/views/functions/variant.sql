@@ -4,4 +4,4 @@ language sql stable parallel safe as $$
   -- A language and a country may have the same code, so each is named. Ten results are the default.
   select concat_ws(', ', device, location, 'hl ' || hl, 'gl ' || gl, 'num ' || nullif(num, 10))
 $$;
-comment on function analysis.variant(text, text, text, text, integer) is 'Parameters of a query besides its text: device, place, language, country, and the number of results if it is not 10. Empty if it has none.';
+comment on function analysis.variant(text, text, text, text, integer) is 'Parameters of a query besides its text: device, place, language, country, and the number of results if it is not 10. Empty if no such parameter is set.';

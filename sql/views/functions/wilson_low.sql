@@ -13,4 +13,4 @@ language sql immutable parallel safe as $$
     )
   end
 $$;
-comment on function analysis.wilson_low(double precision, double precision) is 'Lower bound of the 95 % confidence interval of a share of which moved out of compared were seen (Wilson, with continuity correction). The upper bound is 1 - analysis.wilson_low(compared - moved, compared).';
+comment on function analysis.wilson_low(double precision, double precision) is 'Lower bound of the 95 % confidence interval of the share moved / compared (Wilson, with continuity correction). The upper bound is 1 - analysis.wilson_low(compared - moved, compared).';

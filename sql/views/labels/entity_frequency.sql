@@ -7,7 +7,7 @@ select
   count(distinct observations.query_id) as queries,
   sum(query_days.weight) as weight
 from analysis.observations
--- Read answer by answer: a single join would read the entities of all answers for a question about one day.
+-- Read answer by answer: a single join would read the entities of all answers even for a single day.
 cross join lateral (
   select distinct search_entities.entity_id
   from search_entities
@@ -20,5 +20,5 @@ group by observations.run_date, entities.name, entities.type;
 comment on view analysis.entity_frequency is 'Number of queries whose answers name each entity, by day.';
 comment on column analysis.entity_frequency.name is 'Name of the entity.';
 comment on column analysis.entity_frequency.type is 'Type of the entity, as given by the API.';
-comment on column analysis.entity_frequency.queries is 'Number of queries whose answer of that day names the entity.';
-comment on column analysis.entity_frequency.weight is 'Sum of the weights of these queries.';
+comment on column analysis.entity_frequency.queries is 'Number of queries whose answer for the day names the entity.';
+comment on column analysis.entity_frequency.weight is 'Sum of the weights of the queries whose answer names the entity.';

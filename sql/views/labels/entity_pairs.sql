@@ -34,7 +34,7 @@ select
   others.queries as other_queries,
   everything.answers,
   case
-    -- Named together in every answer: the maximum.
+    -- If every answer names both entities, the value is the maximum.
     when pairs.together = everything.answers then 1
     else
       ln(pairs.together::double precision * everything.answers / (mine.queries::double precision * others.queries))
@@ -54,5 +54,5 @@ comment on column analysis.entity_pairs.other_type is 'Type of the second entity
 comment on column analysis.entity_pairs.together is 'Number of answers that name both entities.';
 comment on column analysis.entity_pairs.queries is 'Number of answers that name the first entity.';
 comment on column analysis.entity_pairs.other_queries is 'Number of answers that name the second entity.';
-comment on column analysis.entity_pairs.answers is 'Total number of answers: the newest of each query.';
-comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if always together, 0 if as often as by chance, below 0 if less often.';
+comment on column analysis.entity_pairs.answers is 'Total number of answers considered: the newest answer to each query.';
+comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if as often as by chance, below 0 if less often.';

@@ -1,4 +1,4 @@
--- Share of the queries that show each kind of SERP feature, and share with one of our domains in it.
+-- Share of the queries whose answers show each kind of SERP feature, and share with one of our domains in it.
 create or replace view analysis.feature_days as
 with asked as not materialized (
   select query_tags.run_date, query_tags.tag, count(*) as queries
@@ -28,10 +28,10 @@ from (
   group by kinds.run_date, query_tags.tag, kinds.kind
 ) as shown
 join asked using (run_date, tag);
-comment on view analysis.feature_days is 'Number of queries of each label that show each kind of SERP feature on each day, and number of those in which one of our domains appears. A kind that no answer of a day shows has no row.';
-comment on column analysis.feature_days.kind is 'Kind of SERP feature, as the answer spells it.';
+comment on view analysis.feature_days is 'Number of queries of each label whose answers show each kind of SERP feature on each day, and number with one of our domains in it. If no answer of a day shows a kind of SERP feature, there is no row for it.';
+comment on column analysis.feature_days.kind is 'Kind of SERP feature, under the name used in the answer.';
 comment on column analysis.feature_days.queries is 'Number of queries of the label with a readable answer.';
-comment on column analysis.feature_days.shown is 'Number of these queries whose answer shows the SERP feature.';
+comment on column analysis.feature_days.shown is 'Number of queries whose answer shows the SERP feature.';
 comment on column analysis.feature_days.share is 'Fraction of queries whose answer shows the SERP feature, 0 to 1.';
 comment on column analysis.feature_days.ours is 'Number of queries with one of our domains in the SERP feature.';
-comment on column analysis.feature_days.things is 'Number of items in these SERP features.';
+comment on column analysis.feature_days.things is 'Number of items in all SERP features of this kind.';

@@ -1,4 +1,4 @@
--- SERP features in the answers of each day, item by item: ads, questions and other blocks.
+-- Items of the SERP features (ads, questions and other blocks) in the answers of each day.
 create or replace view analysis.features as
 select
   observations.query_id,
@@ -33,10 +33,10 @@ cross join lateral (
     else coalesce(named.domain, addressed.domain)
   end as domain
 ) as counted;
-comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are blocks of an answer that the interface does not name; results, entities, clusters and related searches are not among them. Answers stored before SERP features were kept have rows after npm run reparse -- --all.';
-comment on column analysis.features.kind is 'Kind of SERP feature, as the answer spells it.';
+comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are the blocks of an answer that the API specification does not name. Results, entities, clusters and related searches are not SERP features. For answers stored before SERP features were supported, run npm run reparse -- --all to add rows.';
+comment on column analysis.features.kind is 'Kind of SERP feature, under the name used in the answer.';
 comment on column analysis.features.place is 'Index of the item within its SERP feature, from 1.';
 comment on column analysis.features.ours is 'True if the domain was ours on that day.';
 comment on column analysis.features.text is 'Main text of the item: its title, question, text or name.';
-comment on column analysis.features.extra is 'Other fields of the item, under their own names.';
+comment on column analysis.features.extra is 'Other fields of the item, under the names used in the answer.';
 comment on column analysis.features.ordinal is 'Index of the item among all items of SERP features in the answer, from 1.';

@@ -4,7 +4,7 @@ select
   statement.account,
   statement.origin,
   (statement.at at time zone 'UTC')::date as day,
-  -- A call has at most one line of this kind.
+  -- Each call has at most one line of kind "ours", so these lines are counted as calls.
   count(*) filter (where statement.kind = 'ours') as calls,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
   max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
@@ -12,7 +12,7 @@ select
   coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
   coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
-  -- Finds the first and the last line without sorting all of them.
+  -- The minimum and maximum find the first and the last line without sorting all lines.
   (
     min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
   )[2] as opening_balance,
@@ -23,12 +23,12 @@ comment on view analysis.account_days is 'Daily changes of the balance of each a
 comment on column analysis.account_days.account is 'Name of the account.';
 comment on column analysis.account_days.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.account_days.day is 'Day, in UTC.';
-comment on column analysis.account_days.calls is 'Number of calls that used credits and reported how many.';
+comment on column analysis.account_days.calls is 'Number of calls that used credits and reported their cost.';
 comment on column analysis.account_days.credits_used is 'Credits used by calls that reported their cost.';
 comment on column analysis.account_days.highest_balance is 'Highest balance of the day, measured before each change.';
 comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, measured after each change.';
-comment on column analysis.account_days.credits_unexplained is 'External spend: credits by which the balance fell and that no call of this database explains.';
-comment on column analysis.account_days.credits_unknown is 'Credits by which the balance fell during calls with an unknown outcome, which possibly used them.';
-comment on column analysis.account_days.credits_added is 'Credits by which the balance rose: top-ups, renewals and refunds.';
+comment on column analysis.account_days.credits_unexplained is 'External spend: the decrease of the balance that no call in this database explains.';
+comment on column analysis.account_days.credits_unknown is 'Decrease of the balance during calls with an unknown outcome, which possibly used these credits.';
+comment on column analysis.account_days.credits_added is 'Credits added to the balance by top-ups, renewals and refunds.';
 comment on column analysis.account_days.opening_balance is 'Balance before the first change of the day.';
 comment on column analysis.account_days.closing_balance is 'Balance after the last change of the day.';

@@ -1,4 +1,4 @@
--- How often each query of an adaptive list is asked, the reason, and the next date.
+-- Interval at which each query of an adaptive list is asked, with the reason and the next date.
 create or replace view analysis.cadence as
 select
   lists.name as list,
@@ -32,7 +32,7 @@ comment on column analysis.cadence.interval_days is 'Days between two purchases 
 comment on column analysis.cadence.due_on is 'First run date on which the query is to be asked again.';
 comment on column analysis.cadence.by_chance is 'True if the query was drawn at random to be asked on decided_on, although it was not due.';
 comment on column analysis.cadence.why is 'Reason for the interval, in one sentence.';
-comment on column analysis.cadence.decided_on is 'Run date of the night for which the decision was made.';
+comment on column analysis.cadence.decided_on is 'Run date of the night to which the decision applies.';
 comment on column analysis.cadence.last_run_date is 'Run date of the newest answer to the query; null if there is none.';
 comment on column analysis.cadence.fetched_at is 'Time at which the newest answer to the query was received.';
 comment on column analysis.cadence.search_id is 'Id of the newest answer to the query.';

@@ -1,4 +1,4 @@
--- Cost and savings of each night of an adaptive list, and the estimated number of moves that skipped queries hid.
+-- Cost and savings of each night of an adaptive list, and the estimated number of changes missed by skipping queries.
 create or replace view analysis.cadence_nights as
 select
   nights.run_date,
@@ -47,9 +47,9 @@ cross join lateral (
   where cadence_draws.list_id = nights.list_id
     and cadence_draws.run_date = nights.run_date
 ) as draws;
-comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that were not due is asked, to estimate how many skipped queries had a change in the top 10. The sample of the newest night is compared when the next night is decided.';
+comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that are not due is asked, too, to estimate how many skipped queries had a change in the top 10. The sample of the newest night is compared when the queries of the next night are chosen.';
 comment on column analysis.cadence_nights.list is 'Name of the list.';
-comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the night was decided.';
+comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the queries of the night were chosen.';
 comment on column analysis.cadence_nights.due is 'Number of queries that were due that night.';
 comment on column analysis.cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
 comment on column analysis.cadence_nights.rested is 'Number of queries that were not due and not drawn, and were therefore skipped.';
@@ -59,10 +59,10 @@ comment on column analysis.cadence_nights.credits is 'Credits used by the answer
 comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the mean price of the night; null if nothing was bought.';
 comment on column analysis.cadence_nights.compared is 'Number of drawn queries whose answer was compared with the previous one.';
 comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the top 10.';
-comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the top 10: moved divided by compared. Null while none is compared.';
+comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the top 10: moved divided by compared. Null if no query has been compared yet.';
 comment on column analysis.cadence_nights.hidden is 'Estimated number of queries with a change in the top 10, among all that were not due: hidden_share times the sum of rested and by_chance.';
 comment on column analysis.cadence_nights.hidden_low is 'Lower bound of the 95 % confidence interval of hidden (Wilson, with continuity correction).';
 comment on column analysis.cadence_nights.hidden_high is 'Upper bound of the 95 % confidence interval of hidden (Wilson, with continuity correction).';
 comment on column analysis.cadence_nights.longest_days is 'Longest interval that the schedule allowed, in days.';
-comment on column analysis.cadence_nights.intervals is 'Numbers of queries with an interval of 1 day, of 2 days, and so on.';
-comment on column analysis.cadence_nights.decided_at is 'Time at which the night was decided.';
+comment on column analysis.cadence_nights.intervals is 'Number of queries for each interval: 1 day, 2 days, and so on.';
+comment on column analysis.cadence_nights.decided_at is 'Time at which the queries of the night were chosen.';

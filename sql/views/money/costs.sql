@@ -1,12 +1,12 @@
--- Cost of the answers of each list on each day, and the number of changes that they showed.
+-- Cost of the answers of each list on each day, and the number of answers that changed.
 create or replace view analysis.costs as
--- Stored rows of finished days count an answer as changed on the day for which it was bought. If it is compared on
--- another day, everything is computed from the answers.
+-- Stored rows of finished days count a changed answer on the day for which it was bought. If any answer is compared on
+-- another day, all rows are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- In a slice, a query that did not always belong to it may have a different previous answer.
+      -- If a query was not always in the slice, its previous answer within the slice may be a different one.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select
@@ -120,13 +120,13 @@ from (
   cross join unnest(array_remove(tags, '*') || '*'::text) as tag
   group by run_date, list, tag
 ) as summed;
-comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable and of changed answers. A query with several labels counts once under each.';
+comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable answers and the number of changed answers. A query with several labels counts once under each label.';
 comment on column analysis.costs.calls is 'Number of calls sent.';
-comment on column analysis.costs.credits_used is 'Credits used, as reported by answers of every origin.';
+comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers of all origins.';
 comment on column analysis.costs.answers is 'Number of readable answers of the selected origins.';
-comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some are in the archive.';
+comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some of the answers are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';
-comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome, which may have cost this much.';
+comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the most that these calls can have cost.';
 comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

@@ -2,7 +2,7 @@
 create or replace view analysis.coverage as
 select *
 from analysis.coverage_between('-infinity', 'infinity');
-comment on view analysis.coverage is 'Outcome of the queries of each list on each day. It tells "not ranked" from "not answered" and "not asked". A query in several runs of a day counts once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. Reused answers, and last answers of queries that were not asked, count as answered.';
+comment on view analysis.coverage is 'Outcome of the queries of each list on each day. It distinguishes "not ranked" from "not answered" and "not asked". A query in several runs of a day counts once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. Reused answers, and last answers of queries that were not asked, count as answered.';
 comment on column analysis.coverage.planned is 'Number of queries planned for the day, including those not asked.';
 comment on column analysis.coverage.answered is 'Number of planned queries with a readable answer of the selected origins: bought, reused, or the last answer of a query that was not asked.';
 comment on column analysis.coverage.bought is 'Number of queries with an answer bought for the day.';
@@ -12,14 +12,14 @@ comment on column analysis.coverage.suspect is 'Number of queries whose answer i
 comment on column analysis.coverage.other_origin is 'Number of queries whose answer has an origin that the views do not show.';
 comment on column analysis.coverage.archived is 'Number of queries whose answer is in the archive and therefore excluded.';
 comment on column analysis.coverage.failed is 'Number of queries that failed permanently.';
-comment on column analysis.coverage.unknown is 'Number of queries with an unknown outcome: possibly charged, and never read.';
-comment on column analysis.coverage.unaffordable is 'Number of queries not bought because they would have gone below the credit floor or over a budget.';
+comment on column analysis.coverage.unknown is 'Number of queries with an unknown outcome: the call was possibly charged, and its answer could not be read.';
+comment on column analysis.coverage.unaffordable is 'Number of queries not bought because their cost would have violated the credit floor or a budget.';
 comment on column analysis.coverage.cancelled is 'Number of queries not bought because the run was cancelled.';
 comment on column analysis.coverage.open is 'Number of queries not finished yet.';
 comment on column analysis.coverage.share is 'Fraction of planned queries that were answered, 0 to 1.';
 comment on column analysis.coverage.newest is 'Time at which the newest answer used for the day was received.';
 comment on column analysis.coverage.oldest is 'Time at which the oldest answer used for the day was received.';
 comment on column analysis.coverage.not_asked is 'Number of queries that the list or its cadence skipped. Their last answers are used, at no cost.';
-comment on column analysis.coverage.outcome is 'Outcome of the day: ran, going or cancelled; for a night without a run, missed, skipped or failed.';
-comment on column analysis.coverage.credits_spent is 'Credits used by the runs of the day, in calls whose cost is known. What calls with an unknown outcome may have cost is in costs.credits_unknown.';
-comment on column analysis.coverage.why is 'Reason for missing answers, or for the exclusion of the night from shares and trends; null if nothing is missing.';
+comment on column analysis.coverage.outcome is 'Outcome of the day: ran, going (not finished yet) or cancelled. For a night without a run: missed, skipped or failed.';
+comment on column analysis.coverage.credits_spent is 'Credits used by the runs of the day, in calls whose cost is known. The possible cost of calls with an unknown outcome is in costs.credits_unknown.';
+comment on column analysis.coverage.why is 'Reason why answers are missing, or why the night is excluded from shares and trends; null if no answer is missing.';

@@ -1,4 +1,4 @@
--- Cost of each round of an expansion, and the pages and domains that it was the first to show.
+-- Cost of each round of an expansion, and the number of new pages and domains in its answers.
 create or replace view analysis.expansion_rounds as
 with taken as (
   select
@@ -18,7 +18,7 @@ shown as materialized (
   from taken
   join public.result_domains as results on results.search_id = taken.search_id
 ),
--- Answers are numbered in the order in which they were requested, so the lowest number was the first.
+-- Ids of answers follow the order of the requests, so the lowest id belongs to the first answer that shows a page.
 first_pages as (
   select results.page_id, min(results.search_id) as search_id
   from organic_results as results
@@ -88,11 +88,11 @@ join lists on lists.id = counted.list_id
 join lists as sources on sources.id = counted.source_list_id
 left join brought on brought.list_id = counted.list_id and brought.round = counted.round
 left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
-comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers fall, it is time to stop.';
+comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers fall, further rounds bring little.';
 comment on column analysis.expansion_rounds.list is 'Name of the list to which the related searches were added.';
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
-comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 takes related searches of the expanded list, round 2 those of round 1, and so on.';
-comment on column analysis.expansion_rounds.queries is 'Number of related searches taken in the round.';
+comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 asks related searches of the expanded list, round 2 asks related searches found in round 1, and so on.';
+comment on column analysis.expansion_rounds.queries is 'Number of related searches chosen in the round.';
 comment on column analysis.expansion_rounds.open is 'Number of queries of the round that are not finished yet.';
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';
 comment on column analysis.expansion_rounds.failed is 'Number of queries that failed or have an unknown outcome.';
@@ -106,4 +106,4 @@ comment on column analysis.expansion_rounds.new_pages_per_answer is 'Number of n
 comment on column analysis.expansion_rounds.new_domains_per_answer is 'Number of new domains per answer.';
 comment on column analysis.expansion_rounds.new_pages_per_credit is 'Number of new pages per credit.';
 comment on column analysis.expansion_rounds.new_domains_per_credit is 'Number of new domains per credit.';
-comment on column analysis.expansion_rounds.decided_at is 'Time at which the first related search of the round was taken.';
+comment on column analysis.expansion_rounds.decided_at is 'Time at which the first related search of the round was chosen.';

@@ -26,7 +26,7 @@ comment on column analysis.freshness.queries is 'Number of queries in the list w
 comment on column analysis.freshness.answered is 'Number of queries in the list with a readable answer of the selected origins.';
 comment on column analysis.freshness.never_answered is 'Number of queries in the list without a readable answer of the selected origins.';
 comment on column analysis.freshness.newest is 'Time at which the newest answer was received.';
-comment on column analysis.freshness.oldest is 'Time at which the oldest of the newest answers was received.';
+comment on column analysis.freshness.oldest is 'Time at which the oldest answer was received, counting only the newest answer to each query.';
 comment on column analysis.freshness.youngest_age is 'Age of the newest answer.';
-comment on column analysis.freshness.median_age is 'Median age of the newest answers.';
-comment on column analysis.freshness.oldest_age is 'Age of the oldest of the newest answers.';
+comment on column analysis.freshness.median_age is 'Median age of the newest answers to the queries.';
+comment on column analysis.freshness.oldest_age is 'Age of the oldest answer, counting only the newest answer to each query.';

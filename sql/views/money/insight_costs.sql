@@ -1,4 +1,4 @@
--- Credits of each day beside the number of losses that its answers confirmed.
+-- Credits used on each day, with the number of losses that the answers of the day confirmed.
 create or replace view analysis.insight_costs as
 select
   spent.run_date,
@@ -31,7 +31,7 @@ left join (
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- Looked up one by one by key, because there are far fewer losses than tasks.
+  -- Tasks are looked up by key, one at a time, because there are far fewer losses than tasks.
   where (exists (
     select
     from tasks
@@ -41,8 +41,8 @@ left join (
   group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
 comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
-comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by answers of every origin.';
-comment on column analysis.insight_costs.losses is 'Number of losses of all domains that an answer of the day confirmed.';
+comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers of all origins.';
+comment on column analysis.insight_costs.losses is 'Number of losses, over all domains, that answers of the day confirmed.';
 comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses of domains that were ours on that day.';
 comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if there was none.';
 comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss of our domains; null if there was none.';

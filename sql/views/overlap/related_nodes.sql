@@ -1,7 +1,7 @@
--- The graph of related searches, node by node.
+-- Nodes of the graph of related searches.
 create or replace view analysis.related_nodes as
--- A finished day stores only related searches that no earlier day stored. If a day is archived, and for queries that
--- were not always in the slice, all answers are therefore read.
+-- A finished day stores only related searches that no earlier day has stored. All answers are therefore read if any day
+-- is archived, and for queries that were not always in the slice.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
@@ -36,7 +36,7 @@ edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
-    -- A separate subquery, so that a text is normalized once and not for each query that names it.
+    -- Kept as a separate subquery, so that each text is normalized once and not for each query that suggests it.
     offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related
@@ -67,10 +67,10 @@ from (select array_agg(q) as a, array_agg(related) as b from edges) as ends
 cross join lateral analysis.components(ends.a, ends.b) as found
 join degrees on degrees.node = found.node
 left join mutual on mutual.node = found.node;
-comment on view analysis.related_nodes is 'Texts in the graph of related searches, with the number of texts that suggest each, the number that it suggests, and its connected component.';
+comment on view analysis.related_nodes is 'Texts in the graph of related searches. For each text: the number of texts that suggest it, the number of texts that it suggests, and its connected component.';
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
-comment on column analysis.related_nodes.in_degree is 'Number of our queries, by text, whose answers suggest this text.';
+comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
 comment on column analysis.related_nodes.out_degree is 'Number of texts that the answers to this text suggest; 0 if it was never asked.';
-comment on column analysis.related_nodes.reciprocal is 'Number of texts that this text suggests and that suggest it.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts that this text suggests and that also suggest this text.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

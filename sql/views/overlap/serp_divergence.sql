@@ -6,7 +6,7 @@ with shown as not materialized (
     array_agg(distinct pages.url_key) as pages
   from analysis.observations
   join (
-    -- Texts with only one set of parameters have nothing to be compared with.
+    -- Excludes texts with only one set of parameters, because they cannot be compared.
     select q from queries group by q having count(*) > 1
   ) as several on several.q = observations.q
   join organic_results on organic_results.search_id = observations.search_id
@@ -26,7 +26,7 @@ select
 from shown as one
 join shown as other on other.run_date = one.run_date and other.q = one.q and other.query_id > one.query_id
 join queries on queries.id = one.query_id
--- A different number of results is not another device, place, language or country.
+-- Queries that differ only in the number of results are not compared.
 join queries as others
   on others.id = other.query_id
   and (others.device, others.location, others.hl, others.gl)

@@ -1,4 +1,4 @@
--- Related searches that are not a query yet, as candidates for a list.
+-- Related searches that are not queries yet: candidates for a list.
 create or replace view analysis.untracked_related as
 select
   named.text as q,
@@ -7,7 +7,7 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- An answer may name a text in several spellings; its query counts once.
+  -- An answer may contain a text in several spellings. Its query still counts only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
   -- Read answer by answer: a single join would read the answers of all days.
@@ -20,7 +20,7 @@ from (
   join (
     select id, analysis.canonical(q) as text
     from related_searches
-    -- A separate subquery, so that a text is normalized once and not for each query that names it.
+    -- Kept as a separate subquery, so that each text is normalized once and not for each query that suggests it.
     offset 0
   ) as related on related.id = shown.related_search_id
   where related.text <> ''
@@ -28,8 +28,8 @@ from (
 ) as named
 join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;
-comment on view analysis.untracked_related is 'Related searches in the newest answers to the queries of the current lists that are not a query yet.';
-comment on column analysis.untracked_related.q is 'Text of the related search, as a query would be written.';
+comment on view analysis.untracked_related is 'Related searches that are not queries yet, from the newest answers to the queries of the current lists.';
+comment on column analysis.untracked_related.q is 'Text of the related search, in the normalized form of queries.';
 comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
-comment on column analysis.untracked_related.weight is 'Sum of the weights of these queries in the current lists.';
-comment on column analysis.untracked_related.example is 'Text of one of these queries.';
+comment on column analysis.untracked_related.weight is 'Sum of the weights, in the current lists, of the queries whose newest answer suggests the text.';
+comment on column analysis.untracked_related.example is 'Text of one query whose newest answer suggests the text.';

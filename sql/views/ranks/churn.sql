@@ -13,4 +13,4 @@ comment on view analysis.churn is 'Number of pages that entered and left the top
 comment on column analysis.churn.queries is 'Number of queries that could be compared with their previous answer.';
 comment on column analysis.churn.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.churn.left_top_10 is 'Number of pages that left the top 10.';
-comment on column analysis.churn.stayed is 'Number of pages that are in the top ten of both answers.';
+comment on column analysis.churn.stayed is 'Number of pages that are in the top 10 of both answers.';

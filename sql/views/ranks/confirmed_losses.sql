@@ -1,7 +1,7 @@
 -- Domains that lost a position in the top ten in two consecutive answers: stored for finished days, and computed for
 -- the others.
 create or replace view analysis.confirmed_losses as
--- Losses across an archived day, and losses for queries that were not always in the slice, are computed from the
+-- Losses that span an archived day, and losses for queries that were not always in the slice, are computed from the
 -- answers.
 with chosen as materialized (
   select
@@ -22,7 +22,7 @@ select
   found.position,
   found.base_place >> 20 as base_position,
   found.base_run_date,
-  -- Looked up one by one, because there are far fewer losses than results, whatever the planner expects.
+  -- Pages are looked up one at a time, because there are far fewer losses than the planner expects.
   (
     select pages.url_key
     from organic_results
@@ -64,10 +64,10 @@ from (
     )
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. There is one row for each loss, at the answer that confirms it.';
+comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
-comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if the domain is not in it.';
+comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';
-comment on column analysis.confirmed_losses.base_run_date is 'Day of the answer with base_position.';
+comment on column analysis.confirmed_losses.base_run_date is 'Day of the answer in which the domain held base_position.';
 comment on column analysis.confirmed_losses.url_key is 'Page at base_position.';
-comment on column analysis.confirmed_losses.base_search_id is 'Id of the answer with base_position.';
+comment on column analysis.confirmed_losses.base_search_id is 'Id of the answer in which the domain held base_position.';

@@ -42,7 +42,7 @@ from (
       as several_pages,
     min(result_domains.place) filter (where side.now) as place,
     min(result_domains.place) filter (where not side.now) as previous_place,
-    -- Includes the page, because looking up the best position again would cost as much as finding it.
+    -- The page is read in the same step, because finding the best position again would double the cost.
     (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
     (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
       as previous_url_key
@@ -55,15 +55,15 @@ from (
   group by steps.search_id, steps.run_date, steps.query_id, result_domains.domain
 ) as sides
 left join queries on queries.id = sides.query_id
--- It is known that a domain entered or left only if the other answer was deep enough to show the position.
+-- A domain has certainly entered or left only if the other answer was deep enough to show the position.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
 comment on view analysis.movers is 'Change of each domain between an answer and the previous one. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';
-comment on column analysis.movers.previous_position is 'Best position in the previous answer; null if the domain was not in it.';
-comment on column analysis.movers.position is 'Best position in the answer; null if the domain is no longer in it.';
+comment on column analysis.movers.previous_position is 'Best position in the previous answer; null if that answer does not show the domain.';
+comment on column analysis.movers.position is 'Best position in the answer; null if the answer no longer shows the domain.';
 comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 three down; null for entered and left.';
 comment on column analysis.movers.change is 'Kind of change: up, down, same, entered or left.';
 comment on column analysis.movers.url_key is 'Page of the domain at its best position in the answer.';
 comment on column analysis.movers.previous_url_key is 'Page of the domain at its best position in the previous answer.';
 comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of one address count as one page.';
-comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, it is the lowest possible number: from or to one below the last position of the other answer.';
+comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, it is the lowest possible number, as if the domain were one position below the last position of the other answer.';

@@ -1,6 +1,7 @@
 -- Lengths of stays in the top 10 that began after the oldest answer, computed from the pages that entered and left.
 create or replace view analysis.stay_lengths as
--- Stays across an archived day, and stays for queries that were not always in the slice, are computed from the answers.
+-- Stays that span an archived day, and stays for queries that were not always in the slice, are computed from the
+-- answers.
 with chosen as materialized (
   select analysis.basis() is not null and not exists (
     select
@@ -23,7 +24,7 @@ from (
     from (
       select
         query_id, run_date, came, went,
-        -- Usually, all answers to a query have the same origin and API; then none is looked up.
+        -- Usually, all answers to a query have the same origin and API, and no look-up is needed.
         case when count(*) filter (where previous_search_id is null) over (partition by query_id) > 1 then (
           select (searches.origin, searches.api)::text
           from public.searches
@@ -49,7 +50,7 @@ from analysis.top_ten_stays as stays
 where (select not kept or partly <> '{}' from chosen)
   and ((select not kept from chosen) or stays.query_id = any ((select partly from chosen)::uuid[]))
   and stays.began;
-comment on view analysis.stay_lengths is 'Length of stays of pages in the top 10, without stays that had begun by the oldest answer. analysis.top_ten_stays has the pages.';
+comment on view analysis.stay_lengths is 'Length of stays of pages in the top 10, without stays that the oldest answer already shows. analysis.top_ten_stays lists the pages.';
 comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the top 10.';
 comment on column analysis.stay_lengths.answers is 'Number of consecutive answers in the stay.';
 comment on column analysis.stay_lengths.query_id is 'Id of the query.';

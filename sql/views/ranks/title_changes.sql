@@ -19,7 +19,7 @@ from (
     titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
   from analysis.step_days as steps
   cross join lateral unnest(steps.retitled) as named (domain)
-  -- Only answers with a requested domain are compared.
+  -- Only answers that show a requested domain are compared.
   cross join lateral (
     select *
     from analysis.titles_of(steps.search_id, steps.previous_search_id) as found
@@ -57,8 +57,8 @@ from (
 ) as changed
 join queries on queries.id = changed.query_id;
 comment on view analysis.title_changes is 'Pages that an answer and the previous one show under the same address with different titles. If an answer shows the address twice, its first title counts.';
-comment on column analysis.title_changes.position is 'Position in the answer.';
-comment on column analysis.title_changes.previous_title is 'Title in the previous answer.';
-comment on column analysis.title_changes.title is 'Title in the answer.';
-comment on column analysis.title_changes.previous_snippet is 'Snippet in the previous answer.';
-comment on column analysis.title_changes.snippet is 'Snippet in the answer.';
+comment on column analysis.title_changes.position is 'Position of the page in the answer.';
+comment on column analysis.title_changes.previous_title is 'Title of the page in the previous answer.';
+comment on column analysis.title_changes.title is 'Title of the page in the answer.';
+comment on column analysis.title_changes.previous_snippet is 'Snippet of the page in the previous answer.';
+comment on column analysis.title_changes.snippet is 'Snippet of the page in the answer.';

@@ -15,12 +15,12 @@ from (
   select
     steps.query_id, steps.q, steps.origin, steps.api, steps.run_date, steps.step = steps.steps as newest, steps.step = 1 as oldest,
     placed.url_key, placed.position,
-    -- Consecutive answers have consecutive step numbers, so the difference stays the same until a break.
+    -- Consecutive answers have consecutive step numbers, so the difference below is constant within a stay.
     steps.step - row_number() over (
       partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
     ) as stretch
   from analysis.steps
-  -- Read answer by answer: a single join would read the pages of all answers for a question about one query.
+  -- Read answer by answer: a single join would read the pages of all answers even if only one query is selected.
   cross join lateral (
     select pages.url_key, min(organic_results.position) as position
     from organic_results

@@ -1,5 +1,5 @@
--- How long pages stay in the top 10, estimated by Kaplan and Meier. Stays that still last count for as long as they
--- were seen.
+-- Time that pages stay in the top 10, as a Kaplan-Meier estimate. A stay that has not ended counts with its length so
+-- far.
 create or replace view analysis.top_ten_survival as
 select
   answers,
@@ -12,7 +12,7 @@ select
 from (
   select
     answers, at_risk, ended, lasting,
-    -- A product computed as a sum of logarithms; once all stays have ended, it is zero.
+    -- The product is computed as a sum of logarithms. It is zero once all stays have ended.
     case when min(at_risk - ended) over sofar = 0 then 0
       else exp(sum(ln(nullif(at_risk - ended, 0)::double precision / at_risk)) over sofar)
     end as survival,
@@ -30,11 +30,11 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Estimated fraction of stays of pages in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that still lasts counts for as long as it was seen. Stays in the oldest answer are excluded, because their beginning is unknown.';
-comment on column analysis.top_ten_survival.answers is 'Number of consecutive answers.';
-comment on column analysis.top_ten_survival.at_risk is 'Number of stays seen for at least this many answers.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of stays of pages in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that has not ended counts with its length so far. Stays that the oldest answer already shows are excluded, because their beginning is unknown.';
+comment on column analysis.top_ten_survival.answers is 'Length of a stay: number of consecutive answers.';
+comment on column analysis.top_ten_survival.at_risk is 'Number of stays that were observed for at least this many answers.';
 comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';
-comment on column analysis.top_ten_survival.lasting is 'Number of stays seen for exactly this many answers that still last. Their final length is unknown.';
+comment on column analysis.top_ten_survival.lasting is 'Number of stays that have lasted exactly this many answers so far and have not ended. Their final length is unknown.';
 comment on column analysis.top_ten_survival.survival is 'Estimated fraction of stays that last longer than this many answers, 0 to 1.';
 comment on column analysis.top_ten_survival.low is 'Lower bound of the 95 % confidence interval of survival (Greenwood), never below 0.';
 comment on column analysis.top_ten_survival.high is 'Upper bound of the 95 % confidence interval of survival (Greenwood), never above 1.';

@@ -43,7 +43,7 @@ from (
   cross join lateral analysis.domains_in(observations.search_id, array[wanted.domain]) as listed
   where listed.place is not null
 ) as best
--- Looked up one by one, because far fewer queries have a target page than the planner expects.
+-- Looked up one at a time, because far fewer queries have a target page than the planner expects.
 cross join lateral (
   select pages.url_key
   from organic_results as shown
@@ -62,7 +62,7 @@ left join lateral (
 where analysis.page_name(pages.url_key) <> analysis.page_name(best.target_key);
 comment on view analysis.wrong_pages is 'Observations in which the best page of the target''s domain is not the target page that the list named for that run.';
 comment on column analysis.wrong_pages.position is 'Best position of the domain.';
-comment on column analysis.wrong_pages.url_key is 'Page at that position.';
+comment on column analysis.wrong_pages.url_key is 'Page at the best position.';
 comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the form of url_key.';
-comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, as browsers write it.';
-comment on column analysis.wrong_pages.target_position is 'Position of the target page in the same answer; null if it is not in it.';
+comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, in the form that browsers use.';
+comment on column analysis.wrong_pages.target_position is 'Position of the target page in the same answer; null if the answer does not show the page.';

@@ -29,7 +29,7 @@ select
   held.top_10,
   asked.weight
 from (
-  -- Grouped rather than joined, so that a filter on days, labels and brands is applied to the rows.
+  -- The rows are grouped instead of joined, so that the planner can apply a filter on days, labels and brands to them.
   select
     run_date,
     tag,
@@ -49,7 +49,7 @@ from (
       having min(domain) = max(domain)
     ) as alone
     join analysis.label_shares as shares on shares.domain = alone.domain
-    -- Computed first as an array, so that only the rows of these domains are read.
+    -- The domains are computed first, as an array, so that only their rows are read.
     where shares.domain = any (array(select domain from analysis.brands))
       and exists (
         select
@@ -103,9 +103,9 @@ comment on view analysis.brand_share is 'Share of voice of each brand, ours and 
 comment on column analysis.brand_share.brand is 'Name of the brand.';
 comment on column analysis.brand_share.ours is 'True for our own brands, false for those of competitors.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
-comment on column analysis.brand_share.visibility is 'Share of voice divided by its value for position 1 on every query. 1 means first for every query.';
+comment on column analysis.brand_share.visibility is 'Share of voice divided by the value it would have with position 1 for every query, so 1 means position 1 for every query.';
 comment on column analysis.brand_share.queries is 'Number of queries of the label with an observation that day.';
-comment on column analysis.brand_share.ranked is 'Number of these queries for which the brand ranks, at any position.';
+comment on column analysis.brand_share.ranked is 'Number of queries of the label for which the brand ranks, at any position.';
 comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';
 comment on column analysis.brand_share.top_10 is 'Number of queries for which the brand ranks in positions 1 to 10.';
 comment on column analysis.brand_share.weight is 'Sum of the weights of the queries with an observation.';

@@ -1,4 +1,4 @@
--- How concentrated the clicks of a label are on few domains.
+-- Concentration of the clicks of each label on few domains.
 create or replace view analysis.concentration as
 select
   run_date,

@@ -5,7 +5,7 @@ with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
 ),
--- Queries that have left all lists are excluded.
+-- Queries that are no longer in any list are excluded.
 asked as materialized (
   select latest.query_id, latest.q, latest.search_id, latest.depth, latest.fetched_at, weights.weight
   from analysis.latest
@@ -22,7 +22,7 @@ near as materialized (
   from held
   join ours using (domain)
   where held.position <= 20
-    -- A result without a position counts by its index.
+    -- For a result without a position, its index is used.
     or exists (
       select
       from analysis.shown_in(held.search_id) as shown
@@ -46,8 +46,8 @@ cross join ours
 where rivals.position <= 10
   and rivals.domain not in (select domain from ours)
   and (asked.search_id, ours.domain) not in (select search_id, domain from near);
-comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the top 10 and ours is not in the top 20. It covers newest answers with a depth of at least ten. If an answer is shallower than twenty, ours is missing from all of it; depth shows how far it reaches.';
-comment on column analysis.content_gaps.own_domain is 'Our domain that is missing.';
+comment on view analysis.content_gaps is 'Queries of the current lists for which another domain ranks in the top 10 and ours is not in the top 20. It covers newest answers with a depth of at least ten. If an answer has a depth below twenty, ours is missing from the whole answer; depth shows its last position.';
+comment on column analysis.content_gaps.own_domain is 'Our domain that is not in the top 20.';
 comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';
 comment on column analysis.content_gaps.position is 'Best position of the other domain.';
-comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list that gives none counts as 1.';
+comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list without a weight for the query counts as 1.';

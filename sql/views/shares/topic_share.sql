@@ -36,4 +36,4 @@ comment on view analysis.topic_share is 'Share of voice of each domain within ea
 comment on column analysis.topic_share.topic is 'Label of the topic.';
 comment on column analysis.topic_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.topic_share.queries is 'Number of queries of the topic with an observation that day.';
-comment on column analysis.topic_share.ranked is 'Number of these queries for which the domain ranks.';
+comment on column analysis.topic_share.ranked is 'Number of queries of the topic for which the domain ranks.';
