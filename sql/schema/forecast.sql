@@ -15,14 +15,14 @@ create table forecasts (
 );
 comment on table forecasts is 'Newest forecast for each account, as computed for a worker, a scheduler or a person.';
 comment on column forecasts.account_id is 'Account to which the forecast applies.';
-comment on column forecasts.asked_at is 'Time at which the newest computation began. Other processes do not compute the forecast meanwhile.';
-comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. A longer computation is done less often.';
+comment on column forecasts.asked_at is 'Time at which the newest computation began. No other process computes the forecast at the same time.';
+comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.';
 comment on column forecasts.made_at is 'Time at which the figures were computed; null if they never were.';
 comment on column forecasts.until is 'End of the period that the forecast covers.';
-comment on column forecasts.balance is 'Balance after the calls in flight are paid; null if no answer reported any.';
+comment on column forecasts.balance is 'Balance after the calls in flight are paid; null if no answer has reported a balance.';
 comment on column forecasts.observed_at is 'Time at which an answer reported the balance.';
 comment on column forecasts.floor is 'Credit floor.';
-comment on column forecasts.missing is 'Unknown input, balance or prices, for lack of which there are no steps; null if both are known.';
+comment on column forecasts.missing is 'Unknown input that prevents the computation of steps: balance or prices. Null if both are known.';
 comment on column forecasts.day_credits is 'Number of credits expected to be used in the 24 hours after the forecast; null if unknown.';
 comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if not within the period.';
 
@@ -49,14 +49,14 @@ comment on column forecast_steps.account_id is 'Account to which the forecast ap
 comment on column forecast_steps.step is 'Number of the step in order of time.';
 comment on column forecast_steps.kind is 'Kind of step: run (open now), night or renewal.';
 comment on column forecast_steps.name is 'Number of the run, or name of the schedule.';
-comment on column forecast_steps.list is 'List that the step buys.';
+comment on column forecast_steps.list is 'List whose queries the step buys.';
 comment on column forecast_steps.at is 'Time at which the step begins.';
 comment on column forecast_steps.asked is 'Number of queries to be bought.';
 comment on column forecast_steps.fresh is 'Number of queries that are not bought, because they are not due or their answers are recent enough.';
-comment on column forecast_steps.bought is 'Number of open queries that the budgets and the credit floor allow us to buy.';
+comment on column forecast_steps.bought is 'Number of queries that the budgets and the credit floor allow the step to buy.';
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
 comment on column forecast_steps.after is 'Credits left after the step.';
-comment on column forecast_steps.cut is 'Limit that keeps the rest from being bought: budget (its own), list, day, month or floor; null if there is none.';
-comment on column forecast_steps.sure is 'True if the step also fits at the highest recent price.';
+comment on column forecast_steps.cut is 'Limit that prevents the purchase of the other queries: budget (of the step itself), list, day, month or floor; null if there is none.';
+comment on column forecast_steps.sure is 'True if the step stays within all limits even at the highest recent price.';
 comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if it does not.';
