@@ -77,7 +77,7 @@ comment on column alerts.id is 'Identifier of the alert.';
 comment on column alerts.rule is 'Name of the rule.';
 comment on column alerts.what is 'Kind of change that the rule looks for.';
 comment on column alerts.subject is 'Subject of the alert. The rule raises no second alert about the same subject while this alert is open.';
-comment on column alerts.list is 'List of the run after which the alert was raised.';
+comment on column alerts.list is 'List whose run raised the alert.';
 comment on column alerts.tag is 'Label whose share of voice fell; null for other kinds of change.';
 comment on column alerts.query_id is 'Query to which the alert applies; null for a share of voice.';
 comment on column alerts.domain is 'Domain to which the alert applies; null for a SERP feature.';

@@ -217,20 +217,20 @@ comment on column finished_steps.query_id is 'Query that was answered.';
 comment on column finished_steps.search_id is 'New answer of the finished day.';
 comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
 comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
-comment on column finished_steps.volatility is 'Difference between both answers, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
+comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.';
 comment on column finished_steps.depth is 'Depth of the new answer: its greatest position.';
 comment on column finished_steps.previous_depth is 'Depth of the previous answer: its greatest position; null for the first answer.';
 comment on column finished_steps.previous_run_date is 'Run date of the previous answer; null for the first answer.';
-comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if the answers cannot be compared.';
 comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
-comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.';
+comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as came.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.';
-comment on column finished_steps.moves is 'Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no domains.';
+comment on column finished_steps.moves is 'Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
   search_id bigint primary key,
@@ -358,7 +358,7 @@ create table finished_keyword_days (
 );
 comment on table finished_keyword_days is 'Finished days for which finished_keywords has every keyword.';
 comment on column finished_keyword_days.finish_id is 'Finished day (finished_days.id).';
-comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from them stays valid as long as this row exists.';
+comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.';
 comment on column finished_keyword_days.basis is 'Digest of the entries for our domains and for rivals that the stored keywords are based on, as returned by analysis.keyword_basis().';
 
 -- Pages that the answers to each query have shown. SQL queries about one page start from this table. It has only one

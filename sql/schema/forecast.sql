@@ -17,7 +17,7 @@ comment on table forecasts is 'Newest forecast for each account, as computed for
 comment on column forecasts.account_id is 'Account to which the forecast applies.';
 comment on column forecasts.asked_at is 'Time at which the newest computation began. No other process computes the forecast at the same time.';
 comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.';
-comment on column forecasts.made_at is 'Time at which the figures were computed; null if they never were.';
+comment on column forecasts.made_at is 'Time at which the figures were computed; null before the first computation.';
 comment on column forecasts.until is 'End of the period that the forecast covers.';
 comment on column forecasts.balance is 'Balance after the calls in flight are paid; null if no answer has reported a balance.';
 comment on column forecasts.observed_at is 'Time at which an answer reported the balance.';
@@ -59,4 +59,4 @@ comment on column forecast_steps.worst is 'Cost of the step in credits at the hi
 comment on column forecast_steps.after is 'Credits left after the step.';
 comment on column forecast_steps.cut is 'Limit that prevents the purchase of the other queries: budget (of the step itself), list, day, month or floor; null if there is none.';
 comment on column forecast_steps.sure is 'True if the step stays within all limits even at the highest recent price.';
-comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if it does not.';
+comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if the floor does not stop it.';

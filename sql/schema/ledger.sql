@@ -83,7 +83,7 @@ comment on column accounts.keys is 'Fingerprints of the keys whose answers repor
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits: credits that were spent by others, billed too low or not billed at all.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by others, and calls that were billed too low or not at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first of these, an answer repeated for an Idempotency-Key is no longer trusted.';
 
@@ -139,7 +139,7 @@ comment on column workers.floor is 'Credit floor in the settings of the worker. 
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
 comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
-comment on column workers.stopped_at is 'Time at which the worker ended normally; null while it runs, or if it died.';
+comment on column workers.stopped_at is 'Time at which the worker ended normally; null while the worker runs, or if it died.';
 
 create table calls (
   id bigint generated always as identity primary key,
@@ -180,12 +180,12 @@ comment on column calls.account_id is 'Account that paid for the call.';
 comment on column calls.worker is 'Worker that made the call.';
 comment on column calls.sent_at is 'Time at which the call was reserved, just before it was sent.';
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
-comment on column calls.unknown_at is 'Time at which the call was given up as unreadable.';
+comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.';
 comment on column calls.start_seq is 'Start number of the call: its rank by start among all calls of the account.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
-comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while it is unknown and washed_at is null.';
+comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
 comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
 comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
 comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.';

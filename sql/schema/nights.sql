@@ -27,7 +27,7 @@ comment on column schedules.enabled is 'False if the schedule is turned off, was
 comment on column schedules.known_until is 'Time up to which every due time of the schedule has a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
 comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null for the value in the settings.';
-comment on column schedules.budget is 'Maximum credits for one night; null for no limit of its own.';
+comment on column schedules.budget is 'Maximum credits for one night; null if the schedule sets no limit.';
 comment on column schedules.adaptive_days is 'Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.';
 comment on column schedules.priority is 'Priority of queries that have none of their own, from 1 (bought first) to 9 (last); null for 5.';
 comment on column schedules.part is 'Share of a night''s credits that the list gets when credits are short; null if lists have no shares.';
@@ -88,7 +88,7 @@ comment on column night_health.asked is 'Number of queries to be bought. Queries
 comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any result.';
 comment on column night_health.unreadable is 'Number of queries whose answer cannot be used: an unreadable body, a refusal that was charged, or an answer to another query.';
-comment on column night_health.depth is 'Mean depth of the answers with results; null if there are none.';
+comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
 comment on column night_health.price is 'Mean cost of an answer in credits; null if no answer reported its cost.';
 comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
 comment on column night_health.workers is 'Number of workers that made calls of the run.';

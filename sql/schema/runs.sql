@@ -35,7 +35,7 @@ comment on column runs.list_id is 'List whose queries the run buys.';
 comment on column runs.run_date is 'Run date: the day that the run counts for, in its time zone.';
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
-comment on column runs.budget is 'Maximum credits that the run may use; null for no limit of its own.';
+comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
 comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused instead of bought; with 0, every query is bought.';
 comment on column runs.spent is 'Credits used by calls of the run whose cost is known.';
 comment on column runs.uncertain is 'Credits held for calls of the run with an unknown outcome, which may have been charged.';
@@ -90,11 +90,11 @@ create table tasks (
   unique (run_id, query_id)
 ) with (fillfactor = 50);
 create index tasks_of_slice on tasks (run_id, slice);
-comment on table tasks is 'Tasks: one query of one run. Each task ends in exactly one state.';
+comment on table tasks is 'Tasks, each for one query of one run. Each task ends in exactly one state.';
 comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
-comment on column tasks.search_id is 'Answer to the task: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null if there is none.';
+comment on column tasks.search_id is 'Answer to the task: the first one received since the task was last opened, the reused one, or the last answer to a query that was not asked. Null if the task has no answer.';
 comment on column tasks.not_before is 'Time before which the task is not tried again.';
 comment on column tasks.finished_at is 'Time at which the task ended.';
 comment on column tasks.slice is 'Slice that contains the task.';
