@@ -24,7 +24,7 @@ where (:day::date is null or run_date = :day::date)
 order by run_date desc, q, kind, variant;
 
 -- show fields: Which undocumented fields do answers have, and since when?
--- unsliced: it is about the API, not about queries
+-- unsliced: the fields depend on the API, not on queries
 select place, field, api, first_seen, last_seen, answers
 from analysis.unannounced_fields
 where analysis.in_span(last_seen::date)

@@ -12,7 +12,7 @@ asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
   cross join lateral (
-    -- Looked up by the keys of runs and tasks until one is found, because nearly every query was asked before.
+    -- Looks up runs and tasks by key and stops at the first task found, because nearly every query was asked before.
     select count(*) as runs
     from (
       select
@@ -87,7 +87,7 @@ select
   min(queries.q) as example,
   min(pairs.previous_run_date) as since,
   max(pairs.run_date) as run_date
--- Only queries that were answered on both days: for a query asked for the first time, every domain would be new.
+-- Reads only queries that were answered on both days, because every domain is new for a query asked for the first time.
 from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
 join queries on queries.id = pairs.query_id
 cross join lateral analysis.domains_in(pairs.search_id) as result_domains
@@ -126,7 +126,7 @@ from (
     cross join lateral analysis.domains_in(observations.search_id) as held
     where observations.run_date = :day::date
       and held.place is not null
-      -- Computed first as an array, so that only the rows of these domains are read.
+      -- The domains are computed first, as an array, so that only their rows are read.
       and held.domain = any (array(
         select domain from own_domains
         union all
@@ -183,7 +183,7 @@ limit :top::integer;
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
   max(ranked) as most_queries, max(top_10) as most_in_top_10
--- Summed over sets of labels, because each query is in exactly one set.
+-- The numbers can be summed over all sets of labels, because each query is in exactly one set.
 from (
   select run_date, domain, sum(ranked)::bigint as ranked, sum(top_10)::bigint as top_10
   from analysis.set_shares

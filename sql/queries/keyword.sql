@@ -63,7 +63,7 @@ select
   rank_history.evidence,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Read query by query, so that a question about one text does not read the answers to all queries.
+-- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.rank_history
@@ -112,7 +112,7 @@ select
   edges.observations,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Read query by query, so that a question about one text does not read the answers to all queries.
+-- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.related_edges
@@ -129,7 +129,7 @@ select
   stays.lasts,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Read query by query, so that a question about one text does not read the answers to all queries.
+-- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
 cross join lateral (
   select *
   from analysis.top_ten_stays
@@ -145,7 +145,7 @@ order by variant, stays.query_id, answers desc, best_position, page;
 select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
 from queries
 left join analysis.latest on latest.query_id = queries.id
--- Not "ilike", because a percent sign is an ordinary character in a query.
+-- "ilike" cannot be used, because a percent sign is an ordinary character in a query.
 where strpos(lower(queries.q), lower(:word)) > 0
   and (
     analysis.slice() is null

@@ -31,7 +31,7 @@ order by list, expansions.round, expansions.weight desc, expansions.sources desc
 limit :top::integer;
 
 -- show rounds: What did each round of an expansion cost, and which new pages and domains did it find?
--- unsliced: a round is counted as a whole
+-- unsliced: each round is counted as a whole
 -- :list = (name of the expanded list or of the new one; empty: all)
 select
   list, round, queries, answers, credits_used, new_pages, new_domains,

@@ -1,4 +1,4 @@
--- Rules for alerts about ranks and shares, and every alert that they raised, with its evidence.
+-- Rules for alerts about ranks and shares, and all alerts that these rules raised, with evidence.
 
 create table alert_rules (
   name text primary key,
@@ -20,15 +20,15 @@ comment on table alert_rules is 'Rules for alerts about ranks and shares, as loa
 comment on column alert_rules.name is 'Name of the rule.';
 comment on column alert_rules.line is 'Line of the rule in its file.';
 comment on column alert_rules.what is 'Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.';
-comment on column alert_rules.threshold is 'Threshold of the change: number of positions for moved, last position of the top for crossed, percent for share_fell. Null for other kinds.';
+comment on column alert_rules.threshold is 'Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.';
 comment on column alert_rules.direction is 'Direction of the changes to report: up or down; null for both.';
 comment on column alert_rules.list is 'Name of the list whose queries the rule covers; null for all.';
 comment on column alert_rules.tag is 'Label of the queries that the rule covers; null for all.';
 comment on column alert_rules.domain is 'Domain that the rule covers: * for any, null for our own domains. For wrong_page, null means the domain of the page that the list names.';
-comment on column alert_rules.rival is 'Domain that passes ours; * for any.';
+comment on column alert_rules.rival is 'Domain that raises the alert when it passes ours; * for any. Null for other kinds of change.';
 comment on column alert_rules.feature is 'SERP feature to report; null for any.';
 comment on column alert_rules.confirm is 'Number of consecutive answers that must show the change.';
-comment on column alert_rules.since is 'Time at which the rule came into force. Runs judged before it are not checked.';
+comment on column alert_rules.since is 'Time at which the rule came into force. Runs judged before this time are not checked against the rule.';
 
 create table alerts (
   id bigint generated always as identity primary key,
@@ -65,23 +65,23 @@ create table alerts (
   withdrawn_at timestamptz,
   withdrawn_because text
 );
--- A rule has at most one open alert per subject, so a subject that has not recovered raises no second alert.
+-- A rule has at most one open alert per subject, so the same problem raises no second alert before it has recovered.
 create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
 -- Checking a night again does not raise its alerts a second time.
 create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;
 create index alerts_of_query on alerts (query_id) where withdrawn_at is null;
 create index alerts_raised on alerts (raised_at);
 create index alerts_ended on alerts (coalesce(recovered_at, withdrawn_at));
-comment on table alerts is 'Alerts raised by rules, each with both answers as evidence and with its end.';
+comment on table alerts is 'Alerts raised by rules, with the answers before and after the change as evidence, and with the recovery or withdrawal that ended them.';
 comment on column alerts.id is 'Identifier of the alert.';
 comment on column alerts.rule is 'Name of the rule.';
 comment on column alerts.what is 'Kind of change that the rule looks for.';
-comment on column alerts.subject is 'Subject of the alert. The rule raises no other alert about it until this one has recovered.';
-comment on column alerts.list is 'List of the run after which the alert was raised.';
+comment on column alerts.subject is 'Subject of the alert. The rule raises no second alert about the same subject while this alert is open.';
+comment on column alerts.list is 'List whose run raised the alert.';
 comment on column alerts.tag is 'Label whose share of voice fell; null for other kinds of change.';
 comment on column alerts.query_id is 'Query to which the alert applies; null for a share of voice.';
 comment on column alerts.domain is 'Domain to which the alert applies; null for a SERP feature.';
-comment on column alerts.other_domain is 'Other domain: the one that took the position, lost it or gained most share, or the rival that passed.';
+comment on column alerts.other_domain is 'Other domain involved: the domain that took or lost the position, the domain that gained most share, or the rival that passed ours.';
 comment on column alerts.feature is 'SERP feature that is new in the answer.';
 comment on column alerts.direction is 'Direction of the change, up or down, for moved and crossed.';
 comment on column alerts.origin is 'Origin of the answers: live, test or sandbox.';
@@ -96,9 +96,9 @@ comment on column alerts.search_id is 'Answer that confirmed the change; null fo
 comment on column alerts.position is 'Position in the answer that confirmed the change; null if the domain is not in it.';
 comment on column alerts.share is 'Share of voice on the run date that confirmed the change.';
 comment on column alerts.said is 'Text of the alert in one line.';
-comment on column alerts.question is 'Command that shows the change, a question of the library.';
-comment on column alerts.raised_at is 'Time at which the alert was raised; equal for all alerts that were found together.';
-comment on column alerts.recovered_at is 'Time at which the recovery was found; null while there is none.';
+comment on column alerts.question is 'Command that shows the change, such as npm run sql -- keyword.';
+comment on column alerts.raised_at is 'Time at which the alert was raised; the same for all alerts that were found together.';
+comment on column alerts.recovered_at is 'Time at which the recovery was detected; null until then.';
 comment on column alerts.recovered_run_id is 'Run of the answer that shows the recovery.';
 comment on column alerts.recovered_run_date is 'Run date of the answer that shows the recovery.';
 comment on column alerts.recovered_search_id is 'Answer that shows the recovery; null for a share of voice.';

@@ -1,19 +1,19 @@
--- Data for analysts besides the answers: own and competing domains, click curves, notes, and the sums of finished days.
--- The sums of a day are deleted as soon as anything they are based on changes. Until the sums are stored again, the
+-- Data for analysts in addition to the answers: own and competing domains, click curves, notes, and sums of finished
+-- days. The sums of a day are deleted as soon as their source data changes. Until the sums are stored again, the
 -- views compute them.
 
 create schema if not exists analysis;
-comment on schema analysis is 'Views and functions for analysts. Names and columns stay; new columns are added at the end.';
+comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change; new columns are added at the end.';
 
 create schema notes;
-comment on schema notes is 'Notes of analysts. Besides scratch, it is the only schema that their logins may change.';
+comment on schema notes is 'Notes written by analysts. Logins of analysts can change only this schema and scratch.';
 
 create schema scratch;
-comment on schema scratch is 'Tables that analysts make for themselves. No program of querymill reads them.';
+comment on schema scratch is 'Tables that analysts create for their own use. Querymill itself never reads them.';
 
 create table own_domains (
   domain text collate "C" not null check (
-    -- Only the host is lower case; a path keeps its spelling.
+    -- The host must be in lower case; a path keeps its spelling.
     split_part(domain, '/', 1) = lower(split_part(domain, '/', 1))
     and split_part(domain, '/', 1) not in ('', '*.')
     and domain not like 'www._%'
@@ -28,11 +28,11 @@ create table own_domains (
   check (since <= until)
 );
 comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates is ours for its whole history.';
-comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. stands for the host itself and every host below it. A path stands for the pages in that folder.';
-comment on column own_domains.label is 'Label of the domain: the name that we give it.';
-comment on column own_domains.since is 'First day on which the domain is ours under this label; null if from the beginning.';
+comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and every host below it. A path covers the pages in that folder.';
+comment on column own_domains.label is 'Label of the domain: our own name for it.';
+comment on column own_domains.since is 'First day on which the domain is ours under this label; null if it always was.';
 comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if it still is.';
-comment on column own_domains.added_at is 'Time at which the line was added.';
+comment on column own_domains.added_at is 'Time at which the entry was added.';
 comment on column own_domains.brand is 'Brand of the domain; null if the label is the brand.';
 
 create table rival_domains (
@@ -52,10 +52,10 @@ create table rival_domains (
 );
 comment on table rival_domains is 'Domains of rivals, as set with npm run domains, for comparison by brand.';
 comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
-comment on column rival_domains.label is 'Label of the domain: the name that we give it.';
-comment on column rival_domains.since is 'First day on which the domain is the rival''s under this label; null if from the beginning.';
-comment on column rival_domains.until is 'Last day on which the domain is the rival''s under this label; null if it still is.';
-comment on column rival_domains.added_at is 'Time at which the line was added.';
+comment on column rival_domains.label is 'Label of the domain: our own name for it.';
+comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if it always did.';
+comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if it still does.';
+comment on column rival_domains.added_at is 'Time at which the entry was added.';
 comment on column rival_domains.brand is 'Brand of the domain; null if the label is the brand.';
 
 create table own_domain_changes (
@@ -70,16 +70,16 @@ create table own_domain_changes (
   brand text,
   rival boolean not null default false
 );
-comment on table own_domain_changes is 'Lines that commands removed from own_domains and rival_domains, or added to them, in order. A changed line is removed as it was and added as it is.';
+comment on table own_domain_changes is 'Entries that commands removed from own_domains and rival_domains or added to them, in order. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
-comment on column own_domain_changes.changed_at is 'Time of the change; equal for all lines of one command.';
+comment on column own_domain_changes.changed_at is 'Time of the change; the same for all entries that one command changed.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
 comment on column own_domain_changes.change is 'Kind of change: removed or added.';
-comment on column own_domain_changes.domain is 'Domain of the line.';
-comment on column own_domain_changes.label is 'Label of the line.';
-comment on column own_domain_changes.since is 'First day of the line; null if from the beginning.';
-comment on column own_domain_changes.until is 'Last day of the line; null if it is still in force.';
-comment on column own_domain_changes.brand is 'Brand of the line; null if it names none.';
+comment on column own_domain_changes.domain is 'Domain of the entry.';
+comment on column own_domain_changes.label is 'Label of the entry.';
+comment on column own_domain_changes.since is 'First day on which the entry applies; null if it always did.';
+comment on column own_domain_changes.until is 'Last day on which the entry applies; null if it still does.';
+comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names none.';
 comment on column own_domain_changes.rival is 'True for a domain of a rival.';
 
 create table ctr_curve (
@@ -91,7 +91,7 @@ create table ctr_curve (
 comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. Add your own curve and name it in the setting querymill.ctr_curve.';
 comment on column ctr_curve.curve is 'Name of the curve; "default" is used unless the setting querymill.ctr_curve names another.';
 comment on column ctr_curve.position is 'Position in the answer.';
-comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets none.';
+comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.';
 insert into ctr_curve
 select 'default', row_number() over (), share
 from unnest(array[
@@ -107,12 +107,12 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend of the report shows them.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows them.';
 comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
-comment on column notes.annotations.tag is 'Label that the event concerns, such as device=mobile or brand; * for all queries.';
-comment on column notes.annotations.author is 'Login that wrote the note. No login can write or change a note under another name.';
+comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
+comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change the notes of other logins.';
 comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
@@ -128,13 +128,13 @@ create table finished_days (
   made_at timestamptz,
   strays boolean not null default false
 );
-comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change of an answer, a run or a task of a day removes its row and those of later days.';
-comment on column finished_days.id is 'Identifier of the stored sums. Rows of an earlier storing are never mixed with them.';
+comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
+comment on column finished_days.id is 'Identifier of the stored sums. It keeps them apart from rows of an earlier computation.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
-comment on column finished_days.basis is 'Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.';
+comment on column finished_days.basis is 'Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and entries for folders or for several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
-comment on column finished_days.made_at is 'Time at which the sums were complete; null if they are not, in which case they are not read.';
-comment on column finished_days.strays is 'True if an answer that was bought for another day is compared with the previous one on this day. finished_costs is not read then.';
+comment on column finished_days.made_at is 'Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.';
+comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, finished_costs is not read.';
 
 create table finished_labels (
   finish_id bigint not null,
@@ -146,9 +146,9 @@ create table finished_labels (
   planned_weight double precision not null,
   primary key (finish_id, set_id)
 );
-comment on table finished_labels is 'Numbers of queries asked and answered on a finished day, for each set of labels. Queries with the same labels are one set, so that the sums serve every slice by labels.';
-comment on column finished_labels.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
-comment on column finished_labels.set_id is 'Set of labels, as numbered by analysis.set_id.';
+comment on table finished_labels is 'Numbers of queries asked and answered on a finished day, for each set of labels. Queries with the same labels form one set, so the sums of any selection by labels can be added up from these rows.';
+comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
+comment on column finished_labels.set_id is 'Number of the set of labels, as returned by analysis.set_id.';
 comment on column finished_labels.labels is 'Labels of the queries of the set, including those for device, country, language, place and list.';
 comment on column finished_labels.queries is 'Number of queries of the set with an observation on that day.';
 comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
@@ -168,15 +168,15 @@ create table finished_shares (
   primary key (finish_id, domain, set_id)
 );
 comment on table finished_shares is 'Ranked queries and clicks of each domain on a finished day, for each set of labels.';
-comment on column finished_shares.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
-comment on column finished_shares.domain is 'Domain, as the views count it.';
+comment on column finished_shares.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
+comment on column finished_shares.domain is 'Domain, as shown in the views.';
 comment on column finished_shares.set_id is 'Set of labels in finished_labels.';
 comment on column finished_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
 comment on column finished_shares.positions is 'Sum of the best positions of the domain.';
-comment on column finished_shares.clicks is 'Sum of weight times share of clicks at the best positions of the domain; null if the click curve ends before all of them.';
+comment on column finished_shares.clicks is 'Sum over the ranked queries of weight times share of clicks at the best position of the domain. Null if the click curve ends before all these positions.';
 
 create table finished_queries (
   finish_id bigint not null,
@@ -184,8 +184,8 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are looked up here instead of in lists and their history.';
-comment on column finished_queries.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are selected with these rows instead of with the lists and their history.';
+comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query of the finished day.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
 
@@ -212,25 +212,25 @@ create table finished_steps (
   primary key (finish_id, query_id)
 );
 comment on table finished_steps is 'Comparison of each new answer of a finished day with the previous answer to its query.';
-comment on column finished_steps.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_steps.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_steps.query_id is 'Query that was answered.';
 comment on column finished_steps.search_id is 'New answer of the finished day.';
 comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
 comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
-comment on column finished_steps.volatility is 'Difference between both answers, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.';
+comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.';
 comment on column finished_steps.depth is 'Depth of the new answer: its greatest position.';
 comment on column finished_steps.previous_depth is 'Depth of the previous answer: its greatest position; null for the first answer.';
 comment on column finished_steps.previous_run_date is 'Run date of the previous answer; null for the first answer.';
-comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if they cannot be compared.';
+comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if the answers cannot be compared.';
 comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
-comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form of came.';
-comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page has changed; null if there are none.';
+comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as came.';
+comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
-comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null without one.';
-comment on column finished_steps.moves is 'Number of places that each domain of the two answers moved, as in analysis.movers.places; null if there are none.';
+comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.';
+comment on column finished_steps.moves is 'Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
   search_id bigint primary key,
@@ -239,12 +239,12 @@ create table finished_answers (
   places bigint[] not null,
   pages bigint[] not null
 );
-comment on table finished_answers is 'Best place of each domain in each answer of a finished day. Questions about domains read these rows instead of all results.';
-comment on column finished_answers.search_id is 'Answer of the finished day, or of an earlier one that it reuses.';
-comment on column finished_answers.finish_id is 'Finished day (finished_days.id) that stored the row last. Rows without one are deleted.';
-comment on column finished_answers.domains is 'Domains in the answer, each once.';
-comment on column finished_answers.places is 'Best place of each of these domains, as in result_domains; null for a domain without one.';
-comment on column finished_answers.pages is 'Pages at positions 1 to 10, each once, as a number derived from its address.';
+comment on table finished_answers is 'Best place of each domain in each answer of a finished day. SQL queries about domains read these rows instead of all results.';
+comment on column finished_answers.search_id is 'Answer of the finished day, or older answer that the day reuses.';
+comment on column finished_answers.finish_id is 'Finished day (finished_days.id) that stored the row last. Rows whose finished day no longer exists are deleted.';
+comment on column finished_answers.domains is 'Domains in the answer, each listed once.';
+comment on column finished_answers.places is 'Best place of each domain in the domains column, as in result_domains; null for a domain without a place.';
+comment on column finished_answers.pages is 'Pages at positions 1 to 10, each listed once, as a number derived from its address.';
 
 create table finished_groups (
   finish_id bigint not null,
@@ -253,9 +253,9 @@ create table finished_groups (
   primary key (finish_id, query_id)
 );
 comment on table finished_groups is 'Groups of queries whose answers of a finished day share at least four pages, as in analysis.keyword_groups_on.';
-comment on column finished_groups.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_groups.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_groups.query_id is 'Query of the group.';
-comment on column finished_groups.group_id is 'Group: its query with the smallest id.';
+comment on column finished_groups.group_id is 'Identifier of the group: the smallest id of its queries.';
 
 create table finished_related (
   finish_id bigint not null,
@@ -264,7 +264,7 @@ create table finished_related (
   primary key (query_id, related_search_id, finish_id)
 );
 comment on table finished_related is 'Related searches that answers to a query named on a finished day and on no earlier finished day.';
-comment on column finished_related.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on column finished_related.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_related.query_id is 'Query whose answer named the related search.';
 comment on column finished_related.related_search_id is 'Related search that the answer named.';
 
@@ -279,15 +279,15 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Places in the top 10 that domains lost by a finished day: those whose loss the day confirmed, and those whose loss is not yet confirmed.';
-comment on column finished_losses.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on table finished_losses is 'Losses of places in the top 10, by domain, up to a finished day: losses that the day confirmed, and losses that are not yet confirmed.';
+comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer with the domain in the top 10.';
-comment on column finished_losses.base_run_date is 'Run date of that answer.';
-comment on column finished_losses.base_place is 'Place in that answer, as in result_domains.';
+comment on column finished_losses.base_run_date is 'Run date of the last answer with the domain in the top 10.';
+comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
 comment on column finished_losses.position is 'Best position in the answer of the finished day; null if the domain is not in it.';
-comment on column finished_losses.confirmed is 'True if the loss was confirmed on this day. It is then not stored for later days.';
+comment on column finished_losses.confirmed is 'True if the loss was confirmed on this day. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
   finish_id bigint not null,
@@ -304,14 +304,14 @@ create table finished_costs (
   unique nulls not distinct (finish_id, list, set_id, tags)
 );
 comment on table finished_costs is 'Cost of the answers of a finished day, by list and labels, as in analysis.costs.';
-comment on column finished_costs.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
-comment on column finished_costs.list is 'Name of the list; null if the list is gone.';
+comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
+comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
-comment on column finished_costs.tags is 'Labels that the list gives the queries.';
-comment on column finished_costs.calls is 'Number of calls sent for these queries.';
-comment on column finished_costs.credits_used is 'Credits that these calls used.';
+comment on column finished_costs.tags is 'Labels that the list gives to the queries.';
+comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
+comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
-comment on column finished_costs.changed is 'Number of these answers that differ from the previous one; null without answers.';
+comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no answers.';
 comment on column finished_costs.unknown_calls is 'Number of calls of unknown outcome.';
 comment on column finished_costs.credits_unknown is 'Credits reserved for calls of unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
@@ -334,22 +334,22 @@ create table finished_keywords (
   api text,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. Tables of keywords are sorted and filtered by these rows. Stored for the newest hundred days.';
-comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) of the row. Rows without one are deleted.';
+comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. Tables of keywords are sorted and filtered with these rows. Rows are stored for the newest hundred days only.';
+comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_keywords.query_id is 'Query of the keyword.';
-comment on column finished_keywords.run_date is 'Run date of the last known answer; null if there is no answer in the month before.';
+comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the month before the finished day has no answer.';
 comment on column finished_keywords.search_id is 'Last known answer to the query.';
 comment on column finished_keywords.depth is 'Depth of the last known answer: its greatest position.';
-comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if none sets one.';
+comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if no list sets a weight.';
 comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
 comment on column finished_keywords.features is 'Kinds of SERP features in the answer.';
-comment on column finished_keywords.domain is 'Our domain at the best position; null if none of ours is in the answer.';
+comment on column finished_keywords.domain is 'Our domain with the best position; null if none of our domains is in the answer.';
 comment on column finished_keywords.position is 'Best position of our domains.';
 comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
 comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
 comment on column finished_keywords.fetched_at is 'Time at which the answer was received.';
 comment on column finished_keywords.origin is 'Origin of the answer.';
-comment on column finished_keywords.api is 'API that the answer came from.';
+comment on column finished_keywords.api is 'API that returned the answer.';
 
 create table finished_keyword_days (
   finish_id bigint primary key,
@@ -358,17 +358,17 @@ create table finished_keyword_days (
 );
 comment on table finished_keyword_days is 'Finished days for which finished_keywords has every keyword.';
 comment on column finished_keyword_days.finish_id is 'Finished day (finished_days.id).';
-comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from them stays valid as long as this row exists.';
-comment on column finished_keyword_days.basis is 'Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().';
+comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.';
+comment on column finished_keyword_days.basis is 'Digest of the entries for our domains and for rivals that the stored keywords are based on, as returned by analysis.keyword_basis().';
 
--- The pages that the answers to each query have shown. Questions about one page start here. An index on the pages of
--- results would grow with each result of each answer; this table has one row per page and query.
+-- Pages that the answers to each query have shown. SQL queries about one page start from this table. It has only one
+-- row per page and query, whereas an index on the pages of results would grow with each result of each answer.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. It may contain pages that a later reading removed. The positions and days of a page are read from the answers to these queries.';
+comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. The table may contain pages that a later reparse removed. Positions and days of a page are read from the answers to its queries.';
 comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
@@ -377,10 +377,10 @@ create function forget_days(since date) returns void language sql as $$
   delete from finished_days where run_date >= since
 $$;
 
--- The day of an open run has no stored sums, so storing its answers deletes nothing. Storing late answers deletes the
--- sums of their day.
--- A worker's connection keeps the plan of this function for hours. A plan made while there were few tasks would read
--- all of them when there are millions, so the rows are read by key.
+-- The day of an open run has no stored sums, so storing answers of the run deletes nothing. Storing late answers
+-- deletes the sums of their day and of all later days.
+-- A worker's connection keeps the plan of this function for hours. A plan made for a few tasks would scan the whole
+-- table even after it has grown to millions of tasks, so these settings force look-ups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -402,8 +402,9 @@ create trigger answers_came after insert on searches
   referencing new table as fresh
   for each statement execute function forget_days_of_answers();
 
--- An answer that is changed or deleted may have served other days as well. Moving it to the archive or back changes no sums.
--- Other changes delete the sums of all days except archived ones, which cannot be computed again from the tables.
+-- An answer that is changed or deleted may also have been used for other days. Moving answers to the archive or back
+-- changes no sums. Other changes delete the sums of all days except archived days, whose sums cannot be computed again
+-- from the tables.
 create function forget_all_days() returns trigger language plpgsql as $$
 begin
   if current_setting('querymill.archiving', true) = 'on' then
@@ -439,7 +440,7 @@ create trigger run_changed after update of run_date, state, suspect, created_at,
 create trigger run_went after delete on runs
   for each row execute function forget_days_of_run();
 
--- An answer that is quarantined or released may have served any later day.
+-- An answer that is quarantined or released may have been used for any later day.
 create function forget_days_of_quarantine() returns trigger language plpgsql as $$
 begin
   perform forget_days(min(runs.run_date))
@@ -463,7 +464,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- Of all the values in a task's row, only the older answer that stands in for the query affects the sums of a day.
+-- A change to a task affects the sums of a day only if the task uses an older answer and this answer changes.
 create trigger task_reused after update on tasks
   for each row
   when (
@@ -481,7 +482,7 @@ begin
   return null;
 end
 $$;
--- The cost of a call may become known after its task and its run have ended.
+-- The cost of a call may become known only after its task and run have ended.
 create trigger call_changed after update on calls
   for each row
   when (
@@ -490,7 +491,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, including the labels of archived days.
+-- Labels contain the name of the list, so renaming a list changes them for all days, including archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

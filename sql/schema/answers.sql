@@ -1,6 +1,7 @@
 -- Answers: their bodies as received, and their content as rows.
--- No foreign key is enforced here: it would double the cost of storing an answer. Ids of dictionary rows are derived from their
--- content, so that integrity holds by construction. declared_keys.sql names the keys for people and diagrams.
+-- No foreign key is enforced here, because enforcing keys would double the cost of storing an answer. Ids of dictionary
+-- rows are derived from their content, so references are valid by construction. declared_keys.sql declares the keys for
+-- readers and diagram tools.
 
 create table raw_answers (
   call_id bigint primary key,
@@ -10,7 +11,7 @@ create table raw_answers (
   body bytea not null
 );
 create index raw_answers_age on raw_answers using brin (received_at);
-comment on table raw_answers is 'Bodies of all responses as received, whatever their status. They may be pruned by age; nothing else depends on them.';
+comment on table raw_answers is 'Bodies of all responses as received, whatever their HTTP status. Old bodies may be pruned; no other data depends on them.';
 comment on column raw_answers.call_id is 'Call that was answered.';
 comment on column raw_answers.status is 'HTTP status of the response.';
 comment on column raw_answers.received_at is 'Time at which the response was received.';
@@ -23,9 +24,9 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of bodies by age. A missing body that is younger than the limits of all prunings was not pruned.';
+comment on table prunings is 'Removals of bodies by age. A missing body that was received after the limits of all prunings was not removed by pruning.';
 comment on column prunings.id is 'Identifier of the pruning.';
-comment on column prunings.received_before is 'Limit of the pruning: bodies received before this time were removed, and no others.';
+comment on column prunings.received_before is 'Limit of the pruning: only bodies received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
 comment on column prunings.begun_at is 'Time at which the pruning began.';
 
@@ -54,7 +55,7 @@ create index searches_of_query on searches (query_id, fetched_at desc);
 create index searches_of_task on searches (task_id);
 -- Finds undocumented fields. The index is empty while the API sends none.
 create index searches_extra_idx on searches (id) where extra is not null;
-comment on table searches is 'Answers received. A query can have several.';
+comment on table searches is 'Answers received. A query can have several answers.';
 comment on column searches.id is 'Identifier of the answer; equals that of its call.';
 comment on column searches.call_id is 'Call that was answered.';
 comment on column searches.task_id is 'Task for which the answer was bought.';
@@ -64,22 +65,22 @@ comment on column searches.depth is 'Depth: the greatest position in the answer.
 comment on column searches.credits_remaining is 'Balance after the call, as reported by the answer.';
 comment on column searches.credits_used is 'Cost of the call in credits, as reported by the answer.';
 comment on column searches.result_count is 'Number of organic results in the answer.';
-comment on column searches.replaced is 'Number of characters that PostgreSQL cannot store (NUL, lone surrogates) and that were replaced by U+FFFD.';
+comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
 comment on column searches.api is 'Host of the API that answered, with its path if it has one; bundled for the bundled service.';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
-comment on column searches.parse_error is 'Reason for which the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
-comment on column searches.extra is 'Fields that the specification of the API does not define, under their own names.';
-comment on column searches.as_given is 'Defined fields as received, where the columns cannot hold them exactly.';
+comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
+comment on column searches.extra is 'Fields that the specification of the API does not define, under their original names.';
+comment on column searches.as_given is 'Fields that the specification defines, as received, if the columns cannot hold their exact values.';
 comment on column searches.archived is 'True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
 
 create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- Stored, so that no view has to repeat the rule. Compared byte by byte, because that sorts several times faster than
-  -- a language's collation.
+  -- The column is stored, so that no view has to repeat the rule. It is compared byte by byte, which sorts several
+  -- times faster than the collation of a language.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -88,7 +89,7 @@ create table domains (
 comment on table domains is 'Host names of results.';
 comment on column domains.id is 'Identifier derived from the host.';
 comment on column domains.host is 'Host name as given in answers.';
-comment on column domains.site is 'Registrable domain of the host; null for IP addresses and for names without one.';
+comment on column domains.site is 'Registrable domain of the host; null for an IP address or a name without a registrable domain.';
 comment on column domains.domain is 'Domain in analysis: the host in lower case without a leading www.';
 
 create table pages (
@@ -100,7 +101,7 @@ create table pages (
 create index pages_of_key on pages using hash (url_key);
 comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
-comment on column pages.domain_id is 'Host of the address; null if it has none.';
+comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
 comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.';
 
@@ -120,14 +121,14 @@ create table organic_results (
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
 comment on table organic_results is 'Organic results of answers, one row each, in the order of the answer.';
 comment on column organic_results.search_id is 'Answer that contains the result.';
-comment on column organic_results.page_id is 'Page of the result; null if it has no address.';
-comment on column organic_results.domain_id is 'Host named by the result; null if it names none.';
-comment on column organic_results.position is 'Position reported by the API; null if it reports none that can be read.';
+comment on column organic_results.page_id is 'Page of the result; null if the result has no address.';
+comment on column organic_results.domain_id is 'Host named by the result; null if the result names no host.';
+comment on column organic_results.position is 'Position reported by the API; null if the API reports no readable position.';
 comment on column organic_results.ordinal is 'Index of the result in the answer, from 1.';
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
-comment on column organic_results.extra is 'Fields that the specification of the API does not define, under their own names.';
-comment on column organic_results.as_given is 'Defined fields as received, where the columns cannot hold them exactly.';
+comment on column organic_results.extra is 'Fields that the specification of the API does not define, under their original names.';
+comment on column organic_results.as_given is 'Fields that the specification defines, as received, if the columns cannot hold their exact values.';
 
 create table search_features (
   search_id bigint not null,
@@ -141,12 +142,12 @@ create table search_features (
 );
 comment on table search_features is 'SERP features of answers, such as ads or questions: one row for each item of a block that the specification of the API does not define. The complete blocks are in searches.extra.';
 comment on column search_features.search_id is 'Answer that contains the item.';
-comment on column search_features.ordinal is 'Index among all such items of the answer, from 1.';
+comment on column search_features.ordinal is 'Index of the item among all feature items of the answer, from 1.';
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';
-comment on column search_features.page_id is 'Page to which the item leads; null if it names none.';
-comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if there is neither.';
-comment on column search_features.text is 'First text of the item: its title, question, text or name; null if it has none of these.';
-comment on column search_features.extra is 'Other fields of the item, under their own names; null if there are none.';
+comment on column search_features.page_id is 'Page that the item links to; null if the item names no page.';
+comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither.';
+comment on column search_features.text is 'Text of the item: its title, question, text or name, whichever is found first; null if the item has none of these.';
+comment on column search_features.extra is 'Other fields of the item, under their original names; null if there are none.';
 
 create table entities (
   id uuid primary key,

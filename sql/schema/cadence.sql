@@ -1,4 +1,5 @@
--- How often each query of an adaptive list is bought, and what queries drawn at random show about the skipped queries.
+-- Intervals at which the queries of lists with an adaptive schedule are bought, and random draws that estimate the
+-- changes missed in skipped queries.
 
 create table cadences (
   list_id bigint not null,
@@ -10,13 +11,13 @@ create table cadences (
   why text not null,
   primary key (list_id, query_id)
 );
-comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: how often it is asked, and when next.';
+comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: its interval, and the date on which it is asked next.';
 comment on column cadences.list_id is 'List that contains the query.';
 comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query is to be asked next.';
-comment on column cadences.by_chance is 'True if that night asks the query although it is not due. Such queries are drawn at random, to measure what skipped queries miss.';
+comment on column cadences.by_chance is 'True if that night asks the query although it is not due. Such queries are drawn at random to measure the changes that are missed in skipped queries.';
 comment on column cadences.why is 'Reason for the interval in one sentence.';
 
 create table cadence_nights (
@@ -34,13 +35,13 @@ create table cadence_nights (
 comment on table cadence_nights is 'Summary of the cadence decisions for each night of a list with an adaptive schedule.';
 comment on column cadence_nights.list_id is 'List to which the night belongs.';
 comment on column cadence_nights.run_date is 'Run date of the night.';
-comment on column cadence_nights.decided_at is 'Time at which the night was decided.';
+comment on column cadence_nights.decided_at is 'Time at which the decisions for the night were made.';
 comment on column cadence_nights.longest_days is 'Longest interval in days that the schedule allowed.';
-comment on column cadence_nights.queries is 'Number of queries on the list as it was last read.';
+comment on column cadence_nights.queries is 'Number of queries on the list when it was last read.';
 comment on column cadence_nights.due is 'Number of queries that were due.';
 comment on column cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
 comment on column cadence_nights.rested is 'Number of queries that were not asked.';
-comment on column cadence_nights.intervals is 'Numbers of queries with an interval of 1 day, of 2 days, and so on.';
+comment on column cadence_nights.intervals is 'Query counts by interval: number of queries with an interval of 1 day, of 2 days, and so on.';
 
 create table cadence_draws (
   list_id bigint not null,
@@ -49,21 +50,21 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found among them give an estimate for all queries that were not due.';
+comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found in their answers are used to estimate the changes of all queries that were not due.';
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';
-comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if it is not compared yet, or was not answered.';
+comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not compared yet, or was not answered.';
 
 create table first_tens (
   search_id bigint primary key,
   sight bytea not null
 );
-comment on table first_tens is 'Top tens of answers that were read to decide how often a query is asked. Those that are missing here are computed from the results.';
+comment on table first_tens is 'Top tens of the answers that were read to decide how often a query is asked. A top ten that is not stored here is computed from the results.';
 comment on column first_tens.search_id is 'Answer with this top ten.';
-comment on column first_tens.sight is 'Encoded top ten: depth (10 at most) and number of pages in two bytes each, then four bytes for each page. These are the beginning of the MD5 of its url_key.';
+comment on column first_tens.sight is 'Encoded top ten. Two bytes hold the depth (10 at most), and two the number of pages. Then each page has four bytes, the first of the MD5 of its url_key.';
 
--- Storing answers fires none of these triggers.
+-- None of these triggers fires when answers are stored.
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin
   delete from first_tens;

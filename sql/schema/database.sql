@@ -4,7 +4,7 @@ create table installation (
   id uuid primary key default gen_random_uuid(),
   created_at timestamptz not null default now()
 );
-comment on table installation is 'One row that identifies this database, so that an answer kept in a file is stored only in the database that paid for it.';
+comment on table installation is 'One row that identifies this database, so that an answer kept in a file is stored only in the database that recorded its call.';
 comment on column installation.id is 'Identifier of this database, created with the tables.';
 comment on column installation.created_at is 'Time at which the tables were created.';
 insert into installation default values;
@@ -14,7 +14,7 @@ create table view_files (
   checksum text not null,
   applied_at timestamptz not null default now()
 );
-comment on table view_files is 'Definitions of views and functions that are in place.';
+comment on table view_files is 'Definitions of views and functions that are applied to this database.';
 comment on column view_files.name is 'Name of the file under sql/views, without its extension.';
-comment on column view_files.checksum is 'Sha256 of the file together with the shared column comments, in hexadecimal.';
+comment on column view_files.checksum is 'SHA-256 of the file together with the shared column comments, in hexadecimal.';
 comment on column view_files.applied_at is 'Time at which the definition was applied.';

@@ -1,4 +1,4 @@
--- Foreign keys that are declared for people and diagrams but not enforced (since PostgreSQL 18).
+-- Foreign keys that are declared for readers and diagram tools but not enforced, which requires PostgreSQL 18.
 do $$
 declare
   declared text;

@@ -1,27 +1,27 @@
--- What is left of forgotten lists, queries and texts: the numbers that the ledger needs, without any text.
+-- Remaining data of forgotten lists, queries and texts: the ids that the ledger needs, without any text.
 
 create table forgotten_tasks (
   task_id bigint primary key,
   run_id bigint not null
 );
 create index forgotten_tasks_of_run on forgotten_tasks (run_id);
-comment on table forgotten_tasks is 'Tasks of forgotten queries. Their calls stay in the ledger and count for their runs, but no longer have an answer.';
+comment on table forgotten_tasks is 'Tasks of forgotten queries. Their calls stay in the ledger and count towards their runs, but their answers are deleted.';
 comment on column forgotten_tasks.task_id is 'Task whose row was deleted.';
 comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 
 create table forgotten_bodies (
   call_id bigint primary key
 );
-comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The rest of their answers stays.';
+comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The other data of their answers stays.';
 comment on column forgotten_bodies.call_id is 'Call that was answered.';
 
 create table forgetting_queries (
   query_id uuid primary key,
   list_id bigint
 );
-comment on table forgetting_queries is 'Queries that are being forgotten. Empty unless the command was interrupted; its next run continues with them.';
+comment on table forgetting_queries is 'Queries that npm run forget is removing. The table is empty unless the command was interrupted; in that case, its next run removes these queries.';
 comment on column forgetting_queries.query_id is 'Query to be removed.';
-comment on column forgetting_queries.list_id is 'List that is being forgotten and that alone contains the query; null if the query is removed from all lists.';
+comment on column forgetting_queries.list_id is 'List that is being forgotten, if no other list contains the query; null if the query is removed from all lists.';
 
 create table forgetting_words (
   kind text not null,
@@ -29,7 +29,7 @@ create table forgetting_words (
   held jsonb,
   primary key (kind, id)
 );
-comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. They are removed unless other answers name them. Empty unless the command was interrupted; its next run continues with them.';
+comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. They are removed unless other answers name them. The table is empty unless the command was interrupted; in that case, its next run continues with these rows.';
 comment on column forgetting_words.kind is 'Table that contains the row.';
 comment on column forgetting_words.id is 'Identifier of the row in its table.';
-comment on column forgetting_words.held is 'Removed row, kept until no answer stored at the same time can refer to it; null if the row has not been removed yet.';
+comment on column forgetting_words.held is 'Copy of the removed row, kept until no answer that is stored at the same time can refer to it; null if the row has not been removed yet.';

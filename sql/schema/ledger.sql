@@ -1,4 +1,4 @@
--- Balances, prices, workers, every paid call, and why calls stopped.
+-- Balances, prices, workers, all paid calls, and the reasons why calls were stopped.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -44,30 +44,30 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'Balances behind keys, as the ledger knows them. An account survives a change of its key.';
+comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. An account stays the same when its key is replaced.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
-comment on column accounts.seq is 'Number of calls started so far. It gives each call its start number.';
+comment on column accounts.seq is 'Number of calls started so far, which is also the start number of the newest call.';
 comment on column accounts.used_total is 'Total credits used by all settled calls.';
-comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance. The call that started last counts.';
+comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance. If several calls reported a balance, the call that started last counts.';
 comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance.';
 comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
-comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. That balance may not include them.';
+comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining may not include these credits.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
-comment on column accounts.drained_floor is 'Floor at which calls last stopped for lack of credits; null while there are enough credits.';
+comment on column accounts.drained_floor is 'Credit floor at which calls last stopped for lack of credits; null while there are enough credits.';
 comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
-comment on column accounts.probe_granted is 'True after npm run resume until a call reports the balance: single calls may be made to learn it.';
+comment on column accounts.probe_granted is 'True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.';
 comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to learn the balance.';
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
 comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';
-comment on column accounts.slowdowns is 'Number of consecutive requests by the API to slow down; a burst counts once.';
+comment on column accounts.slowdowns is 'Number of consecutive requests by the API to slow down; a burst of such requests counts once.';
 comment on column accounts.day is 'Day to which day_spent refers, in the time zone of the settings.';
 comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Number of calls that had started when the record in told_least began. It is lower than the start number of the call behind obs_remaining.';
+comment on column accounts.told_seq is 'Number of calls that had started when the record in told_least began. It is lower than the start number of the call that reported obs_remaining.';
 comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if none was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance, since the record began (told_seq).';
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
@@ -76,16 +76,16 @@ comment on column accounts.next_told_untold is 'Next value of told_untold: credi
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
-comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges it once. Null while the API does not announce it.';
-comment on column accounts.history is 'Database history in which the last calls started, as named by server_history(); null before the first call.';
-comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of them is checked by a single call before it is trusted.';
-comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted after a single call that checks its balance.';
-comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No call is made with them.';
+comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced it.';
+comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
+comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
+comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
+comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
-comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. A later shortfall was spent without a bill.';
-comment on column accounts.external_now is 'External spend in credits per call, in the current measurement: spent by others, or billed too low or not at all.';
-comment on column accounts.external_last is 'External spend in credits per call, in the previous measurement; null until the first measurement is complete.';
-comment on column accounts.wrong_answers is 'Number of answers that named another query than the one sent. After the first, an answer repeated for an Idempotency-Key is not trusted.';
+comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by others, and calls that were billed too low or not at all.';
+comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
+comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first of these, an answer repeated for an Idempotency-Key is no longer trusted.';
 
 create table account_costs (
   account_id bigint not null references accounts,
@@ -102,18 +102,18 @@ create table account_costs (
   earlier_count integer not null default 0,
   primary key (account_id, class)
 );
-comment on table account_costs is 'Prices of past calls by price class. They bound the price of the next calls.';
-comment on column account_costs.account_id is 'Account that paid the prices.';
+comment on table account_costs is 'Prices of past calls by price class. They give an upper bound for the price of the next calls.';
+comment on column account_costs.account_id is 'Account that paid for the calls.';
 comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
-comment on column account_costs.dearest is 'Highest price so far; null before the first.';
-comment on column account_costs.cheapest is 'Lowest price so far; null before the first.';
-comment on column account_costs.seen is 'Number of known prices. From thirty on, the highest recent price is trusted as a bound.';
+comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
+comment on column account_costs.cheapest is 'Lowest price so far; null before the first price is known.';
+comment on column account_costs.seen is 'Number of known prices. Once there are thirty, the highest recent price is trusted as an upper bound.';
 comment on column account_costs.trying is 'True while the first call of a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
-comment on column account_costs.recent_second is 'Second highest recent price; equals the highest if that occurred twice.';
-comment on column account_costs.recent_count is 'Number of recent prices. At thirty they become the earlier ones.';
+comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
+comment on column account_costs.recent_count is 'Number of recent prices. Once there are thirty, they become the earlier prices.';
 comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent ones.';
-comment on column account_costs.earlier_second is 'Second highest of the prices before the recent ones; equals the highest if that occurred twice.';
+comment on column account_costs.earlier_second is 'Second highest of the prices before the recent ones; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
 create table workers (
@@ -129,17 +129,17 @@ create table workers (
   stopped_at timestamptz
 );
 create index workers_live on workers (account_id, lease_until) where stopped_at is null;
-comment on table workers is 'Processes that buy answers, each with a lease by the clock of the database.';
+comment on table workers is 'Processes that buy answers. Each has a lease, measured by the clock of the database.';
 comment on column workers.id is 'Identifier of the worker.';
-comment on column workers.account_id is 'Account from which the worker spends.';
+comment on column workers.account_id is 'Account whose credits the worker uses.';
 comment on column workers.host is 'Host on which the worker runs.';
-comment on column workers.pid is 'Process number of the worker on its host.';
-comment on column workers.key is 'Fingerprint of the key with which the worker buys.';
+comment on column workers.pid is 'Process id of the worker on its host.';
+comment on column workers.key is 'Fingerprint of the API key with which the worker buys.';
 comment on column workers.floor is 'Credit floor in the settings of the worker. The highest floor among live workers is in force.';
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
 comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
-comment on column workers.stopped_at is 'Time at which the worker ended normally; null while it runs, or if it died.';
+comment on column workers.stopped_at is 'Time at which the worker ended normally; null while the worker runs, or if it died.';
 
 create table calls (
   id bigint generated always as identity primary key,
@@ -172,7 +172,7 @@ create unique index calls_task_in_flight on calls (task_id) where outcome is nul
 create unique index calls_query_in_flight on calls (account_id, query_id) where outcome is null;
 create index calls_unwashed on calls (account_id, unknown_at) where outcome = 'unknown' and washed_at is null;
 create index calls_of_task on calls (task_id);
-comment on table calls is 'Ledger with one row for each paid request that was sent, or that was reserved and released unsent.';
+comment on table calls is 'Ledger with one row for each paid request, including requests that were reserved and then released without being sent.';
 comment on column calls.id is 'Identifier of the call.';
 comment on column calls.task_id is 'Task for which the call was made.';
 comment on column calls.query_id is 'Query that was sent.';
@@ -180,12 +180,12 @@ comment on column calls.account_id is 'Account that paid for the call.';
 comment on column calls.worker is 'Worker that made the call.';
 comment on column calls.sent_at is 'Time at which the call was reserved, just before it was sent.';
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
-comment on column calls.unknown_at is 'Time at which the call was given up as unreadable.';
-comment on column calls.washed_at is 'Time at which a reported balance first included the cost of a call of unknown outcome. From then on, no credits are held for it.';
-comment on column calls.start_seq is 'Start number of the call: its rank among all calls of the account, by start.';
+comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
+comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.';
+comment on column calls.start_seq is 'Start number of the call: its rank by start among all calls of the account.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
-comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while it is unknown and washed_at is null.';
+comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
 comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
 comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
 comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.';
@@ -193,9 +193,9 @@ comment on column calls.probe is 'True if the call was admitted alone to learn t
 comment on column calls.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
-comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.';
-comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused in place of the call. Null for calls made before this was recorded.';
-comment on column calls.estimated is 'True if the answer reported no price, so that credits_used is the fall of the balance.';
+comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.';
+comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this was recorded.';
+comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease of the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
 
@@ -210,9 +210,9 @@ create table stops (
   cleared_by text
 );
 create unique index stops_standing on stops (account_id, reason) where cleared_at is null;
-comment on table stops is 'Reasons for which the calls of an account are or were stopped.';
+comment on table stops is 'Reasons why calls of an account are or were stopped.';
 comment on column stops.id is 'Identifier of the stop.';
-comment on column stops.account_id is 'The stopped account.';
+comment on column stops.account_id is 'Account whose calls are stopped.';
 comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
 comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
@@ -226,10 +226,10 @@ begin
   raise exception 'the books changed meanwhile' using errcode = 'QM001';
 end
 $$;
-comment on function ledger_changed() is 'Raises error QM001 in a statement of the ledger whose decision is out of date. The decision is then made again from current data.';
+comment on function ledger_changed() is 'Raises error QM001 if a ledger statement was decided on outdated data. The decision is then made again with current data.';
 
--- A balance is valid for the timeline of the server that stored it. After a failover, the new server may lack the latest
--- calls, so its balance is too high until a new call reports one.
+-- A balance is valid only on the timeline of the server that stored it. After a failover, the new server may lack the
+-- latest calls, so its balance is too high until a new call reports the balance.
 -- Returns null if the server does not report its timeline.
 create function server_history() returns text
 language plpgsql
@@ -248,4 +248,4 @@ exception
     return null;
 end
 $$;
-comment on function server_history() is 'Returns the name of the history of this database. It changes after a failover to a standby, a recovery to a point in time, or a restore from a dump. Null if the server does not reveal it.';
+comment on function server_history() is 'Returns a name for the history of this database. The name changes after a failover to a standby, a recovery to a point in time, or a restore from a dump. Null if the server does not report its timeline.';

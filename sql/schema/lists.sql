@@ -14,13 +14,14 @@ comment on column lists.id is 'Identifier of the list.';
 comment on column lists.name is 'Name of the list: the file name without its extension, unless another name was given.';
 comment on column lists.source is 'Path of the file that was last read.';
 comment on column lists.created_at is 'Time at which the list was first read.';
-comment on column lists.reading is 'Options with which a person had the list read (encoding, delimiter, columns). The next reading without options uses them again.';
-comment on column lists.budget is 'Maximum credits that the runs of the list dated in one calendar month may use together; null for no limit.';
-comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if it was not.';
+comment on column lists.reading is 'Options that a person chose for reading the list (encoding, delimiter, columns). The next reading without options uses them again.';
+comment on column lists.budget is 'Maximum credits that all runs of the list with a run date in one calendar month may use together; null for no limit.';
+comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.';
 
 create table queries (
   id uuid primary key,
-  -- No unique index: the id is derived from the key, and an index would cost as much as the rest of a large list.
+  -- The key has no unique index, because the id is derived from it. An index would double the cost of storing a large
+  -- list.
   key text not null,
   q text not null,
   location text,
@@ -29,9 +30,9 @@ create table queries (
   num integer not null check (num between 1 and 100),
   device text check (device in ('desktop', 'mobile', 'tablet'))
 );
-comment on table queries is 'Distinct requests. An absent parameter is null and is not sent; it differs from an explicit value.';
+comment on table queries is 'Distinct requests. A parameter that is not sent is null. A query without a parameter differs from a query with an explicit value.';
 comment on column queries.id is 'Identifier derived from the query key.';
-comment on column queries.key is 'Query key: the sha256 of the canonical request in hexadecimal. Equal keys mean the same query.';
+comment on column queries.key is 'Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
 comment on column queries.location is 'Name of the place as sent; null if none is sent.';
 comment on column queries.hl is 'Language code as sent; null if none is sent.';
@@ -40,8 +41,8 @@ comment on column queries.num is 'Number of results requested, from 1 to 100; al
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
 
 -- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and would keep the
--- list locked. Each reading of a list updates a timestamp in each of its rows: the fill factor leaves room for that on
--- the same page, so that no index has to be updated.
+-- list locked. Each reading of a list updates a timestamp in each of its rows. The fill factor leaves room for the
+-- new row version on the same page, so that no index has to be updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,
@@ -58,20 +59,20 @@ create table list_queries (
   max_age_ms bigint check (max_age_ms >= 0),
   primary key (list_id, query_id)
 ) with (fillfactor = 45);
-comment on table list_queries is 'Queries of lists, with the values that the columns of the list give them.';
+comment on table list_queries is 'Queries of lists, with their values from the columns of the list.';
 comment on column list_queries.list_id is 'List that contains the query.';
 comment on column list_queries.query_id is 'Query on the list.';
-comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last); the most urgent of merged lines.';
-comment on column list_queries.weight is 'Weight of the query in weighted analyses; the greatest of merged lines.';
+comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines were merged, the most urgent.';
+comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines were merged, the greatest.';
 comment on column list_queries.target_url is 'Page that should rank for the query; null if the list names none.';
-comment on column list_queries.tags is 'Labels from the list; those of merged lines combined.';
+comment on column list_queries.tags is 'Labels from the list. If several lines were merged, the labels of all.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
-comment on column list_queries.last_seen is 'Time at which the list last contained the query. If it is older than the last reading of the list, the query has been removed.';
-comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list; the greatest of merged lines.';
-comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list; the greatest of merged lines.';
-comment on column list_queries.every_days is 'Interval in days at which nights buy the query; the shortest of merged lines. Null if the list sets none.';
-comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; the lowest of merged lines. Null if the list sets none.';
+comment on column list_queries.last_seen is 'Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.';
+comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines were merged, the greatest.';
+comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines were merged, the greatest.';
+comment on column list_queries.every_days is 'Interval in days at which nights buy the query; null if the list sets none. If several lines were merged, the shortest.';
+comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; null if the list sets none. If several lines were merged, the lowest.';
 
 create table list_query_history (
   list_id bigint not null,

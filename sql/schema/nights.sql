@@ -1,4 +1,4 @@
--- Schedules, the outcome of each due time, and whether a finished run can be trusted.
+-- Schedules, the outcome of each due time, and the plausibility of finished runs.
 
 create table schedules (
   name text primary key,
@@ -18,7 +18,7 @@ create table schedules (
 );
 comment on table schedules is 'Schedules as a scheduler last read them from the schedules file.';
 comment on column schedules.name is 'Name of the schedule.';
-comment on column schedules.list is 'Name of the list that the schedule buys.';
+comment on column schedules.list is 'Name of the list whose queries the schedule buys.';
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
 comment on column schedules.zone is 'Time zone of the cron fields.';
 comment on column schedules.missed is 'Rule for missed nights: latest (the newest one runs), all (each one runs) or skip (none runs).';
@@ -27,7 +27,7 @@ comment on column schedules.enabled is 'False if the schedule is turned off, was
 comment on column schedules.known_until is 'Time up to which every due time of the schedule has a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
 comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null for the value in the settings.';
-comment on column schedules.budget is 'Maximum credits for one night; null for no limit of its own.';
+comment on column schedules.budget is 'Maximum credits for one night; null if the schedule sets no limit.';
 comment on column schedules.adaptive_days is 'Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.';
 comment on column schedules.priority is 'Priority of queries that have none of their own, from 1 (bought first) to 9 (last); null for 5.';
 comment on column schedules.part is 'Share of a night''s credits that the list gets when credits are short; null if lists have no shares.';
@@ -45,7 +45,7 @@ create table nights (
 create index nights_waiting on nights (schedule, due_at) where outcome is null;
 create index nights_of_run on nights (run_id);
 create index nights_decided on nights (decided_at);
-comment on table nights is 'Due times of schedules, with their outcomes. The primary key ensures that each night happens once.';
+comment on table nights is 'Due times of schedules, with their outcomes. The primary key ensures that each due time is handled once.';
 comment on column nights.schedule is 'Name of the schedule.';
 comment on column nights.due_at is 'Due time of the night.';
 comment on column nights.run_date is 'Run date: the local date that the night counts for.';
@@ -88,23 +88,23 @@ comment on column night_health.asked is 'Number of queries to be bought. Queries
 comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any result.';
 comment on column night_health.unreadable is 'Number of queries whose answer cannot be used: an unreadable body, a refusal that was charged, or an answer to another query.';
-comment on column night_health.depth is 'Mean depth of the answers with results; null if there are none.';
-comment on column night_health.price is 'Mean number of credits that an answer used; null if none reported it.';
+comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
+comment on column night_health.price is 'Mean cost of an answer in credits; null if no answer reported its cost.';
 comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
 comment on column night_health.workers is 'Number of workers that made calls of the run.';
-comment on column night_health.reasons is 'Reasons for which the run is suspect, one sentence each; empty if it is not.';
+comment on column night_health.reasons is 'Reasons why the run is suspect, one sentence each; empty if the run is not suspect.';
 comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if it was not checked yet, or if there was no rule.';
-comment on column night_health.paused_minutes is 'Minutes in which nothing of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.';
-comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. They do not hide its answers.';
-comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this one, or this run if a person marked it as usual. Null if this run changed nothing for good.';
+comment on column night_health.paused_minutes is 'Minutes in which no query of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.';
+comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The answers of the run are shown despite these anomalies.';
+comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change of the top ten since the last trusted answer of an earlier day, from 0 (none) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, trusted or not. It is small if a change lasts.';
-comment on column night_health.sameness is 'Mean share of the other queries of the run that also show a page of the top ten; null for fewer than five queries.';
-comment on column night_health.repeats is 'Mean share of the top-ten positions whose page already has a better position in the same answer.';
-comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of another country than the one requested; null if no country was requested.';
-comment on column night_health.stale is 'Share of the answers changed since an earlier day that show exactly the pages of that day again; the greatest over the earlier days. Null for fewer than eight such answers.';
-comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if it raised none. high: at least five queries, and a quarter of all, dropped. medium: a twentieth dropped, or a share of voice fell.';
+comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, trusted or not. The value is small if a change lasts.';
+comment on column night_health.sameness is 'Mean share of the other queries of the run that also show a given page of the top ten; null for fewer than five queries.';
+comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
+comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the one requested; null if no country was requested.';
+comment on column night_health.stale is 'Share of answers that had changed since an earlier day and now show exactly the pages of that day again; the greatest share over the earlier days. Null if fewer than eight answers had changed since each of these days.';
+comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and a quarter of all queries, dropped. medium: a twentieth of the queries dropped, or a share of voice fell.';
 comment on column night_health.alerts_headline is 'Summary of the rank alerts of the run in one sentence.';
 
 create table night_evidence (
@@ -119,8 +119,8 @@ comment on table night_evidence is 'Score of every plausibility rule for each fi
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value of the figure for the run.';
-comment on column night_evidence.usual is 'Median of the figure over the runs that show what is usual for the list; null for fewer than three such runs.';
-comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but hides nothing), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
+comment on column night_evidence.usual is 'Median of the figure over the runs with which runs of the list are compared; null for fewer than three such runs.';
+comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
 
 create table quarantine (
   search_id bigint primary key,
@@ -129,11 +129,11 @@ create table quarantine (
   score double precision
 );
 create index quarantine_of_run on quarantine (run_id);
-comment on table quarantine is 'Answers that are stored and paid for but not trusted. They do not count for ranks, shares, alerts, cadence and reuse until they are released.';
+comment on table quarantine is 'Answers that are stored and paid for but not trusted. They do not count for ranks, shares, alerts, cadence or reuse until they are released.';
 comment on column quarantine.search_id is 'Answer that is not trusted.';
 comment on column quarantine.run_id is 'Run that bought the answer.';
-comment on column quarantine.reason is 'Reason for which the answer is not trusted, in one sentence.';
-comment on column quarantine.score is 'Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person decided.';
+comment on column quarantine.reason is 'Reason why the answer is not trusted, in one sentence.';
+comment on column quarantine.score is 'Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person made the decision.';
 
 create table trust_marks (
   id bigint generated always as identity primary key,
@@ -153,9 +153,9 @@ comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
 comment on column trust_marks.trusted is 'True if the answers are trusted whatever the rules say; false if they are not trusted.';
-comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and those after it.';
+comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
 comment on column trust_marks.reason is 'Reason for the decision, as the person wrote it.';
-comment on column trust_marks.made_by is 'Person who decided.';
+comment on column trust_marks.made_by is 'Person who made the decision.';
 comment on column trust_marks.made_at is 'Time of the decision.';
 comment on column trust_marks.undone_at is 'Time at which the decision was undone; null while it is in force.';
 comment on column trust_marks.undone_by is 'Person who undid the decision.';

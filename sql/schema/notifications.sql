@@ -18,19 +18,19 @@ create table notices (
 create unique index notices_id on notices (id);
 create index notices_noted on notices (noted_at);
 create index notices_due on notices (due_at) where told_at is null and given_up_at is null and part_of is null;
-comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each is recorded once, whichever process sees the event first. Each is sent until it is accepted or given up.';
+comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each event is recorded once, whichever process sees it first. Each notice is sent until it is accepted or given up.';
 comment on column notices.kind is 'Kind of event, such as run_finished, stop, night_overdue or work_unattended.';
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
-comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null while it waits, if it was given up, or if another notice covers it.';
+comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null while the notice waits, was given up or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
-comment on column notices.part_of is 'Notice that covers this one. For example, many nights of a schedule make one notice.';
+comment on column notices.part_of is 'Notice that covers this one. For example, one notice covers many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice in one line.';
 comment on column notices.fields is 'Figures of the event, as they are sent.';
 comment on column notices.tries is 'Number of attempts to send the notice, including one in progress.';
-comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or of the time that the sending process has.';
+comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.';
 comment on column notices.given_up_at is 'Time at which sending was given up.';
-comment on column notices.problem is 'Reason for which the last attempt failed.';
+comment on column notices.problem is 'Reason why the last attempt failed.';
 
 create table answer_fields (
   api text not null,
@@ -40,9 +40,9 @@ create table answer_fields (
   found_at timestamptz not null default now(),
   primary key (api, place, field)
 );
-comment on table answer_fields is 'Fields in answers of finished runs that the specification of the API does not define, as far as runs were searched for them. analysis.unannounced_fields covers all answers.';
+comment on table answer_fields is 'Fields that the specification of the API does not define, found in the answers of those finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
 comment on column answer_fields.place is 'Location of the field: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
-comment on column answer_fields.run_id is 'Run in whose answers the field was found first.';
+comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
 comment on column answer_fields.found_at is 'Time at which the run was searched.';

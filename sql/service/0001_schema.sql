@@ -1,4 +1,4 @@
--- All tables of the search service: accounts and keys, requests and charges, and the pages of the offline search.
+-- All tables of the search service: accounts and keys, requests and charges, and the pages for offline search.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -12,16 +12,16 @@ create table accounts (
   held bigint not null default 0 check (held >= 0),
   constraint accounts_covered check (used + held <= quota)
 ) with (fillfactor = 50);
-comment on table accounts is 'Balances of credits. Several keys can draw on one, so that a key can be changed without a gap.';
-comment on column accounts.id is 'Number of the account.';
-comment on column accounts.plan is 'Name of the plan; prepaid: as many credits as were given, once.';
-comment on column accounts.quota is 'Credits of one period, or of the whole life of a prepaid account.';
-comment on column accounts.used is 'Credits used in the period, without those set aside.';
-comment on column accounts.renews is 'True: the credits come back on the first day of each month (UTC).';
-comment on column accounts.period is 'First day of the month that used counts.';
-comment on column accounts.rate is 'Most requests a second of all its keys together; null: no limit of its own.';
-comment on column accounts.created_at is 'When the account was opened.';
-comment on column accounts.held is 'Credits set aside for requests in work.';
+comment on table accounts is 'Balances of credits. Several keys can share an account, so that a key can be replaced without interruption.';
+comment on column accounts.id is 'Identifier of the account.';
+comment on column accounts.plan is 'Name of the plan. A prepaid account receives its credits once.';
+comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';
+comment on column accounts.used is 'Credits used in the period, without reserved credits.';
+comment on column accounts.renews is 'True if the credits are renewed on the first day of each month (UTC).';
+comment on column accounts.period is 'First day of the month to which used refers.';
+comment on column accounts.rate is 'Maximum number of requests per second for all keys of the account together; null if the account has no limit of its own.';
+comment on column accounts.created_at is 'Time at which the account was opened.';
+comment on column accounts.held is 'Credits reserved for requests in progress.';
 
 create table keys (
   id bigint generated always as identity primary key,
@@ -34,16 +34,16 @@ create table keys (
   revoked_at timestamptz,
   last_used_at timestamptz
 );
-comment on table keys is 'Keys as hashes: what is not stored cannot leak.';
-comment on column keys.id is 'Number of the key.';
-comment on column keys.account_id is 'The account it draws on.';
-comment on column keys.kind is 'live: finds real pages and uses credits; test: invented answers, free of charge.';
-comment on column keys.hash is 'sha256 of the key. A key holds 190 random bits: no slower hash is needed.';
-comment on column keys.tail is 'Last four characters, to tell keys apart in a list.';
-comment on column keys.name is 'What the key is for, in the words of who asked for it.';
-comment on column keys.created_at is 'When the key was issued.';
-comment on column keys.revoked_at is 'When the key was revoked, for good; null while it is valid.';
-comment on column keys.last_used_at is 'When the key was last used, to the minute; for test keys too.';
+comment on table keys is 'API keys. Only their hashes are stored, so the keys themselves cannot leak.';
+comment on column keys.id is 'Identifier of the key.';
+comment on column keys.account_id is 'Account whose credits the key uses.';
+comment on column keys.kind is 'Kind of key: live (returns real pages and uses credits) or test (returns invented answers free of charge).';
+comment on column keys.hash is 'SHA-256 of the key. A key has 190 random bits, so a slower hash is not needed.';
+comment on column keys.tail is 'Last four characters of the key, to tell keys apart in a list.';
+comment on column keys.name is 'Purpose of the key, as described by the person who requested it.';
+comment on column keys.created_at is 'Time at which the key was issued.';
+comment on column keys.revoked_at is 'Time at which the key was permanently revoked; null while the key is valid.';
+comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. Recorded for test keys, too.';
 
 create table usage (
   id bigint generated always as identity primary key,
@@ -62,19 +62,19 @@ create table usage (
 create index usage_of_key on usage (key_id, at);
 create index usage_open on usage (at) where credits is null;
 create index usage_by_age on usage using brin (at);
-comment on table usage is 'One line for each request of a live key that got as far as its credits.';
-comment on column usage.id is 'Number of the request.';
-comment on column usage.key_id is 'The key that asked.';
-comment on column usage.account_id is 'The account that was charged.';
-comment on column usage.at is 'When the credits were set aside.';
-comment on column usage.period is 'Month they were taken from: a refund never flows into another one.';
-comment on column usage.q is 'The query.';
-comment on column usage.num is 'Results asked for.';
-comment on column usage.reserved is 'Credits set aside before the search.';
-comment on column usage.credits is 'Credits charged in the end, 0 for a failure; null while in work.';
-comment on column usage.status is 'Status of the answer; null while in work.';
-comment on column usage.ms is 'How long the search took.';
-comment on column usage.provider is 'Where the results came from.';
+comment on table usage is 'Requests with live keys for which credits were reserved, one row each.';
+comment on column usage.id is 'Identifier of the request.';
+comment on column usage.key_id is 'Key with which the request was made.';
+comment on column usage.account_id is 'Account that was charged.';
+comment on column usage.at is 'Time at which the credits were reserved.';
+comment on column usage.period is 'Month from which the credits were taken. A refund is never credited to another month.';
+comment on column usage.q is 'Text of the query.';
+comment on column usage.num is 'Number of results requested.';
+comment on column usage.reserved is 'Credits reserved before the search.';
+comment on column usage.credits is 'Credits finally charged, 0 for a failed request; null while the request is in progress.';
+comment on column usage.status is 'HTTP status of the answer; null while the request is in progress.';
+comment on column usage.ms is 'Duration of the search in milliseconds.';
+comment on column usage.provider is 'Name of the provider that supplied the results.';
 
 create table documents (
   id integer generated always as identity primary key,
@@ -85,7 +85,7 @@ create table documents (
   lang text not null,
   shipped boolean not null,
   added_at timestamptz not null default now(),
-  -- Without the site's name: "Web APIs | MDN" would make every page of MDN one about the web.
+  -- The name of the site is removed. Otherwise, "Web APIs | MDN" would make every page of MDN a page about the web.
   head text not null generated always as (
     regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
   ) stored,
@@ -119,35 +119,35 @@ create table documents (
 create index documents_head on documents (left(lower(head), 100));
 create index documents_tsv on documents using gin (tsv);
 comment on table documents is 'Pages that can be found without a network.';
-comment on column documents.id is 'Number of the page.';
+comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
-comment on column documents.title is 'Its title.';
-comment on column documents.body is 'What it says, as plain text.';
-comment on column documents.words is 'Words of title and address, taken apart: serviceWorker is found by service worker.';
-comment on column documents.lang is 'Language of the text, which decides how its words are stemmed.';
-comment on column documents.shipped is 'True for pages of the corpus that comes with the program; they change with it.';
-comment on column documents.added_at is 'When the page was added.';
-comment on column documents.head is 'The title without the name of its site.';
-comment on column documents.tsv is 'What is searched: title without its site first, then words, then title and body.';
-comment on column documents.subject is 'True for a page that names what it is about: a feature, a specification.';
+comment on column documents.title is 'Title of the page.';
+comment on column documents.body is 'Content of the page as plain text.';
+comment on column documents.words is 'Separate words of the title and the address. For example, a search for service worker finds serviceWorker.';
+comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
+comment on column documents.shipped is 'True for pages of the bundled corpus. They are updated together with it.';
+comment on column documents.added_at is 'Time at which the page was added.';
+comment on column documents.head is 'Title without the name of the site.';
+comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, then words, then title and body.';
+comment on column documents.subject is 'True for a page about one named subject, such as a feature or a specification.';
 
 create table lexemes (
   word text primary key,
   documents integer not null
 );
-comment on table lexemes is 'How many pages hold a word: rare words tell more about what is meant.';
-comment on column lexemes.word is 'The stem of the word.';
-comment on column lexemes.documents is 'Pages that hold it.';
+comment on table lexemes is 'Number of pages that contain each word. Rare words reveal more about the meaning of a query.';
+comment on column lexemes.word is 'Stem of the word.';
+comment on column lexemes.documents is 'Number of pages that contain the word.';
 
 create table entities (
   key text primary key,
   name text not null,
   type text not null
 );
-comment on table entities is 'Names that pages are about, recognised in queries and results.';
-comment on column entities.key is 'The name in lower case.';
-comment on column entities.name is 'The name as it is written.';
-comment on column entities.type is 'Technology, Organization, Person, Place, Product, CreativeWork or Thing.';
+comment on table entities is 'Names of the subjects of pages, recognised in queries and results.';
+comment on column entities.key is 'Name in lower case.';
+comment on column entities.name is 'Name in its usual spelling.';
+comment on column entities.type is 'Type of the entity: Technology, Organization, Person, Place, Product, CreativeWork or Thing.';
 
 create table corpora (
   name text primary key,
@@ -155,11 +155,11 @@ create table corpora (
   documents integer not null,
   loaded_at timestamptz not null default now()
 );
-comment on table corpora is 'Which corpus files are loaded.';
-comment on column corpora.name is 'shipped: the one that comes with the program.';
-comment on column corpora.sha256 is 'Of the file: another one is loaded again.';
-comment on column corpora.documents is 'Pages that it held.';
-comment on column corpora.loaded_at is 'When it was loaded.';
+comment on table corpora is 'Corpus files that are loaded.';
+comment on column corpora.name is 'Name of the corpus; shipped for the bundled corpus.';
+comment on column corpora.sha256 is 'SHA-256 of the file. A file with a different hash is loaded again.';
+comment on column corpora.documents is 'Number of pages in the file.';
+comment on column corpora.loaded_at is 'Time at which the file was loaded.';
 
 create table kept_answers (
   account_id bigint not null references accounts,
@@ -173,25 +173,25 @@ create table kept_answers (
   primary key (account_id, key)
 );
 create index kept_answers_by_age on kept_answers (claimed_at);
-comment on table kept_answers is 'Requests with an Idempotency-Key, and their answers for a day: asked again, they are neither searched nor charged again.';
-comment on column kept_answers.account_id is 'The account that asked: another key of it, too, is given the answer.';
-comment on column kept_answers.key is 'The Idempotency-Key.';
-comment on column kept_answers.asked is 'sha256 of what was asked: the same key for something else is refused.';
-comment on column kept_answers.claim is 'The one request that may answer; who comes later waits for it.';
-comment on column kept_answers.claimed_at is 'Since when it may: after the longest time that a request can last, another takes its place.';
-comment on column kept_answers.answer is 'What was found, as JSON; null while in work.';
-comment on column kept_answers.used is 'Credits charged.';
-comment on column kept_answers.remaining is 'Credits that were left then.';
+comment on table kept_answers is 'Requests with an Idempotency-Key, and their answers, stored for a day. A repeated request is neither searched nor charged again.';
+comment on column kept_answers.account_id is 'Account that made the request. Any key of the account receives the stored answer.';
+comment on column kept_answers.key is 'Idempotency-Key of the request.';
+comment on column kept_answers.asked is 'SHA-256 of the request. The same Idempotency-Key with a different request is refused.';
+comment on column kept_answers.claim is 'Token of the only request that may produce the answer. Later requests with the same Idempotency-Key wait for it.';
+comment on column kept_answers.claimed_at is 'Time of the claim. Once it is older than the longest possible request, another request may take over.';
+comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
+comment on column kept_answers.used is 'Credits charged for the request.';
+comment on column kept_answers.remaining is 'Credits left in the account after the request.';
 
 create unlogged table rates (
   account_id bigint primary key references accounts,
   second bigint not null,
   taken integer not null
 );
-comment on table rates is 'Requests of the present second of accounts with a limit. Not logged: after a crash a new second begins.';
-comment on column rates.account_id is 'The account.';
-comment on column rates.second is 'The second, counted from 1970.';
-comment on column rates.taken is 'Requests in it so far.';
+comment on table rates is 'Number of requests in the current second, for accounts with a rate limit. The table is unlogged; after a crash, counting starts again.';
+comment on column rates.account_id is 'Account to which the limit applies.';
+comment on column rates.second is 'Current second, as the number of seconds since 1970.';
+comment on column rates.taken is 'Number of requests so far in that second.';
 
 create table usage_sums (
   key_id bigint not null references keys,
@@ -201,11 +201,11 @@ create table usage_sums (
   credits bigint not null,
   primary key (key_id, day)
 );
-comment on table usage_sums is 'What remains of requests whose queries were kept long enough.';
-comment on column usage_sums.key_id is 'The key that asked.';
+comment on table usage_sums is 'Daily totals of old requests. The queries of these requests are no longer stored.';
+comment on column usage_sums.key_id is 'Key with which the requests were made.';
 comment on column usage_sums.day is 'Day in UTC.';
-comment on column usage_sums.requests is 'Requests that got as far as their credits.';
-comment on column usage_sums.failures is 'Those among them that failed, and were refunded.';
+comment on column usage_sums.requests is 'Number of requests for which credits were reserved.';
+comment on column usage_sums.failures is 'Number of requests that failed and were refunded.';
 comment on column usage_sums.credits is 'Credits charged.';
 
 create table spellings (
@@ -213,10 +213,10 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Words of titles, addresses and texts as they are written: what a mistyped word can have meant.';
-comment on column spellings.word is 'The word in lower case.';
-comment on column spellings.documents is 'Pages that hold it.';
-comment on column spellings.heads is 'Those whose title or address holds it.';
+comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped one.';
+comment on column spellings.word is 'Word in lower case.';
+comment on column spellings.documents is 'Number of pages that contain the word.';
+comment on column spellings.heads is 'Number of pages whose title or address contains the word.';
 
 create view usage_by_day as
 select
@@ -243,10 +243,10 @@ from (
 join keys on keys.id = days.key_id
 group by days.key_id, keys.kind, keys.tail, days.day;
 comment on view usage_by_day is 'Requests and credits of each key on each day (UTC).';
-comment on column usage_by_day.key_id is 'The key.';
-comment on column usage_by_day.kind is 'live or test.';
+comment on column usage_by_day.key_id is 'Identifier of the key.';
+comment on column usage_by_day.kind is 'Kind of key: live or test.';
 comment on column usage_by_day.tail is 'Last four characters of the key.';
 comment on column usage_by_day.day is 'Day in UTC.';
-comment on column usage_by_day.requests is 'Requests that got as far as their credits.';
-comment on column usage_by_day.failures is 'Those among them that failed, and were refunded.';
+comment on column usage_by_day.requests is 'Number of requests for which credits were reserved.';
+comment on column usage_by_day.failures is 'Number of requests that failed and were refunded.';
 comment on column usage_by_day.credits is 'Credits charged.';

@@ -1,3 +1,3 @@
--- Drops a view that said again what the service asks of usage and usage_sums.
+-- Drops a view that duplicated the queries of the service on usage and usage_sums.
 
 drop view usage_by_day;
