@@ -34,11 +34,11 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCosts {
   /**
-   * Account that paid the prices.
+   * Account that paid for the calls.
    */
   account_id: number;
   /**
-   * Lowest price so far; null before the first.
+   * Lowest price so far; null before the first price is known.
    */
   cheapest: number | null;
   /**
@@ -46,7 +46,7 @@ export interface AccountCosts {
    */
   class: string;
   /**
-   * Highest price so far; null before the first.
+   * Highest price so far; null before the first price is known.
    */
   dearest: number | null;
   /**
@@ -58,11 +58,11 @@ export interface AccountCosts {
    */
   earlier_first: Generated<number>;
   /**
-   * Second highest of the prices before the recent ones; equals the highest if that occurred twice.
+   * Second highest of the prices before the recent ones; equal to the highest if the highest price occurred twice.
    */
   earlier_second: Generated<number>;
   /**
-   * Number of recent prices. At thirty they become the earlier ones.
+   * Number of recent prices. Once there are thirty, they become the earlier prices.
    */
   recent_count: Generated<number>;
   /**
@@ -70,11 +70,11 @@ export interface AccountCosts {
    */
   recent_first: Generated<number>;
   /**
-   * Second highest recent price; equals the highest if that occurred twice.
+   * Second highest recent price; equal to the highest if the highest price occurred twice.
    */
   recent_second: Generated<number>;
   /**
-   * Number of known prices. From thirty on, the highest recent price is trusted as a bound.
+   * Number of known prices. Once there are thirty, the highest recent price is trusted as an upper bound.
    */
   seen: Generated<number>;
   /**
@@ -101,11 +101,11 @@ export interface Accounts {
    */
   day_spent: Generated<number>;
   /**
-   * Floor at which calls last stopped for lack of credits; null while there are enough credits.
+   * Credit floor at which calls last stopped for lack of credits; null while there are enough credits.
    */
   drained_floor: number | null;
   /**
-   * Highest sum of balance and billed credits in the current measurement of external spend. A later shortfall was spent without a bill.
+   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.
    */
   external_base: Generated<number>;
   /**
@@ -113,23 +113,23 @@ export interface Accounts {
    */
   external_ended: number | null;
   /**
-   * External spend in credits per call, in the previous measurement; null until the first measurement is complete.
+   * External spend per call in the previous measurement, in credits; null until the first measurement is complete.
    */
   external_last: number | null;
   /**
-   * External spend in credits per call, in the current measurement: spent by others, or billed too low or not at all.
+   * External spend per call in the current measurement, in credits. It includes credits spent by others, and calls that were billed too low or not at all.
    */
   external_now: Generated<number>;
   /**
-   * Fingerprints of the keys whose balance cannot be that of this account. No call is made with them.
+   * Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.
    */
   foreign_keys: Generated<string[]>;
   /**
-   * Database history in which the last calls started, as named by server_history(); null before the first call.
+   * Database history in which the newest calls started, as returned by server_history(); null before the first call.
    */
   history: string | null;
   /**
-   * Number of calls that had started when the database history changed. A balance reported by one of them is checked by a single call before it is trusted.
+   * Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.
    */
   history_seq: Generated<number>;
   /**
@@ -141,7 +141,7 @@ export interface Accounts {
    */
   in_flight: Generated<number>;
   /**
-   * Fingerprints of the keys whose answers reported this balance. Another key is trusted after a single call that checks its balance.
+   * Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.
    */
   keys: Generated<string[]>;
   /**
@@ -193,11 +193,11 @@ export interface Accounts {
    */
   obs_remaining: number | null;
   /**
-   * Start number of the call whose answer reported the balance. The call that started last counts.
+   * Start number of the call whose answer reported the balance. If several calls reported a balance, the call that started last counts.
    */
   obs_seq: number | null;
   /**
-   * True after npm run resume until a call reports the balance: single calls may be made to learn it.
+   * True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.
    */
   probe_granted: Generated<boolean>;
   /**
@@ -205,7 +205,7 @@ export interface Accounts {
    */
   rate_next_at: Timestamp | null;
   /**
-   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges it once. Null while the API does not announce it.
+   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced it.
    */
   replay_ms: number | null;
   /**
@@ -213,15 +213,15 @@ export interface Accounts {
    */
   reserved: Generated<number>;
   /**
-   * Number of calls started so far. It gives each call its start number.
+   * Number of calls started so far, which is also the start number of the newest call.
    */
   seq: Generated<number>;
   /**
-   * Number of consecutive requests by the API to slow down; a burst counts once.
+   * Number of consecutive requests by the API to slow down; a burst of such requests counts once.
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after the call behind obs_remaining started. That balance may not include them.
+   * Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining may not include these credits.
    */
   spent_since: Generated<number>;
   /**
@@ -229,7 +229,7 @@ export interface Accounts {
    */
   told_least: number | null;
   /**
-   * Number of calls that had started when the record in told_least began. It is lower than the start number of the call behind obs_remaining.
+   * Number of calls that had started when the record in told_least began. It is lower than the start number of the call that reported obs_remaining.
    */
   told_seq: number | null;
   /**
@@ -245,7 +245,7 @@ export interface Accounts {
    */
   used_total: Generated<number>;
   /**
-   * Number of answers that named another query than the one sent. After the first, an answer repeated for an Idempotency-Key is not trusted.
+   * Number of answers that named a query other than the one sent. After the first of these, an answer repeated for an Idempotency-Key is no longer trusted.
    */
   wrong_answers: Generated<number>;
 }
@@ -280,11 +280,11 @@ export interface AlertRules {
    */
   name: string;
   /**
-   * Domain that passes ours; * for any.
+   * Domain that raises the alert when it passes ours; * for any. Null for other kinds of change.
    */
   rival: string | null;
   /**
-   * Time at which the rule came into force. Runs judged before it are not checked.
+   * Time at which the rule came into force. Runs judged before this time are not checked against the rule.
    */
   since: Generated<Timestamp>;
   /**
@@ -292,7 +292,7 @@ export interface AlertRules {
    */
   tag: string | null;
   /**
-   * Threshold of the change: number of positions for moved, last position of the top for crossed, percent for share_fell. Null for other kinds.
+   * Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
    */
   threshold: number | null;
   /**
@@ -331,7 +331,7 @@ export interface Alerts {
    */
   id: Generated<number>;
   /**
-   * List of the run after which the alert was raised.
+   * List whose run raised the alert.
    */
   list: string | null;
   /**
@@ -339,7 +339,7 @@ export interface Alerts {
    */
   origin: string;
   /**
-   * Other domain: the one that took the position, lost it or gained most share, or the rival that passed.
+   * Other domain involved: the domain that took or lost the position, the domain that gained most share, or the rival that passed ours.
    */
   other_domain: string | null;
   /**
@@ -359,15 +359,15 @@ export interface Alerts {
    */
   query_id: string | null;
   /**
-   * Command that shows the change, a question of the library.
+   * Command that shows the change, such as npm run sql -- keyword.
    */
   question: string;
   /**
-   * Time at which the alert was raised; equal for all alerts that were found together.
+   * Time at which the alert was raised; the same for all alerts that were found together.
    */
   raised_at: Generated<Timestamp>;
   /**
-   * Time at which the recovery was found; null while there is none.
+   * Time at which the recovery was detected; null until then.
    */
   recovered_at: Timestamp | null;
   /**
@@ -415,7 +415,7 @@ export interface Alerts {
    */
   share: number | null;
   /**
-   * Subject of the alert. The rule raises no other alert about it until this one has recovered.
+   * Subject of the alert. The rule raises no second alert about the same subject while this alert is open.
    */
   subject: string;
   /**
@@ -454,7 +454,7 @@ export interface AnswerFields {
    */
   place: string;
   /**
-   * Run in whose answers the field was found first.
+   * Run in whose answers the field was first found.
    */
   run_id: number;
 }
@@ -477,7 +477,7 @@ export interface ArchivedDays {
    */
   folder: string;
   /**
-   * Sha256 of the manifest in hexadecimal. The manifest holds the sha256 of each file.
+   * SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.
    */
   manifest_sha256: string;
   /**
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Number of the part, from 1. A later part holds rows that a younger day still used when the first was written, or that were added afterwards.
+   * Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, or rows that were added afterwards.
    */
   part: number;
   /**
@@ -500,7 +500,7 @@ export interface CadenceDraws {
    */
   list_id: number;
   /**
-   * Number of pages that had entered or left the top ten since the query was last asked. Null if it is not compared yet, or was not answered.
+   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not compared yet, or was not answered.
    */
   moves: number | null;
   /**
@@ -519,7 +519,7 @@ export interface CadenceNights {
    */
   by_chance: number;
   /**
-   * Time at which the night was decided.
+   * Time at which the decisions for the night were made.
    */
   decided_at: Generated<Timestamp>;
   /**
@@ -527,7 +527,7 @@ export interface CadenceNights {
    */
   due: number;
   /**
-   * Numbers of queries with an interval of 1 day, of 2 days, and so on.
+   * Query counts by interval: number of queries with an interval of 1 day, of 2 days, and so on.
    */
   intervals: number[];
   /**
@@ -539,7 +539,7 @@ export interface CadenceNights {
    */
   longest_days: number;
   /**
-   * Number of queries on the list as it was last read.
+   * Number of queries on the list when it was last read.
    */
   queries: number;
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if that night asks the query although it is not due. Such queries are drawn at random, to measure what skipped queries miss.
+   * True if that night asks the query although it is not due. Such queries are drawn at random to measure the changes that are missed in skipped queries.
    */
   by_chance: boolean;
   /**
@@ -605,7 +605,7 @@ export interface Calls {
    */
   credits_remaining: number | null;
   /**
-   * Credits reserved for the call. They are held while outcome is null, or while it is unknown and washed_at is null.
+   * Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.
    */
   credits_reserved: number;
   /**
@@ -621,7 +621,7 @@ export interface Calls {
    */
   error_message: string | null;
   /**
-   * True if the answer reported no price, so that credits_used is the fall of the balance.
+   * True if the answer reported no price. In that case, credits_used is the decrease of the balance.
    */
   estimated: Generated<boolean>;
   /**
@@ -637,11 +637,11 @@ export interface Calls {
    */
   id: Generated<number>;
   /**
-   * Random value that the worker created before the reservation. An answer is matched to its call by number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.
+   * Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.
    */
   mark: string | null;
   /**
-   * Age in milliseconds below which an existing answer would have been reused in place of the call. Null for calls made before this was recorded.
+   * Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this was recorded.
    */
   max_age_ms: number | null;
   /**
@@ -661,7 +661,7 @@ export interface Calls {
    */
   sent_at: Timestamp;
   /**
-   * Start number of the call: its rank among all calls of the account, by start.
+   * Start number of the call: its rank by start among all calls of the account.
    */
   start_seq: number;
   /**
@@ -673,11 +673,11 @@ export interface Calls {
    */
   task_id: number;
   /**
-   * Time at which the call was given up as unreadable.
+   * Time at which the call was given up because its answer could not be read.
    */
   unknown_at: Timestamp | null;
   /**
-   * Time at which a reported balance first included the cost of a call of unknown outcome. From then on, no credits are held for it.
+   * Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.
    */
   washed_at: Timestamp | null;
   /**
@@ -699,7 +699,7 @@ export interface Clusters {
 
 export interface CtrCurve {
   /**
-   * Share of clicks, from 0 to 1. A position that is not in the curve gets none.
+   * Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.
    */
   ctr: number;
   /**
@@ -726,7 +726,7 @@ export interface Domains {
    */
   id: string;
   /**
-   * Registrable domain of the host; null for IP addresses and for names without one.
+   * Registrable domain of the host; null for an IP address or a name without a registrable domain.
    */
   site: string | null;
 }
@@ -752,7 +752,7 @@ export interface Expansions {
    */
   decided_at: Generated<Timestamp>;
   /**
-   * Query whose answer named the related search. Of several in the round before, it is the one with the greatest weight.
+   * Query whose answer named the related search. If several queries of the previous round named it, this is the one with the greatest weight.
    */
   from_query: string;
   /**
@@ -760,7 +760,7 @@ export interface Expansions {
    */
   list_id: number;
   /**
-   * Origin of the answers that name the related search, and of those bought for it: live, test or sandbox.
+   * Origin of the answers that name the related search, and of the answers bought for it: live, test or sandbox.
    */
   origin: string;
   /**
@@ -784,30 +784,30 @@ export interface Expansions {
    */
   sources: number;
   /**
-   * Sum of the weights of the queries whose answers named the related search. The greatest sums were added first.
+   * Sum of the weights of the queries whose answers named the related search. Related searches with the greatest sums were added first.
    */
   weight: number;
 }
 
 export interface FinishedAnswers {
   /**
-   * Domains in the answer, each once.
+   * Domains in the answer, each listed once.
    */
   domains: string[];
   /**
-   * Finished day (finished_days.id) that stored the row last. Rows without one are deleted.
+   * Finished day (finished_days.id) that stored the row last. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
-   * Pages at positions 1 to 10, each once, as a number derived from its address.
+   * Pages at positions 1 to 10, each listed once, as a number derived from its address.
    */
   pages: ArrayType<number>;
   /**
-   * Best place of each of these domains, as in result_domains; null for a domain without one.
+   * Best place of each domain in the domains column, as in result_domains; null for a domain without a place.
    */
   places: ArrayType<number>;
   /**
-   * Answer of the finished day, or of an earlier one that it reuses.
+   * Answer of the finished day, or older answer that the day reuses.
    */
   search_id: number;
 }
@@ -818,11 +818,11 @@ export interface FinishedCosts {
    */
   answers: number;
   /**
-   * Number of calls sent for these queries.
+   * Number of calls sent for the queries of this row.
    */
   calls: number;
   /**
-   * Number of these answers that differ from the previous one; null without answers.
+   * Number of readable answers that differ from the previous answer to their query; null if there are no answers.
    */
   changed: number | null;
   /**
@@ -834,15 +834,15 @@ export interface FinishedCosts {
    */
   credits_unknown: number;
   /**
-   * Credits that these calls used.
+   * Credits used by the calls of this row.
    */
   credits_used: number;
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
-   * Name of the list; null if the list is gone.
+   * Name of the list; null if the list no longer exists.
    */
   list: string | null;
   /**
@@ -850,7 +850,7 @@ export interface FinishedCosts {
    */
   set_id: number;
   /**
-   * Labels that the list gives the queries.
+   * Labels that the list gives to the queries.
    */
   tags: string[];
   /**
@@ -861,7 +861,7 @@ export interface FinishedCosts {
 
 export interface FinishedDays {
   /**
-   * Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and domain lines with folders or several hosts.
+   * Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and entries for folders or for several hosts.
    */
   basis: string;
   /**
@@ -869,11 +869,11 @@ export interface FinishedDays {
    */
   begun_at: Generated<Timestamp>;
   /**
-   * Identifier of the stored sums. Rows of an earlier storing are never mixed with them.
+   * Identifier of the stored sums. It keeps them apart from rows of an earlier computation.
    */
   id: Generated<number>;
   /**
-   * Time at which the sums were complete; null if they are not, in which case they are not read.
+   * Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.
    */
   made_at: Timestamp | null;
   /**
@@ -881,18 +881,18 @@ export interface FinishedDays {
    */
   run_date: string;
   /**
-   * True if an answer that was bought for another day is compared with the previous one on this day. finished_costs is not read then.
+   * True if an answer compared on this day was bought for another day. In that case, finished_costs is not read.
    */
   strays: Generated<boolean>;
 }
 
 export interface FinishedGroups {
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
-   * Group: its query with the smallest id.
+   * Identifier of the group: the smallest id of its queries.
    */
   group_id: string;
   /**
@@ -903,7 +903,7 @@ export interface FinishedGroups {
 
 export interface FinishedKeywordDays {
   /**
-   * Digest of the lines of our domains and of rivals behind the stored keywords, as returned by analysis.keyword_basis().
+   * Digest of the entries for our domains and for rivals that the stored keywords are based on, as returned by analysis.keyword_basis().
    */
   basis: string;
   /**
@@ -911,14 +911,14 @@ export interface FinishedKeywordDays {
    */
   finish_id: number;
   /**
-   * Identifier of the stored keywords. Data read from them stays valid as long as this row exists.
+   * Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.
    */
   id: Generated<number>;
 }
 
 export interface FinishedKeywords {
   /**
-   * API that the answer came from.
+   * API that returned the answer.
    */
   api: string | null;
   /**
@@ -926,7 +926,7 @@ export interface FinishedKeywords {
    */
   depth: number | null;
   /**
-   * Our domain at the best position; null if none of ours is in the answer.
+   * Our domain with the best position; null if none of our domains is in the answer.
    */
   domain: string | null;
   /**
@@ -938,7 +938,7 @@ export interface FinishedKeywords {
    */
   fetched_at: Timestamp | null;
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -966,7 +966,7 @@ export interface FinishedKeywords {
    */
   rivals: string[];
   /**
-   * Run date of the last known answer; null if there is no answer in the month before.
+   * Run date of the last known answer; null if the month before the finished day has no answer.
    */
   run_date: string | null;
   /**
@@ -974,14 +974,14 @@ export interface FinishedKeywords {
    */
   search_id: number | null;
   /**
-   * Weight of the query in its lists; 1 if none sets one.
+   * Weight of the query in its lists; 1 if no list sets a weight.
    */
   weight: number;
 }
 
 export interface FinishedLabels {
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1001,7 +1001,7 @@ export interface FinishedLabels {
    */
   queries: number;
   /**
-   * Set of labels, as numbered by analysis.set_id.
+   * Number of the set of labels, as returned by analysis.set_id.
    */
   set_id: number;
   /**
@@ -1012,11 +1012,11 @@ export interface FinishedLabels {
 
 export interface FinishedLosses {
   /**
-   * Place in that answer, as in result_domains.
+   * Place of the domain in the answer base_search_id, as in result_domains.
    */
   base_place: number;
   /**
-   * Run date of that answer.
+   * Run date of the last answer with the domain in the top 10.
    */
   base_run_date: string;
   /**
@@ -1024,7 +1024,7 @@ export interface FinishedLosses {
    */
   base_search_id: number;
   /**
-   * True if the loss was confirmed on this day. It is then not stored for later days.
+   * True if the loss was confirmed on this day. A confirmed loss is not stored again for later days.
    */
   confirmed: boolean;
   /**
@@ -1032,7 +1032,7 @@ export interface FinishedLosses {
    */
   domain: string;
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1047,7 +1047,7 @@ export interface FinishedLosses {
 
 export interface FinishedQueries {
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1062,7 +1062,7 @@ export interface FinishedQueries {
 
 export interface FinishedRelated {
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1077,15 +1077,15 @@ export interface FinishedRelated {
 
 export interface FinishedShares {
   /**
-   * Sum of weight times share of clicks at the best positions of the domain; null if the click curve ends before all of them.
+   * Sum over the ranked queries of weight times share of clicks at the best position of the domain. Null if the click curve ends before all these positions.
    */
   clicks: number | null;
   /**
-   * Domain, as the views count it.
+   * Domain, as shown in the views.
    */
   domain: string;
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1116,11 +1116,11 @@ export interface FinishedShares {
 
 export interface FinishedSteps {
   /**
-   * Pages that entered positions 1 to 10, each as a number derived from its address. Null if there are none, or no previous answer.
+   * Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.
    */
   came: ArrayType<number> | null;
   /**
-   * Number of positions that both answers show; null if they cannot be compared.
+   * Number of positions that both answers show; null if the answers cannot be compared.
    */
   compared_depth: number | null;
   /**
@@ -1136,7 +1136,7 @@ export interface FinishedSteps {
    */
   fetched_at: Timestamp;
   /**
-   * Finished day (finished_days.id) of the row. Rows without one are deleted.
+   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -1144,7 +1144,7 @@ export interface FinishedSteps {
    */
   left_top_10: number | null;
   /**
-   * Number of places that each domain of the two answers moved, as in analysis.movers.places; null if there are none.
+   * Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.
    */
   moves: ArrayType<number> | null;
   /**
@@ -1164,7 +1164,7 @@ export interface FinishedSteps {
    */
   query_id: string;
   /**
-   * True if the intent or the sentiment differs from that of the previous answer; null without one.
+   * True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.
    */
   relabelled: boolean | null;
   /**
@@ -1180,15 +1180,15 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
-   * Domains with several pages in the two answers whose best page has changed; null if there are none.
+   * Domains that have several pages in the two answers and whose best page changed; null if there are none.
    */
   switched: string[] | null;
   /**
-   * Difference between both answers, from 0 (the same) to 1 (nothing stayed); null if they cannot be compared.
+   * Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.
    */
   volatility: number | null;
   /**
-   * Pages that left positions 1 to 10, in the form of came.
+   * Pages that left positions 1 to 10, in the same form as came.
    */
   went: ArrayType<number> | null;
 }
@@ -1199,7 +1199,7 @@ export interface FirstTens {
    */
   search_id: number;
   /**
-   * Encoded top ten: depth (10 at most) and number of pages in two bytes each, then four bytes for each page. These are the beginning of the MD5 of its url_key.
+   * Encoded top ten. Two bytes hold the depth (10 at most), and two the number of pages. Then each page has four bytes, the first of the MD5 of its url_key.
    */
   sight: Buffer;
 }
@@ -1210,11 +1210,11 @@ export interface Forecasts {
    */
   account_id: number;
   /**
-   * Time at which the newest computation began. Other processes do not compute the forecast meanwhile.
+   * Time at which the newest computation began. No other process computes the forecast at the same time.
    */
   asked_at: Timestamp;
   /**
-   * Balance after the calls in flight are paid; null if no answer reported any.
+   * Balance after the calls in flight are paid; null if no answer has reported a balance.
    */
   balance: number | null;
   /**
@@ -1230,11 +1230,11 @@ export interface Forecasts {
    */
   floor_at: Timestamp | null;
   /**
-   * Time at which the figures were computed; null if they never were.
+   * Time at which the figures were computed; null before the first computation.
    */
   made_at: Timestamp | null;
   /**
-   * Unknown input, balance or prices, for lack of which there are no steps; null if both are known.
+   * Unknown input that prevents the computation of steps: balance or prices. Null if both are known.
    */
   missing: string | null;
   /**
@@ -1242,7 +1242,7 @@ export interface Forecasts {
    */
   observed_at: Timestamp | null;
   /**
-   * Duration of the computation in milliseconds. A longer computation is done less often.
+   * Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.
    */
   took_ms: Generated<number>;
   /**
@@ -1269,7 +1269,7 @@ export interface ForecastSteps {
    */
   at: Timestamp;
   /**
-   * Number of open queries that the budgets and the credit floor allow us to buy.
+   * Number of queries that the budgets and the credit floor allow the step to buy.
    */
   bought: number;
   /**
@@ -1277,11 +1277,11 @@ export interface ForecastSteps {
    */
   credits: number;
   /**
-   * Limit that keeps the rest from being bought: budget (its own), list, day, month or floor; null if there is none.
+   * Limit that prevents the purchase of the other queries: budget (of the step itself), list, day, month or floor; null if there is none.
    */
   cut: string | null;
   /**
-   * Time at which the credit floor stops the step; null if it does not.
+   * Time at which the credit floor stops the step; null if the floor does not stop it.
    */
   floor_at: Timestamp | null;
   /**
@@ -1293,7 +1293,7 @@ export interface ForecastSteps {
    */
   kind: string;
   /**
-   * List that the step buys.
+   * List whose queries the step buys.
    */
   list: string;
   /**
@@ -1305,7 +1305,7 @@ export interface ForecastSteps {
    */
   step: number;
   /**
-   * True if the step also fits at the highest recent price.
+   * True if the step stays within all limits even at the highest recent price.
    */
   sure: boolean;
   /**
@@ -1316,7 +1316,7 @@ export interface ForecastSteps {
 
 export interface ForgettingQueries {
   /**
-   * List that is being forgotten and that alone contains the query; null if the query is removed from all lists.
+   * List that is being forgotten, if no other list contains the query; null if the query is removed from all lists.
    */
   list_id: number | null;
   /**
@@ -1327,7 +1327,7 @@ export interface ForgettingQueries {
 
 export interface ForgettingWords {
   /**
-   * Removed row, kept until no answer stored at the same time can refer to it; null if the row has not been removed yet.
+   * Copy of the removed row, kept until no answer that is stored at the same time can refer to it; null if the row has not been removed yet.
    */
   held: Json | null;
   /**
@@ -1371,15 +1371,15 @@ export interface Installation {
 
 export interface ListQueries {
   /**
-   * Cost per click, in the currency of the tool that made the list; the greatest of merged lines.
+   * Cost per click, in the currency of the tool that made the list. If several lines were merged, the greatest.
    */
   cpc: number | null;
   /**
-   * Difficulty of ranking, according to the tool that made the list; the greatest of merged lines.
+   * Difficulty of ranking, according to the tool that made the list. If several lines were merged, the greatest.
    */
   difficulty: number | null;
   /**
-   * Interval in days at which nights buy the query; the shortest of merged lines. Null if the list sets none.
+   * Interval in days at which nights buy the query; null if the list sets none. If several lines were merged, the shortest.
    */
   every_days: number | null;
   /**
@@ -1391,7 +1391,7 @@ export interface ListQueries {
    */
   given: string | null;
   /**
-   * Time at which the list last contained the query. If it is older than the last reading of the list, the query has been removed.
+   * Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.
    */
   last_seen: Generated<Timestamp>;
   /**
@@ -1399,11 +1399,11 @@ export interface ListQueries {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; the lowest of merged lines. Null if the list sets none.
+   * Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; null if the list sets none. If several lines were merged, the lowest.
    */
   max_age_ms: number | null;
   /**
-   * Priority of the query, from 1 (bought first) to 9 (last); the most urgent of merged lines.
+   * Priority of the query, from 1 (bought first) to 9 (last). If several lines were merged, the most urgent.
    */
   priority: Generated<number>;
   /**
@@ -1411,7 +1411,7 @@ export interface ListQueries {
    */
   query_id: string;
   /**
-   * Labels from the list; those of merged lines combined.
+   * Labels from the list. If several lines were merged, the labels of all.
    */
   tags: Generated<string[]>;
   /**
@@ -1419,7 +1419,7 @@ export interface ListQueries {
    */
   target_url: string | null;
   /**
-   * Weight of the query in weighted analyses; the greatest of merged lines.
+   * Weight of the query in weighted analyses. If several lines were merged, the greatest.
    */
   weight: number | null;
 }
@@ -1453,7 +1453,7 @@ export interface ListQueryHistory {
 
 export interface Lists {
   /**
-   * Maximum credits that the runs of the list dated in one calendar month may use together; null for no limit.
+   * Maximum credits that all runs of the list with a run date in one calendar month may use together; null for no limit.
    */
   budget: number | null;
   /**
@@ -1461,7 +1461,7 @@ export interface Lists {
    */
   created_at: Generated<Timestamp>;
   /**
-   * Time at which everything about the list was forgotten and its name replaced; null if it was not.
+   * Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.
    */
   forgotten_at: Timestamp | null;
   /**
@@ -1473,7 +1473,7 @@ export interface Lists {
    */
   name: string;
   /**
-   * Options with which a person had the list read (encoding, delimiter, columns). The next reading without options uses them again.
+   * Options that a person chose for reading the list (encoding, delimiter, columns). The next reading without options uses them again.
    */
   reading: Json | null;
   /**
@@ -1510,11 +1510,11 @@ export interface NightEvidence {
    */
   score: number;
   /**
-   * Median of the figure over the runs that show what is usual for the list; null for fewer than three such runs.
+   * Median of the figure over the runs with which runs of the list are compared; null for fewer than three such runs.
    */
   usual: number | null;
   /**
-   * Verdict of the rule: fine, notice (odd, but hides nothing), lasting (odd for the third time in a row, and usual from now on) or quarantine.
+   * Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.
    */
   verdict: string;
 }
@@ -1529,7 +1529,7 @@ export interface NightHealth {
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the rank alerts of the run: high, medium or low; null if it raised none. high: at least five queries, and a quarter of all, dropped. medium: a twentieth dropped, or a share of voice fell.
+   * Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and a quarter of all queries, dropped. medium: a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1545,7 +1545,7 @@ export interface NightHealth {
    */
   compared: Generated<number>;
   /**
-   * Mean depth of the answers with results; null if there are none.
+   * Mean depth of the answers with results; null if no answer has results.
    */
   depth: number | null;
   /**
@@ -1553,7 +1553,7 @@ export interface NightHealth {
    */
   empty: number;
   /**
-   * Mean share of the top ten on country domains of another country than the one requested; null if no country was requested.
+   * Mean share of the top ten on country domains of a country other than the one requested; null if no country was requested.
    */
   foreign_share: number | null;
   /**
@@ -1565,23 +1565,23 @@ export interface NightHealth {
    */
   minutes: number;
   /**
-   * Minutes in which nothing of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.
+   * Minutes in which no query of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.
    */
   paused_minutes: Generated<number>;
   /**
-   * Mean number of credits that an answer used; null if none reported it.
+   * Mean cost of an answer in credits; null if no answer reported its cost.
    */
   price: number | null;
   /**
-   * Reasons for which the run is suspect, one sentence each; empty if it is not.
+   * Reasons why the run is suspect, one sentence each; empty if the run is not suspect.
    */
   reasons: string[];
   /**
-   * Other anomalies of the run, one sentence each. They do not hide its answers.
+   * Other anomalies of the run, one sentence each. The answers of the run are shown despite these anomalies.
    */
   remarks: Generated<string[]>;
   /**
-   * Mean share of the top-ten positions whose page already has a better position in the same answer.
+   * Mean share of the top-ten positions whose page also has a better position in the same answer.
    */
   repeats: number | null;
   /**
@@ -1589,11 +1589,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Mean share of the other queries of the run that also show a page of the top ten; null for fewer than five queries.
+   * Mean share of the other queries of the run that also show a given page of the top ten; null for fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of the answers changed since an earlier day that show exactly the pages of that day again; the greatest over the earlier days. Null for fewer than eight such answers.
+   * Share of answers that had changed since an earlier day and now show exactly the pages of that day again; the greatest share over the earlier days. Null if fewer than eight answers had changed since each of these days.
    */
   stale: number | null;
   /**
@@ -1601,7 +1601,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change of the top ten since the last answer of an earlier day, trusted or not. It is small if a change lasts.
+   * Mean change of the top ten since the last answer of an earlier day, trusted or not. The value is small if a change lasts.
    */
   turnover_newest: number | null;
   /**
@@ -1609,7 +1609,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this one, or this run if a person marked it as usual. Null if this run changed nothing for good.
+   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1651,7 +1651,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * Login that wrote the note. No login can write or change a note under another name.
+   * Login that wrote the note. No login can write notes under another name or change the notes of other logins.
    */
   author: Generated<string>;
   /**
@@ -1663,7 +1663,7 @@ export interface NotesAnnotations {
    */
   id: Generated<number>;
   /**
-   * Label that the event concerns, such as device=mobile or brand; * for all queries.
+   * Label of the queries that the event affects, such as device=mobile or brand; * for all queries.
    */
   tag: Generated<string>;
   /**
@@ -1678,7 +1678,7 @@ export interface NotesAnnotations {
 
 export interface Notices {
   /**
-   * Time before which the notice is not sent: the end of a pause after a failure, or of the time that the sending process has.
+   * Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.
    */
   due_at: Generated<Timestamp>;
   /**
@@ -1702,11 +1702,11 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Notice that covers this one. For example, many nights of a schedule make one notice.
+   * Notice that covers this one. For example, one notice covers many nights of a schedule.
    */
   part_of: string | null;
   /**
-   * Reason for which the last attempt failed.
+   * Reason why the last attempt failed.
    */
   problem: string | null;
   /**
@@ -1718,7 +1718,7 @@ export interface Notices {
    */
   subject: string;
   /**
-   * Time at which the receiver accepted the notice. Null while it waits, if it was given up, or if another notice covers it.
+   * Time at which the receiver accepted the notice. Null while the notice waits, was given up or is covered by another notice.
    */
   told_at: Timestamp | null;
   /**
@@ -1729,15 +1729,15 @@ export interface Notices {
 
 export interface OrganicResults {
   /**
-   * Defined fields as received, where the columns cannot hold them exactly.
+   * Fields that the specification defines, as received, if the columns cannot hold their exact values.
    */
   as_given: Json | null;
   /**
-   * Host named by the result; null if it names none.
+   * Host named by the result; null if the result names no host.
    */
   domain_id: string | null;
   /**
-   * Fields that the specification of the API does not define, under their own names.
+   * Fields that the specification of the API does not define, under their original names.
    */
   extra: Json | null;
   /**
@@ -1745,11 +1745,11 @@ export interface OrganicResults {
    */
   ordinal: number;
   /**
-   * Page of the result; null if it has no address.
+   * Page of the result; null if the result has no address.
    */
   page_id: string | null;
   /**
-   * Position reported by the API; null if it reports none that can be read.
+   * Position reported by the API; null if the API reports no readable position.
    */
   position: number | null;
   /**
@@ -1768,7 +1768,7 @@ export interface OrganicResults {
 
 export interface OwnDomainChanges {
   /**
-   * Brand of the line; null if it names none.
+   * Brand of the entry; null if the entry names none.
    */
   brand: string | null;
   /**
@@ -1776,7 +1776,7 @@ export interface OwnDomainChanges {
    */
   change: string;
   /**
-   * Time of the change; equal for all lines of one command.
+   * Time of the change; the same for all entries that one command changed.
    */
   changed_at: Generated<Timestamp>;
   /**
@@ -1784,7 +1784,7 @@ export interface OwnDomainChanges {
    */
   command: string;
   /**
-   * Domain of the line.
+   * Domain of the entry.
    */
   domain: string;
   /**
@@ -1792,7 +1792,7 @@ export interface OwnDomainChanges {
    */
   id: Generated<number>;
   /**
-   * Label of the line.
+   * Label of the entry.
    */
   label: string;
   /**
@@ -1800,18 +1800,18 @@ export interface OwnDomainChanges {
    */
   rival: Generated<boolean>;
   /**
-   * First day of the line; null if from the beginning.
+   * First day on which the entry applies; null if it always did.
    */
   since: string | null;
   /**
-   * Last day of the line; null if it is still in force.
+   * Last day on which the entry applies; null if it still does.
    */
   until: string | null;
 }
 
 export interface OwnDomains {
   /**
-   * Time at which the line was added.
+   * Time at which the entry was added.
    */
   added_at: Generated<Timestamp>;
   /**
@@ -1819,15 +1819,15 @@ export interface OwnDomains {
    */
   brand: string | null;
   /**
-   * Domain: a host in lower case without a leading www. A leading *. stands for the host itself and every host below it. A path stands for the pages in that folder.
+   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and every host below it. A path covers the pages in that folder.
    */
   domain: string;
   /**
-   * Label of the domain: the name that we give it.
+   * Label of the domain: our own name for it.
    */
   label: string;
   /**
-   * First day on which the domain is ours under this label; null if from the beginning.
+   * First day on which the domain is ours under this label; null if it always was.
    */
   since: string | null;
   /**
@@ -1838,7 +1838,7 @@ export interface OwnDomains {
 
 export interface Pages {
   /**
-   * Host of the address; null if it has none.
+   * Host of the address; null if the address has no host.
    */
   domain_id: string | null;
   /**
@@ -1869,14 +1869,14 @@ export interface Prunings {
    */
   id: Generated<number>;
   /**
-   * Limit of the pruning: bodies received before this time were removed, and no others.
+   * Limit of the pruning: only bodies received before this time were removed.
    */
   received_before: Timestamp;
 }
 
 export interface Quarantine {
   /**
-   * Reason for which the answer is not trusted, in one sentence.
+   * Reason why the answer is not trusted, in one sentence.
    */
   reason: string;
   /**
@@ -1884,7 +1884,7 @@ export interface Quarantine {
    */
   run_id: number;
   /**
-   * Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person decided.
+   * Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person made the decision.
    */
   score: number | null;
   /**
@@ -1911,7 +1911,7 @@ export interface Queries {
    */
   id: string;
   /**
-   * Query key: the sha256 of the canonical request in hexadecimal. Equal keys mean the same query.
+   * Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.
    */
   key: string;
   /**
@@ -1961,7 +1961,7 @@ export interface RejectedLines {
    */
   line: number;
   /**
-   * Reason for which the line was rejected.
+   * Reason why the line was rejected.
    */
   reason: string;
   /**
@@ -1983,7 +1983,7 @@ export interface RelatedSearches {
 
 export interface ResultDomains {
   /**
-   * Domain: the host in lower case without a leading www. A line of ours or of rivals, such as *.example.com or example.com/folder, replaces the hosts or pages that it covers.
+   * Domain: the host in lower case without a leading www. An entry for our domains or those of rivals, such as *.example.com or example.com/folder, replaces the hosts or pages that it covers.
    */
   domain: string | null;
   /**
@@ -2026,7 +2026,7 @@ export interface ResultDomains {
 
 export interface RivalDomains {
   /**
-   * Time at which the line was added.
+   * Time at which the entry was added.
    */
   added_at: Generated<Timestamp>;
   /**
@@ -2038,26 +2038,26 @@ export interface RivalDomains {
    */
   domain: string;
   /**
-   * Label of the domain: the name that we give it.
+   * Label of the domain: our own name for it.
    */
   label: string;
   /**
-   * First day on which the domain is the rival's under this label; null if from the beginning.
+   * First day on which the domain belongs to the rival under this label; null if it always did.
    */
   since: string | null;
   /**
-   * Last day on which the domain is the rival's under this label; null if it still is.
+   * Last day on which the domain belongs to the rival under this label; null if it still does.
    */
   until: string | null;
 }
 
 export interface Runs {
   /**
-   * Number of lines that gave a query.
+   * Number of lines that resulted in a query.
    */
   accepted: Generated<number>;
   /**
-   * Maximum credits that the run may use; null for no limit of its own.
+   * Maximum credits that the run may use; null if the run has no limit of its own.
    */
   budget: number | null;
   /**
@@ -2093,11 +2093,11 @@ export interface Runs {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which an existing answer is reused instead of bought; 0 buys all.
+   * Age in milliseconds below which an existing answer is reused instead of bought; with 0, every query is bought.
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last opened again (npm run retry); null if never.
+   * Time at which tasks of the run were last reopened (npm run retry); null if never.
    */
   opened_at: Timestamp | null;
   /**
@@ -2109,7 +2109,7 @@ export interface Runs {
    */
   reserved: Generated<number>;
   /**
-   * Number of lines of the file that are not blank, without the header.
+   * Number of lines of the file, without the header and blank lines.
    */
   rows: Generated<number>;
   /**
@@ -2140,7 +2140,7 @@ export interface Schedules {
    */
   adaptive_days: number | null;
   /**
-   * Maximum credits for one night; null for no limit of its own.
+   * Maximum credits for one night; null if the schedule sets no limit.
    */
   budget: number | null;
   /**
@@ -2156,7 +2156,7 @@ export interface Schedules {
    */
   known_until: Timestamp;
   /**
-   * Name of the list that the schedule buys.
+   * Name of the list whose queries the schedule buys.
    */
   list: string;
   /**
@@ -2233,7 +2233,7 @@ export interface Searches {
    */
   archived: Generated<boolean>;
   /**
-   * Defined fields as received, where the columns cannot hold them exactly.
+   * Fields that the specification defines, as received, if the columns cannot hold their exact values.
    */
   as_given: Json | null;
   /**
@@ -2253,7 +2253,7 @@ export interface Searches {
    */
   depth: number | null;
   /**
-   * Fields that the specification of the API does not define, under their own names.
+   * Fields that the specification of the API does not define, under their original names.
    */
   extra: Json | null;
   /**
@@ -2273,7 +2273,7 @@ export interface Searches {
    */
   origin: string;
   /**
-   * Reason for which the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.
+   * Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.
    */
   parse_error: string | null;
   /**
@@ -2281,7 +2281,7 @@ export interface Searches {
    */
   query_id: string;
   /**
-   * Number of characters that PostgreSQL cannot store (NUL, lone surrogates) and that were replaced by U+FFFD.
+   * Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).
    */
   replaced: Generated<number>;
   /**
@@ -2300,11 +2300,11 @@ export interface Searches {
 
 export interface SearchFeatures {
   /**
-   * Host named by the item, or the host of its page; null if there is neither.
+   * Host named by the item, or the host of its page; null if the item has neither.
    */
   domain_id: string | null;
   /**
-   * Other fields of the item, under their own names; null if there are none.
+   * Other fields of the item, under their original names; null if there are none.
    */
   extra: Json | null;
   /**
@@ -2312,11 +2312,11 @@ export interface SearchFeatures {
    */
   kind: string;
   /**
-   * Index among all such items of the answer, from 1.
+   * Index of the item among all feature items of the answer, from 1.
    */
   ordinal: number;
   /**
-   * Page to which the item leads; null if it names none.
+   * Page that the item links to; null if the item names no page.
    */
   page_id: string | null;
   /**
@@ -2324,7 +2324,7 @@ export interface SearchFeatures {
    */
   search_id: number;
   /**
-   * First text of the item: its title, question, text or name; null if it has none of these.
+   * Text of the item: its title, question, text or name, whichever is found first; null if the item has none of these.
    */
   text: string | null;
 }
@@ -2384,7 +2384,7 @@ export interface Slices {
 
 export interface Stops {
   /**
-   * The stopped account.
+   * Account whose calls are stopped.
    */
   account_id: number;
   /**
@@ -2423,7 +2423,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Time before which received answers are not reused for the task. It is set if the task was opened to be bought again, or if the list accepts no older answer. Null for all others.
+   * Time before which received answers are not reused for the task. It is set if the task was reopened to be bought again, or if the list accepts no older answer. Null for all other tasks.
    */
   answers_after: Timestamp | null;
   /**
@@ -2467,7 +2467,7 @@ export interface Tasks {
    */
   run_id: number;
   /**
-   * Answer to the task: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null if there is none.
+   * Answer to the task: the first one received since the task was last opened, the reused one, or the last answer to a query that was not asked. Null if the task has no answer.
    */
   search_id: number | null;
   /**
@@ -2490,7 +2490,7 @@ export interface TrustMarks {
    */
   made_at: Generated<Timestamp>;
   /**
-   * Person who decided.
+   * Person who made the decision.
    */
   made_by: string;
   /**
@@ -2518,7 +2518,7 @@ export interface TrustMarks {
    */
   undone_by: string | null;
   /**
-   * True if later runs of the list are compared with this run and those after it.
+   * True if later runs of the list are compared with this run and the runs after it.
    */
   usual: Generated<boolean>;
 }
@@ -2529,7 +2529,7 @@ export interface ViewFiles {
    */
   applied_at: Generated<Timestamp>;
   /**
-   * Sha256 of the file together with the shared column comments, in hexadecimal.
+   * SHA-256 of the file together with the shared column comments, in hexadecimal.
    */
   checksum: string;
   /**
@@ -2540,7 +2540,7 @@ export interface ViewFiles {
 
 export interface Workers {
   /**
-   * Account from which the worker spends.
+   * Account whose credits the worker uses.
    */
   account_id: number;
   /**
@@ -2560,7 +2560,7 @@ export interface Workers {
    */
   id: Generated<number>;
   /**
-   * Fingerprint of the key with which the worker buys.
+   * Fingerprint of the API key with which the worker buys.
    */
   key: string | null;
   /**
@@ -2568,7 +2568,7 @@ export interface Workers {
    */
   lease_until: Timestamp;
   /**
-   * Process number of the worker on its host.
+   * Process id of the worker on its host.
    */
   pid: number;
   /**
@@ -2576,7 +2576,7 @@ export interface Workers {
    */
   started_at: Generated<Timestamp>;
   /**
-   * Time at which the worker ended normally; null while it runs, or if it died.
+   * Time at which the worker ended normally; null while the worker runs, or if it died.
    */
   stopped_at: Timestamp | null;
 }
