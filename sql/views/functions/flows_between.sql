@@ -53,4 +53,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no known domain gained the clicks; loser is null if they came from no known domain. The rows of each loser add up to its losses, those of each taker to its gains. The third argument selects domains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker or loser is null if it is not a known domain. Rows add up to the losses and gains of each domain. The third argument selects domains.';

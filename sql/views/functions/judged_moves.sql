@@ -39,4 +39,4 @@ language sql stable parallel safe as $$
   ) as earlier
   where moves.change <> 'same'
 $$;
-comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The third argument is the number of earlier answers to the query that are considered, 30 by default. chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';
+comment on function analysis.judged_moves(date, text[], integer) is 'Moves of domains on a day, compared with earlier moves of all domains for the same query. The third argument limits the earlier answers considered (30 by default). chance is the fraction of moves that are at least as large, including this move. The verdict is significant if chance is 0.05 or less, noise if it is higher, and unknown with fewer than sixty earlier moves.';
