@@ -2,6 +2,18 @@
 
 import { domainToASCII } from 'node:url'
 
+/**
+ * Parses a URL; null if it is invalid. Use this instead of `URL.canParse`, which on Node 20 and 22 rejects host names
+ * with umlauts after about a thousand calls, when the engine has optimized it.
+ */
+export function parseUrl(text: string, base?: string): URL | null {
+  try {
+    return new URL(text, base)
+  } catch {
+    return null
+  }
+}
+
 /** True for the names and addresses of the local machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
@@ -91,7 +103,8 @@ const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
 /** Parses an address; null if it is not a Redis address. */
 export function readRedisAddress(text: string): RedisAddress | null {
-  if (/^rediss?:\/\//.test(text)) return URL.canParse(text) ? { kind: 'server', url: text } : null
+  if (/^rediss?:\/\//.test(text))
+    return parseUrl(text) !== null ? { kind: 'server', url: text } : null
   const found = shape.exec(text)?.groups
   if (found === undefined) return null
   const kind = found['kind'] === 'sentinel' ? 'sentinel' : 'cluster'

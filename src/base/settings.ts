@@ -3,7 +3,7 @@
 import { npmRun } from './cli/commands.ts'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readRedisAddress } from './address.ts'
+import { parseUrl, readRedisAddress } from './address.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
 import { readCron } from './time/cron.ts'
@@ -27,10 +27,7 @@ function address(protocols: readonly string[], example: string) {
   const expected = `an address like ${example}`
   return z
     .string()
-    .refine((text) => URL.canParse(text), { error: expected })
-    .refine((text) => !URL.canParse(text) || protocols.includes(new URL(text).protocol), {
-      error: expected,
-    })
+    .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), { error: expected })
 }
 
 /** A database URL with this user. */

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { isLoopback } from '../base/address.ts'
+import { isLoopback, parseUrl } from '../base/address.ts'
 import { type Call, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag } from '../base/cli/flags.ts'
 import { callerPath, type Config, readConfig } from '../base/config.ts'
@@ -85,7 +85,7 @@ function readPlace(
 }
 
 function readPublicUrl(typed: string): URL {
-  const url = URL.canParse(typed) ? new URL(typed) : null
+  const url = parseUrl(typed)
   if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url
   throw new Misuse(
     `expected --public-url to be an address like https://desk.example.com, without a path, got ${JSON.stringify(typed)}`,

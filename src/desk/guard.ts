@@ -6,7 +6,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
-import { isForwarded, isLoopback } from '../base/address.ts'
+import { isForwarded, isLoopback, parseUrl } from '../base/address.ts'
 import { Misuse, unreadable } from '../base/errors.ts'
 import { Secret } from '../base/secret.ts'
 import { type Assets, pageHeaders } from './assets.ts'
@@ -167,9 +167,9 @@ export function cameFrom(c: Context<DeskEnv>): string {
 /** Accepts only a path of the desk: a redirect to another site would abuse the visitor's trust. */
 function localPath(to: string | undefined): string {
   const base = 'http://desk.invalid'
-  if (to === undefined || !to.startsWith('/') || !URL.canParse(to, base)) return '/'
-  const { origin, pathname, search } = new URL(to, base)
-  return origin === base && !pathname.startsWith('//') ? pathname + search : '/'
+  const url = to?.startsWith('/') === true ? parseUrl(to, base) : null
+  if (url === null || url.origin !== base || url.pathname.startsWith('//')) return '/'
+  return url.pathname + url.search
 }
 
 async function readForm(c: Context<DeskEnv>): Promise<URLSearchParams> {

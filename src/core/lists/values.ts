@@ -1,5 +1,6 @@
 // Checks the values of cells: numbers, countries, languages, ages.
 
+import { parseUrl } from '../../base/address.ts'
 import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
@@ -205,10 +206,9 @@ export function checkTarget(given: string): Checked<string | null> {
 
 /** Leaves an address unchanged if browsers would reject it. */
 function asBrowsersWrite(address: string): string {
-  if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? new URL(address).href : address
-  const whole = `https://${address}`
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) || !URL.canParse(whole)) return address
-  return new URL(whole).href.slice('https://'.length)
+  if (/^https?:\/\//i.test(address)) return parseUrl(address)?.href ?? address
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address
+  return parseUrl(`https://${address}`)?.href.slice('https://'.length) ?? address
 }
 
 /** Splits labels at commas, semicolons or bars. */

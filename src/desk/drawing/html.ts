@@ -1,3 +1,7 @@
+// Builds HTML in which all values are escaped.
+
+import { parseUrl } from '../../base/address.ts'
+
 /** Text that is already HTML. All other values are escaped in templates. */
 export class Html {
   readonly text: string
@@ -63,8 +67,9 @@ function clean(text: string): string {
 
 /** A link if the address is a web address; otherwise, only the text. */
 export function link(url: string | null, text: string | null): Html {
-  if (url === null || !/^https?:\/\//i.test(url) || !URL.canParse(url)) return html`${text}`
-  return html`<a href="${new URL(url).href}" rel="noopener noreferrer nofollow">${text}</a>`
+  const parsed = url !== null && /^https?:\/\//i.test(url) ? parseUrl(url) : null
+  if (parsed === null) return html`${text}`
+  return html`<a href="${parsed.href}" rel="noopener noreferrer nofollow">${text}</a>`
 }
 
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })

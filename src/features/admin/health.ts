@@ -1,5 +1,6 @@
 // The health command: queries the health of a running worker or scheduler, for container probes.
 
+import { parseUrl } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
@@ -40,7 +41,8 @@ function addressOf(
     )
   }
   if (url !== undefined) {
-    if (/^https?:\/\//.test(url) && URL.canParse(url)) return new URL(url)
+    const parsed = /^https?:\/\//.test(url) ? parseUrl(url) : null
+    if (parsed !== null) return parsed
     throw new Misuse(
       `expected --url to be an address like http://127.0.0.1:8787/healthz, got ${JSON.stringify(url)}`,
     )

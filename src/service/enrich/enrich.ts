@@ -1,5 +1,6 @@
 // Adds intent, sentiment, clusters, entities and related searches to results.
 
+import { parseUrl } from '../../base/address.ts'
 import type { FoundAnswer } from '../stored-answers.ts'
 import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
@@ -56,7 +57,7 @@ function freshTexts(pool: Findings['pool']): ClusterText[] {
     })
     // The site name is dropped, because it is in every title of its host.
     const head = title.split(/ [-|–—] /)[0] ?? title
-    const host = URL.canParse(url) ? new URL(url).hostname : ''
+    const host = parseUrl(url)?.hostname ?? ''
     return { host, text: `${head}. ${sentences.join(' ')}` }
   })
 }

@@ -1,5 +1,6 @@
 // Finds pages on the live web through a SearXNG instance.
 
+import { parseUrl } from '../../base/address.ts'
 import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
@@ -154,8 +155,8 @@ function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
 ): void {
-  if (!URL.canParse(url)) return
-  const address = new URL(url)
+  const address = parseUrl(url)
+  if (address === null) return
   if (address.protocol !== 'http:' && address.protocol !== 'https:') return
   const key = keyOf(address)
   if (byPlace.has(key)) return
