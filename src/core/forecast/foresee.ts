@@ -6,7 +6,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { priorities } from '../../base/query.ts'
-import { type Cron, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
+import { type Cron, type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
 import {
   type ComingSchedule,
@@ -49,6 +49,7 @@ export async function readCreditForecast(
   const now = await databaseNow(db)
   const until = new Date(now.getTime() + days * dayMs)
   const span = { after: now, until }
+  const known: KnownDues = new Map()
   const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   const coming = await readComing(db)
   const renewals =
@@ -74,7 +75,7 @@ export async function readCreditForecast(
     lists: await readAllListBudgets(db, today),
     open: openWork(await readOpenTasks(db)),
     groups: (await readGroups(db, supplier)).map(groupOf),
-    nights: coming.flatMap((schedule) => nightsOf(schedule, config.maxAgeMs, span)),
+    nights: coming.flatMap((schedule) => nightsOf(schedule, config.maxAgeMs, { ...span, known })),
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
   return {
@@ -132,16 +133,22 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
+/** Due times by pattern and zone. Many schedules share them, and a pattern for every minute takes long to compute. */
+type KnownDues = Map<string, readonly Due[]>
+
 function nightsOf(
   coming: ComingSchedule,
   maxAgeMs: number,
-  span: { readonly after: Date; readonly until: Date },
+  { known, ...span }: { readonly after: Date; readonly until: Date; readonly known: KnownDues },
 ): readonly ComingNight[] {
   const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
   const reading = readCron(cron)
   if (reading.kind === 'problem') return []
   const adaptive = coming.adaptive_days !== null
-  return dueBetween(reading.cron, zone, span).map(({ at, date: day }) => ({
+  const key = `${cron} ${zone}`
+  const dues = known.get(key) ?? dueBetween(reading.cron, zone, span)
+  known.set(key, dues)
+  return dues.map(({ at, date: day }) => ({
     ...{ schedule: name, list, listName, budget, day, adaptive },
     at: at.getTime(),
     maxAgeMs: age ?? maxAgeMs,
