@@ -3,7 +3,7 @@
 import { domainToASCII } from 'node:url'
 import { getDomain } from 'tldts'
 import { z } from 'zod'
-import { asciiHost } from '../../base/address.ts'
+import { asciiHost, parseUrl } from '../../base/address.ts'
 import type {
   Answer,
   Domain,
@@ -464,24 +464,13 @@ interface Address {
 
 /** Parses an address as a browser would; if it is invalid, its text is the key. */
 export function readAddress(url: string): Address {
-  const parsed = parse(url)
+  const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '')
     return { host: null, key: url.replace(/#.*$/s, '') }
   const path = parsed.pathname.replace(/\/$/, '')
   return {
     host: parsed.hostname,
     key: `${withoutDefaultPort(parsed)}${path}${withoutTracking(parsed.search)}`,
-  }
-}
-
-/**
- * Parses an address without checking it first: most addresses are valid, and a check would parse each of them twice.
- */
-function parse(url: string): URL | null {
-  try {
-    return new URL(url)
-  } catch {
-    return null
   }
 }
 

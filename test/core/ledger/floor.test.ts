@@ -18,11 +18,11 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-const process = { host: 'here', pid: 1 }
+const machine = { host: 'here', pid: 1 }
 
 const enter = (floor: number, more: { account?: number; leaseMs?: number } = {}) =>
   openWorker(database.db, {
-    ...{ account, leaseMs: 60_000, lanes: 1, ...process },
+    ...{ account, leaseMs: 60_000, lanes: 1, ...machine },
     ...more,
     floor,
   })
@@ -51,7 +51,7 @@ describe('the floor in force', () => {
     await enter(200)
     await enter(100)
     const left = await enter(400)
-    await closeWorker(database.db, { id: left, ...process })
+    await closeWorker(database.db, { id: left, ...machine })
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 
