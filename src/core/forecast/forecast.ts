@@ -70,8 +70,10 @@ function walk(
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
-      const rivals = events.slice(at).filter((one) => one.kind === 'night' && isRival(one, event))
-      spending.buyNight(event, known, shareAmong(event, rivals))
+      // The events are sorted, so that its rivals follow a night directly.
+      let end = at + 1
+      while (isRival(events[end], event)) end += 1
+      spending.buyNight(event, known, shareAmong(event, events.slice(at, end)))
     } else if (event.balance === null) break
     else spending.renew(event.at, event.balance)
   }
@@ -84,11 +86,9 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
 }
 
 /** True for nights with the same due time and priority, which divide the credits by the shares of their lists. */
-function isRival(
-  one: Partial<ComingNight>,
-  { at, priority = priorities.usual }: ComingNight,
-): boolean {
-  return one.at === at && (one.priority ?? priorities.usual) === priority
+function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
+  const priority = one?.priority ?? priorities.usual
+  return one?.at === night.at && priority === (night.priority ?? priorities.usual)
 }
 
 /** Share of the credits that a night may use while simultaneous nights of the same priority are still to be bought. */

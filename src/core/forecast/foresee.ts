@@ -47,11 +47,10 @@ export async function readCreditForecast(
 ) {
   const { renewal, zone } = config
   const now = await databaseNow(db)
-  const until = new Date(now.getTime() + days * dayMs)
-  const span = { after: now, until }
-  const known: KnownDues = new Map()
   const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   const coming = await readComing(db)
+  const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
+  const span = { after: now, until }
   const renewals =
     renewal === null ? [] : await foreseeRenewals(db, { renewal, zone, supplier, span })
   const perMinute = await readPace(db, supplier)
@@ -75,11 +74,12 @@ export async function readCreditForecast(
     lists: await readAllListBudgets(db, today),
     open: openWork(await readOpenTasks(db)),
     groups: (await readGroups(db, supplier)).map(groupOf),
-    nights: coming.flatMap((schedule) => nightsOf(schedule, config.maxAgeMs, { ...span, known })),
+    nights,
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
   return {
     ...{ now, until, floor, perMinute, outcome },
+    isShorter: until.getTime() < now.getTime() + days * dayMs,
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
@@ -133,10 +133,29 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
+/** More nights than this would take seconds, and nobody reads them. */
+const mostNights = 10_000
+
+/** The coming nights. The period is shorter than asked if it has too many of them, but at least a day. */
+function nightsWithin(
+  coming: readonly ComingSchedule[],
+  { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
+) {
+  const untilAfter = (many: number) => new Date(now.getTime() + many * dayMs)
+  const nightsOf = (until: Date) => {
+    const known: KnownDues = new Map()
+    return coming.flatMap((one) => nightsOfSchedule(one, maxAgeMs, { after: now, until, known }))
+  }
+  const firstDay = nightsOf(untilAfter(Math.min(days, 1)))
+  const fitting = Math.floor(mostNights / firstDay.length)
+  const until = untilAfter(Math.min(days, Math.max(1, fitting)))
+  return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
+}
+
 /** Due times by pattern and zone. Many schedules share them, and a pattern for every minute takes long to compute. */
 type KnownDues = Map<string, readonly Due[]>
 
-function nightsOf(
+function nightsOfSchedule(
   coming: ComingSchedule,
   maxAgeMs: number,
   { known, ...span }: { readonly after: Date; readonly until: Date; readonly known: KnownDues },
@@ -307,10 +326,15 @@ const limitNames: Readonly<Record<Cut, string>> = {
 
 /** Forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
 export function forecastSentences(
-  { outcome, now, until, schedules, renewal, unpriced }: CreditForecast,
+  { outcome, now, until, isShorter, schedules, renewal, unpriced }: CreditForecast,
   zone: string,
 ): readonly string[] {
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
+  if (isShorter) {
+    without.push(
+      `the forecast ends ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the whole period`,
+    )
+  }
   if (outcome.kind === 'unknown') {
     const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'

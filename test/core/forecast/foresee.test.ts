@@ -178,4 +178,16 @@ describe('the forecast', () => {
     expect(found.renewal?.balance).toBe(rows[0]?.most)
     expect(stepsOf(found).find(({ kind }) => kind === 'renewal')?.after).toBe(rows[0]?.most)
   })
+
+  test('of schedules for every minute ends after ten thousand nights, and is not shorter otherwise', async () => {
+    const read = () =>
+      readCreditForecast({ db: database.db, supplier, config: { ...config } }, { days: 30 })
+    const daily = await read()
+    expect(daily.isShorter).toBe(false)
+    await sql`update schedules set cron = '* * * * *' where name = 'large'`.execute(database.db)
+    const found = await read()
+    expect(found.isShorter).toBe(true)
+    expect(found.until.getTime() - found.now.getTime()).toBe(6 * 24 * hour)
+    expect(stepsOf(found).filter(({ kind }) => kind === 'night').length).toBeGreaterThan(6 * 1440)
+  })
 })

@@ -25,7 +25,7 @@ function forecast(
     now: new Date('2026-11-22T20:00Z'),
     until: new Date('2026-11-29T20:00Z'),
     ...{ balance: 1539, observedAt: new Date('2026-11-22T19:58Z'), floor: 100, perMinute: 60 },
-    ...{ schedules: 1, unpriced: [], renewal: null },
+    ...{ isShorter: false, schedules: 1, unpriced: [], renewal: null },
     outcome: { kind: 'known', steps },
     ...more,
   }
@@ -103,6 +103,12 @@ describe('the forecast in words', () => {
     )
     expect(forecastLines(forecast([], { schedules: 0 }), 'UTC')[1]).toBe(
       'no run is open, and no schedule is on',
+    )
+  })
+
+  test('says where a forecast ends that is shorter than asked', () => {
+    expect(words(forecast([night], { isShorter: true })).at(-1)).toBe(
+      'the forecast ends 2026-11-29 20:00, because more than 10,000 nights are due in the whole period',
     )
   })
 })

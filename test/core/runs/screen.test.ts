@@ -65,7 +65,7 @@ function forecastOf(
   }
   return {
     ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observedAt: null },
-    ...{ floor: 100, perMinute: 60, schedules: 0, unpriced: [], renewal: null },
+    ...{ floor: 100, perMinute: 60, isShorter: false, schedules: 0, unpriced: [], renewal: null },
     outcome: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
     ...more,
   }
