@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Environment } from '../../src/base/config.ts'
 import { startProgram } from '../../src/base/embedded/process.ts'
 
@@ -47,6 +47,7 @@ export function launch(job: string, { args = [], env, log }: LaunchOptions): Pro
     child.once('close', (code) => {
       over = true
       tellFirst(printed)
+      removeClockMemory(child.pid)
       done(code)
     })
   })
@@ -57,6 +58,13 @@ export function launch(job: string, { args = [], env, log }: LaunchOptions): Pro
     signal: (name) => child.kill(name),
     firstLine,
     lastWords: () => said,
+  }
+}
+
+/** Removes the shared memory of a shifted clock, which a killed process leaves behind. */
+function removeClockMemory(pid = 0): void {
+  for (const name of [`faketime_shm_${pid}`, `sem.faketime_sem_${pid}`]) {
+    rmSync(`/dev/shm/${name}`, { force: true })
   }
 }
 
