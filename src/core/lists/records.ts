@@ -1,5 +1,6 @@
 // Splits text into records and numbers their lines.
 
+import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
@@ -73,9 +74,13 @@ export class Cutter {
 
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
+    let isValid = true
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
+      // After an error, records are read one by one: the library would start again after each ambiguous line.
+      isValid &&= this.#cutQuoted(bytes, at, found)
+      if (isValid) return bytes.length
       const record = this.#recordAt(bytes, at)
       if (typeof record === 'object') {
         const { cells, end } = record
@@ -112,6 +117,20 @@ export class Cutter {
       from = to
     }
     return end
+  }
+
+  /** Handles all records from here on; returns false, and handles none, if the cells of one are ambiguous. */
+  #cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
+    const parsed = parseQuoted(bytes.subarray(at), this.#delimiter)
+    if (parsed === null) return false
+    let start = at
+    for (const { cells, end: length } of parsed) {
+      const end = at + length
+      found.records.push({ cells, line: this.#line, start, end: textEnd(bytes, end) })
+      this.#line += linesOf(cells)
+      start = end
+    }
+    return true
   }
 
   /**
@@ -178,6 +197,27 @@ export class Cutter {
     return new Misuse(
       `${this.#shown}:${this.#line}: expected lines of a query list, got one of more than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
     )
+  }
+}
+
+/** Parses valid CSV; null if there is an error in it. */
+function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | null {
+  const found: CutRecord[] = []
+  try {
+    parse(bytes, {
+      delimiter,
+      relax_column_count: true,
+      // The parser looks for each of them at every character, so it gets only those that occur.
+      record_delimiter: bytes.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n'],
+      on_record: (cells: string[], { bytes: end }) => {
+        found.push({ cells, end })
+        return null
+      },
+    })
+    return found
+  } catch (error) {
+    if (error instanceof CsvError) return null
+    throw error
   }
 }
 

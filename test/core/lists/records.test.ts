@@ -65,3 +65,44 @@ test.each(['', '\n', '\r\n'])(
     expect(lines).toEqual([1, 3, 4, 6])
   },
 )
+
+const quoted = fc
+  .string({ unit: fc.constantFrom(...' abä,;"\n'), maxLength: 6 })
+  .map((text) => `"${text.replaceAll('"', '""')}"`)
+
+test('each record keeps its own text, with quoted cells and behind a line that is ambiguous', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          row: fc.array(
+            fc.oneof(
+              quoted,
+              cell.map((text) => text.replaceAll(',', '')),
+            ),
+            {
+              minLength: 2,
+              maxLength: 4,
+            },
+          ),
+          end: fc.constantFrom('\n', '\r\n'),
+        }),
+        { maxLength: 8 },
+      ),
+      fc.boolean(),
+      (rows, isAmbiguous) => {
+        const texts = rows.map(({ row }) => row.join(','))
+        const first = isAmbiguous ? ['"a"b\n'] : []
+        const bytes = Buffer.from(
+          [...first, ...rows.map(({ end: ending }, nth) => `${texts[nth]}${ending}`)].join(''),
+        )
+        const { records, broken } = new Cutter(',', 'list.csv').push(bytes, true)
+        expect(broken).toHaveLength(first.length)
+        expect(records.map(({ start, end: to }) => bytes.toString('utf8', start, to))).toEqual(
+          texts,
+        )
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
