@@ -69,14 +69,9 @@ function readAll(reader: SettingsReader) {
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
     servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
     keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
-    sources: reader.sources as SettingSources,
+    sources: reader.sources,
   }
 }
-
-type SettingSources = ReadonlyMap<
-  string,
-  { readonly shown: string; readonly source: SettingSource }
->
 
 /** Rejects unknown settings even in commands that read no settings, and reports them with all other problems. */
 export function refuseUnknownSettings(env: Environment): void {

@@ -335,14 +335,8 @@ async function createDatabase(state: State): Promise<void> {
   }
 }
 
-/** Server running on a data folder, according to its pid file. */
-interface Postmaster {
-  readonly pid: number
-  readonly port: number
-}
-
-/** Returns null if no server runs on the data, even if a crash or reboot left a pid file. */
-export function findPostmaster(data: string): Postmaster | null {
+/** Reads the pid file of a data folder. Null if no server runs on it, even if a crash or reboot left a pid file. */
+export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
   return { pid, port: port ?? 0 }

@@ -21,13 +21,8 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** Port and password of a home's server. */
-export interface State {
-  /** Absolute path of the data folder. */
-  readonly data: string
-  readonly port: number
-  readonly password: string
-}
+/** Port and password of a home's server, and the absolute path of its data folder. */
+export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
 

@@ -90,14 +90,8 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
   }
 }
 
-interface ListInFile {
-  readonly file: ListFile
-  readonly reading: ReadOptions
-  readonly notices: readonly string[]
-}
-
 /** Returns the list in a file, or one list per table with `--sheet all`. */
-async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
+async function listsOf(file: ListFile, reading: ReadOptions) {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]
   const { sheets, notices } =

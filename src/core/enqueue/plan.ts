@@ -139,7 +139,7 @@ async function findRun(
   trx: Transaction<DB>,
   list: number,
   { order, keep }: { order: PlanOrder; keep: boolean },
-): Promise<Run> {
+) {
   const { kind, runDate, budget, maxAgeMs, into } = order
   const open = trx
     .selectFrom('runs')
@@ -526,13 +526,6 @@ function describeMembers(stage: number) {
     left join targets on targets.id = merged.id`
 }
 
-/** The run that a list is planned into. */
-interface Run {
-  readonly run: number
-  /** False for a run that was just created. */
-  readonly joined: boolean
-}
-
 /**
  * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
  * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
@@ -541,7 +534,12 @@ interface Run {
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  { run, joined, list, order }: Run & { list: number; order: NotAskedOrder },
+  {
+    run,
+    joined,
+    list,
+    order,
+  }: { run: number; joined: boolean; list: number; order: NotAskedOrder },
 ): Promise<void> {
   const wanted = stageName('staged_wanted', stage)
   await sql`analyze ${sql.id(wanted)} (id)`.execute(trx)

@@ -203,10 +203,7 @@ export interface CallRequest {
 }
 
 /** Budget of a run, or of its list for the month of the run; null if the list has no budget. */
-export interface RunBudgetUse {
-  readonly budget: number | null
-  readonly spent: number
-  readonly reserved: number
+export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
@@ -245,8 +242,6 @@ export interface GrantedCall {
   readonly probe: boolean
 }
 
-type StopReason = 'credit_floor' | 'budget' | 'auth' | 'rate'
-
 /** Next step for tasks that got no reservation. */
 export type Deferral =
   | { readonly kind: 'none' }
@@ -256,12 +251,12 @@ export type Deferral =
   | { readonly kind: 'yield' }
   | {
       readonly kind: 'stop'
-      readonly reason: StopReason
+      readonly reason: 'credit_floor' | 'budget' | 'auth' | 'rate'
       readonly until: number | null
       readonly detail: string
     }
 
-export interface Admission {
+interface Admission {
   readonly account: Account
   readonly costs: Costs
   readonly grants: readonly GrantedCall[]
@@ -510,7 +505,7 @@ interface ReadyTask extends RequestedTask {
 }
 
 /** Tasks grouped by the outcome of the admission check. */
-export interface SortedTasks {
+interface SortedTasks {
   readonly ready: readonly ReadyTask[]
   readonly gone: number[]
   readonly later: number[]

@@ -1,7 +1,8 @@
 // Reads and writes the rows that a reservation depends on, in one round trip.
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { type Selectable, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
@@ -47,19 +48,7 @@ export interface AccountRow {
   readonly month_spent: number
 }
 
-export interface CostRow {
-  readonly class: string
-  readonly dearest: number | null
-  readonly cheapest: number | null
-  readonly seen: number
-  readonly trying: boolean
-  readonly recent_first: number
-  readonly recent_second: number
-  readonly recent_count: number
-  readonly earlier_first: number
-  readonly earlier_second: number
-  readonly earlier_count: number
-}
+export type CostRow = Omit<Selectable<DB['account_costs']>, 'account_id'>
 
 interface StopRow {
   readonly reason: string
@@ -126,17 +115,9 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-interface LooseBooks extends AccountRow {
-  readonly version: string
-  readonly now_ms: number
-  readonly floor: number
-  readonly costs: CostRow[]
-  readonly stops: StopRow[]
-}
-
 /** Reads the books of an account; nothing is locked. */
 export async function readBooks(db: Database, account: number): Promise<Books> {
-  const { rows } = await sql<LooseBooks>`
+  const { rows } = await sql<AccountRow & Omit<Books, 'account'>>`
     select ${accountColumns}, ${booksColumns}
     from accounts a
     where a.id = ${account}`.execute(db)

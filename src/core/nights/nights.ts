@@ -4,15 +4,9 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { type Insertable, sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { nextAfter, readCron } from '../../base/time/cron.ts'
-
-/** A time at which a schedule is due, and the local date that it counts for. */
-interface DueTime {
-  readonly at: Date
-  readonly date: string
-}
+import { type Due, nextAfter, readCron } from '../../base/time/cron.ts'
 
 /** Reads the clock of the database, which is authoritative because it is the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
@@ -134,12 +128,12 @@ export async function recordNights(
   db: Database,
   schedule: string,
   what: {
-    readonly nights: readonly DueTime[]
+    readonly nights: readonly Due[]
     readonly outcome: 'missed' | 'skipped' | 'failed' | null
     readonly note: string
     readonly known: Date
   },
-): Promise<readonly DueTime[]> {
+): Promise<readonly Due[]> {
   const { nights, outcome, note, known } = what
   return db.transaction().execute(async (trx) => {
     const rows = await trx
@@ -175,8 +169,8 @@ export async function recordNights(
   })
 }
 
-function rowsOf(nights: readonly DueTime[]) {
-  return sql<DueTime>`(
+function rowsOf(nights: readonly Due[]) {
+  return sql<Due>`(
     select at, date
     from unnest(
       ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
@@ -191,7 +185,7 @@ export class NightTaken extends Error {}
 /** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
 export async function takeNight(
   trx: Transaction,
-  night: DueTime & {
+  night: Due & {
     readonly schedule: string
     readonly outcome: 'ran' | 'late'
     readonly run: number
@@ -327,8 +321,6 @@ export interface Overdue {
   readonly problem: string
 }
 
-type Watch = Awaited<ReturnType<typeof readWatched>>[number]
-
 /** Reads the enabled schedules from the database, without their file, each with its oldest postponed night. */
 export async function readWatched(db: Database) {
   const rows = await db
@@ -362,7 +354,10 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait when the next one is due. */
-export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
+export function findOverdue(
+  watches: Awaited<ReturnType<typeof readWatched>>,
+  now: Date,
+): Overdue[] {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
       const due = cron === null ? null : nextAfter(cron, zone, time)
@@ -461,12 +456,9 @@ export interface CalendarEntry {
 }
 
 /** Returns every run and every night without a run, by day and list, newest first. */
-export async function readCalendar(
+export function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },
-): Promise<readonly CalendarEntry[]> {
-  const { rows } = await db.executeQuery(
-    statement<CalendarEntry>('read_calendar', { since, until, limit }),
-  )
-  return rows
+) {
+  return readRows<CalendarEntry>(db, 'read_calendar', { since, until, limit })
 }

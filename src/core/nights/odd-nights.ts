@@ -3,8 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { clockBefore, secondsOf } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
-
-const dayMs = 24 * 60 * 60_000
+import { dayMs } from '../../base/time/zone.ts'
 
 /** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
 export function countSuspects(db: Database) {

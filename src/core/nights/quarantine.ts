@@ -2,7 +2,7 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
 
@@ -30,16 +30,11 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/** A stored judgement, including people's decisions. */
-interface StoredJudgement extends NightJudgement {
-  readonly quarantined: number
-}
-
-/** Stores the judgement of a run. If two processes judge it at once, both get the same result. */
+/** Stores the judgement of a run, including people's decisions, and returns it. If two processes judge it at once, both get the same result. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
-): Promise<StoredJudgement> {
+) {
   return db.transaction().execute(async (trx) => {
     const run = night.run_id
     const marks = await readStandingMarks(trx, run)
@@ -51,12 +46,8 @@ export async function saveJudgement(
       .where('id', '=', run)
       .execute()
     const { paid_refusal: _refused, other_query: _other, doubted: _doubted, ...figures } = night
-    const health = {
-      ...figures,
-      reasons: [...reasons],
-      remarks: [...remarks],
-      usual_from: usualFrom,
-    }
+    const said = { reasons: [...reasons], remarks: [...remarks], usual_from: usualFrom }
+    const health = { ...figures, ...said }
     await trx
       .insertInto('night_health')
       .values(health)
@@ -134,17 +125,15 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
-  const { rows } = await trx.executeQuery(
-    statement<{ quarantined: number }>('fill_quarantine', {
-      kept,
-      reasons: held.map(({ reason }) => reason),
-      scores: held.map(({ score }) => score),
-      why,
-      run,
-      released,
-    }),
-  )
-  return rows[0]?.quarantined ?? 0
+  const [filled] = await readRows<{ quarantined: number }>(trx, 'fill_quarantine', {
+    kept,
+    reasons: held.map(({ reason }) => reason),
+    scores: held.map(({ score }) => score),
+    why,
+    run,
+    released,
+  })
+  return filled?.quarantined ?? 0
 }
 
 /** Stores decisions; they take effect when `judgeEnded` is called for their runs. */

@@ -8,8 +8,6 @@ import { undoLeaps } from '../../base/database/trouble.ts'
 import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
-export type BackendName = 'postgres' | 'redis'
-
 /** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
@@ -18,7 +16,7 @@ type Processor<Data> = (data: Data) => Promise<void>
 
 /** Common interface of both backends: no other code knows which one is in use. */
 export interface Backend {
-  readonly name: BackendName
+  readonly name: 'postgres' | 'redis'
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
   /** Undoes delays set by a worker whose clock ran ahead. */

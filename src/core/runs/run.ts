@@ -4,7 +4,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { firstNames } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
@@ -16,7 +16,7 @@ export type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
 export type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
 
 /** A position gained or lost in a run by one of our domains, or by any domain if no own domains are configured. */
-export interface RunMove {
+interface RunMove {
   readonly query_id: string
   readonly q: string
   readonly domain: string
@@ -121,12 +121,11 @@ export function countTasks(db: Database, run: number) {
 }
 
 /** Largest position changes between the answers of a run and the previous ones. */
-export async function readRunMoves(
+export function readRunMoves(
   db: Database,
   { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>,
-): Promise<readonly RunMove[]> {
-  const { rows } = await db.executeQuery(statement<RunMove>('run_moves', { date, run }))
-  return rows
+) {
+  return readRows<RunMove>(db, 'run_moves', { date, run })
 }
 
 /** Rejects an unknown run id, because a typo must not look like a run without open tasks. */

@@ -4,7 +4,7 @@ import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, secondsBetween, secondsOf, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 import { hasAnswer } from '../nights/odd-nights.ts'
 
@@ -85,10 +85,7 @@ export type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
  * none. The period starts when the last worker ends or when a run is created or reopened, whichever is later.
  */
 export async function readUnattended(db: Database, forMs: number) {
-  const { rows } = await db.executeQuery(
-    statement<{ since: Date }>('unattended_since', { for_ms: forMs }),
-  )
-  const [found] = rows
+  const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
   if (found === undefined) return null
   const tasks = await countOpenTasks(db)
   return tasks === 0 ? null : { since: found.since, tasks }
@@ -187,8 +184,7 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
   const found: NewFields[] = []
   const together = runs.map(({ id }) => id).toSorted((a, b) => a - b)
   for (const run of together) {
-    const read = await db.executeQuery(statement<NewFields>('take_fields', { run, together }))
-    found.push(...read.rows)
+    found.push(...(await readRows<NewFields>(db, 'take_fields', { run, together })))
   }
   return found
 }

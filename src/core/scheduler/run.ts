@@ -9,7 +9,7 @@ import type { ListOrder } from '../enqueue/staging.ts'
 import { noDefaults } from '../lists/options.ts'
 import type { Supplier } from '../mill.ts'
 import { advance, findList, NightTaken, recordNights, takeNight } from '../nights/nights.ts'
-import type { SliceSink } from '../queue/refill.ts'
+import type { SliceQueue } from '../queue/slice-jobs.ts'
 import type { NightStep } from './decide.ts'
 import { type Schedule, sharePhrase, sharesPhrase } from './schedule.ts'
 
@@ -28,7 +28,7 @@ export interface SchedulerContext {
   readonly supplier: Supplier
   /** Maximum age of a reused answer if the schedule does not specify one. */
   readonly maxAgeMs: number
-  readonly queue: () => Promise<SliceSink>
+  readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
   /**
    * Chooses the queries of lists with an adaptive cadence; if missing, all of their queries are bought.
    */

@@ -42,7 +42,7 @@ export interface Schedule extends ListPlace, Shares {
 }
 
 /** An invalid line, with the reason and what is expected instead. */
-export interface RefusedLine {
+interface RefusedLine {
   readonly line: number
   readonly problem: string
 }

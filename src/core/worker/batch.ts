@@ -180,13 +180,6 @@ const longestMs = 50
 /** Entries that have waited longer than this behind a batch are written concurrently, however few. */
 const patienceMs = 250
 
-interface GatheringOptions {
-  /** True if unrecorded calls delay further buying, as under a rate limit: then no entry waits. */
-  readonly counted: boolean
-  /** Called when the collected entries may be taken. */
-  readonly onDue: () => void
-}
-
 /**
  * Collects entries to be written together until the batch is full, no more arrive, or the oldest has waited too long.
  */
@@ -201,7 +194,8 @@ class Gathering<T> {
   #since = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ counted, onDue }: GatheringOptions) {
+  /** `onDue` is called when the collected entries may be taken. */
+  constructor({ counted, onDue }: { counted: boolean; onDue: () => void }) {
     this.#onDue = onDue
     this.#longestMs = counted ? pauseMs : longestMs
     this.#patienceMs = counted ? 0 : patienceMs

@@ -9,7 +9,7 @@ import type { Mill } from '../mill.ts'
 import { readAccount } from '../runs/status.ts'
 import type { Verdict } from '../search/verdict.ts'
 
-const reasons: Readonly<Record<Finish, string>> = {
+const reasons = {
   completed: 'nothing is left to do',
   credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
   budget: `a budget is used up; ${npmRun('budget')} shows them`,
@@ -124,14 +124,7 @@ export function exitOf(
 }
 
 /** Reason why the worker ended. */
-export type Finish =
-  | 'completed'
-  | 'credit_floor'
-  | 'budget'
-  | 'auth'
-  | 'stalled'
-  | 'unreachable'
-  | 'interrupted'
+export type Finish = keyof typeof reasons
 
 /** Results of one worker. The keys are those of `work -- --json`. */
 export interface Summary {
