@@ -14,7 +14,7 @@ import {
 import type { Database } from '../../base/database/database.ts'
 import type { CompiledQuery, Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
@@ -83,9 +83,9 @@ export async function readAnswers(
   db: Database,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, AnswerRows>> {
-  const { rows } = await db.executeQuery(
-    statement<{ id: number; document: AnswerRows }>('read_answers', { searches: ids }),
-  )
+  const rows = await readRows<{ id: number; document: AnswerRows }>(db, 'read_answers', {
+    searches: ids,
+  })
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../base/database/kysely.ts'
 import { lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
 import { isDuplicate } from '../../base/database/trouble.ts'
 import { Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -251,11 +251,8 @@ async function addTasks(
 }
 
 /** Counts tasks and slices by the properties shared within a slice. */
-async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
-  const { rows } = await trx.executeQuery(
-    statement<Group>('group_tasks', { run, slice_size: sliceSize }),
-  )
-  return rows
+function groupTasks(trx: Transaction<DB>, run: number) {
+  return readRows<Group>(trx, 'group_tasks', { run, slice_size: sliceSize })
 }
 
 const taskColumns = [
