@@ -15,7 +15,7 @@ export interface ZonedSpan {
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */
-interface SpentRow {
+export interface SpentRow {
   readonly by: 'list' | 'class'
   readonly name: string
   readonly calls: number

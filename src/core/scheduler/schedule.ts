@@ -42,7 +42,7 @@ export interface Schedule extends ListPlace, Shares {
 }
 
 /** An invalid line, with the reason and what is expected instead. */
-interface RefusedLine {
+export interface RefusedLine {
   readonly line: number
   readonly problem: string
 }
