@@ -2,15 +2,12 @@
 
 import { type Expression, sql } from './kysely.ts'
 
-/** Current time. */
 export const clock = sql<Date>`clock_timestamp()`
 
-/** Time this many milliseconds from now. */
 export function clockIn(ms: number) {
   return sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 }
 
-/** Time this many milliseconds ago. */
 export function clockBefore(ms: number) {
   return sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 }

@@ -18,10 +18,8 @@ import {
 } from './kysely.ts'
 import type { DB } from './schema.ts'
 
-/** The typed database. */
 export type Database = Kysely<DB>
 
-/** The typed database within a transaction. */
 export type Transaction = KyselyTransaction<DB>
 
 /** Database connections, for modules that pass them on. */

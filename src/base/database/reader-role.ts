@@ -179,7 +179,6 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
-/** True for the errors that a read-only login gets. */
 function isReadersOnly(error: unknown): boolean {
   return readersOnly.includes(codeOf(error) ?? '')
 }

@@ -56,7 +56,6 @@ export interface StartOptions {
 
 export interface Postgres {
   readonly url: string
-  /** The data folder. */
   readonly data: string
   /** False if it was already running. */
   readonly started: boolean
@@ -429,7 +428,6 @@ export function findBinaries(platform = process.platform, arch = process.arch): 
 const manifest = z.looseObject({ version: z.string().regex(/^\d+\./) })
 const linkList = z.array(z.object({ source: z.string(), target: z.string() }))
 
-/** Path of one of the programs. */
 function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): string {
   return join(binaries.folder, 'native', 'bin', name)
 }

@@ -180,7 +180,6 @@ export async function becomesFree(port: number): Promise<boolean> {
   return true
 }
 
-/** Returns an unused local port. */
 export async function freePort(): Promise<number> {
   const port = await listen(0)
   if (port === null) throw new Error('expected a free port, got none')

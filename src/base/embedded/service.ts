@@ -16,7 +16,6 @@ interface BundledServiceOptions {
   readonly databaseUrl: string
 }
 
-/** URL and key of the bundled search service. */
 export interface BundledService {
   readonly url: URL
   readonly key: Secret

@@ -297,7 +297,6 @@ type RowOf<Columns> = {
     : never
 }
 
-/** A column of any type. */
 interface AnyColumn {
   add(value: unknown): void
   toParameter(): Buffer

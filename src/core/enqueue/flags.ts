@@ -14,7 +14,6 @@ import { type ReadOptions, readReading, type Typed, type TypedReading } from '..
 import { openList } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
 
-/** Flags of `npm run enqueue`. */
 export interface EnqueueFlags extends Typed, TypedReading {
   readonly as?: string
   readonly maxAge?: string

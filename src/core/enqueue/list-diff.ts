@@ -8,7 +8,6 @@ import { Misuse } from '../../base/errors.ts'
 import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
 import type { StageTables } from './stage.ts'
 
-/** Result if no query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
 
 const shownExamples = 3

@@ -219,7 +219,6 @@ interface Group {
   readonly slices: number
   /** Tasks in the group whose answer can't be read. */
   readonly unreadable: number
-  /** True if a line sets a weight. */
   readonly weighted: boolean
   /** True if some tasks are overdue, or if the time of their last answer is known. */
   readonly aged: boolean

@@ -12,7 +12,6 @@ import { type Connections, onConnections } from './stage.ts'
 import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-/** Plan of one list. */
 export interface ListPlan extends Planned {
   readonly list: string
   /** Null for a list that is planned from the database. */
@@ -66,7 +65,6 @@ export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate
   return addEstimates(estimates)
 }
 
-/** Reads one list and plans its run. */
 export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> {
   const [list] = await onStaged(desk, [order], (planAll) => planAll(true))
   if (list === undefined) throw new Error('expected a plan, got none')

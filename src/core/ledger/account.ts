@@ -74,7 +74,6 @@ interface ReportedBalances {
   readonly untold: number
 }
 
-/** Constants of the ledger. */
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,

@@ -210,7 +210,6 @@ export interface RunBudgetUse extends BudgetUse {
 /** Inputs of the decision other than the account. */
 export interface Rules {
   readonly now: number
-  /** Credit floor. */
   readonly floor: number
   /** False for a test account, which never runs out of credits. */
   readonly counts: boolean
@@ -426,7 +425,6 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
   return Math.max(0, lastProbeAt + pause - now)
 }
 
-/** Builds the message about the stop at the floor. */
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
   const held =

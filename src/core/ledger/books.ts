@@ -232,7 +232,6 @@ export interface Reservation {
   readonly spent_by_list: readonly number[]
 }
 
-/** Builds the statement that writes a reservation. */
 export function reserving(reservation: Reservation) {
   return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
     reservation: JSON.stringify(reservation),

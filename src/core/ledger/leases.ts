@@ -56,7 +56,6 @@ interface WorkerName {
   readonly pid: number
 }
 
-/** Marks a worker as cleanly stopped. */
 export async function closeWorker(db: Database, worker: WorkerName): Promise<void> {
   await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }

@@ -74,7 +74,6 @@ function nothing(deferral: Reserved['deferral']): Reserved {
   return { granted: new Map(), gone: [], reused: 0, later: [], deferral, affordable: null }
 }
 
-/** Result of one reservation. */
 export interface Reserved {
   /** Calls to make now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
@@ -89,7 +88,6 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-/** Inputs of a decision. */
 type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
 
 /**
@@ -131,7 +129,6 @@ export function decideAdmission(
   }
 }
 
-/** Converts a written decision to its result. */
 export function reservedBy(
   { admission, sorted }: DecidedAdmission,
   granted: ReadonlyMap<number, CallName>,

@@ -11,7 +11,6 @@ import { type AccountRow, type Books, type Reservation, takeAccount } from './bo
 import { type Cost, type Costs, addCost, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
-/** Builds an account from its row. */
 export function accountOf(row: AccountRow): Account {
   return {
     seq: row.seq,
@@ -242,7 +241,6 @@ export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Sig
   return signals.reduce(applySignal, { ...booked, prices })
 }
 
-/** Releases the reservation of the call. */
 function release(change: Change, { was, bound }: CallOutcome): Change {
   switch (was) {
     case 'in_flight':
@@ -375,7 +373,6 @@ export interface Settlement {
   readonly runs: ReturnType<typeof runChanges>
 }
 
-/** Builds the statement that writes a settlement. */
 export function settling(settlement: Settlement): CompiledQuery {
   const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
   const { slowdownMs, longestSlowdownMs, externalCalls, oldestSightingMs } = constants
@@ -616,7 +613,6 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
-/** Builds the document that settles finished calls. */
 export function settlementOf(
   { account, key, floor }: SettlementRules,
   {

@@ -11,7 +11,6 @@ import { late, within } from '../../base/waiting.ts'
 /** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** Processes the data of a job. */
 type Processor<Data> = (data: Data) => Promise<void>
 
 /** Common interface of both backends: no other code knows which one is in use. */
@@ -24,7 +23,6 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** Options of a consumer. */
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may

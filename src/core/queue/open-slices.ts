@@ -158,7 +158,6 @@ export async function anyOpen(db: Database): Promise<boolean> {
   return rows[0]?.open ?? false
 }
 
-/** Unique id of this database. */
 export async function installationId(db: Database): Promise<string> {
   const row = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow()
   return row.id

@@ -31,7 +31,6 @@ import { expectList, expectRun, expectTag } from './run.ts'
 import { dearestSeen } from './status.ts'
 import { flawCode } from './waits.ts'
 
-/** Flags of `npm run retry`. */
 interface RetryFlags {
   readonly run?: number
   readonly list?: string
@@ -197,7 +196,6 @@ async function costLine(mill: Mill, tasks: number): Promise<string> {
   return `${count(tasks, 'task')} to be bought again for ${cost} credits`
 }
 
-/** Tasks selected on the command line. */
 export interface Selection {
   readonly run: number | null
   readonly list: string | null
@@ -373,7 +371,6 @@ async function reopenPortion(
   })
 }
 
-/** Flags of `npm run cancel`. */
 interface CancelFlags {
   readonly run?: number
   readonly list?: string
@@ -425,7 +422,6 @@ async function cancel(
   return { run, cancelled: tasks }
 }
 
-/** Flags of `npm run resume`. */
 interface ResumeFlags {
   readonly json?: true
   readonly forgetPrices?: true

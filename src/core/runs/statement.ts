@@ -57,7 +57,6 @@ export interface NamedEvent extends StatementEvent {
   readonly what: (typeof eventNames)[StatementEvent['kind']] | 'renewal'
 }
 
-/** All data shown by a statement. */
 interface StatementView {
   readonly by: Grouping
   readonly zone: string

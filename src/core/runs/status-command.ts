@@ -97,7 +97,6 @@ export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }
 
-/** The status as JSON. */
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,
@@ -124,7 +123,6 @@ async function showUnknown(mill: Mill, json: boolean): Promise<Exit> {
   return exits.done
 }
 
-/** Shows the settings, or the status. */
 export async function showStatus(call: Call<StatusFlags>): Promise<Exit> {
   const { options, env } = call
   if (options.settings !== true) return showMill(call)

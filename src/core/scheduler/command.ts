@@ -16,7 +16,6 @@ import { loadSchedules, schedulesFile } from './schedule.ts'
 import { keepTime, Scheduler } from './scheduler.ts'
 import { formatNights, nightsJson, readNightForecast } from './show.ts'
 
-/** Flags of `npm run nightly`. */
 export interface NightlyFlags {
   readonly show?: true
   readonly once?: true

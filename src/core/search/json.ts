@@ -36,7 +36,6 @@ export function readBody(
   return { problem: null, fields: value, replaced }
 }
 
-/** True for JSON objects. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -283,7 +283,6 @@ const answerShape = z.object({
   credits_remaining: balance,
 })
 
-/** Fields of an organic result. */
 const resultShape = z.object({
   position: whole.optional().catch(undefined),
   title: textField,

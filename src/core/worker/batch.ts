@@ -39,7 +39,6 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-/** Opens a batch writer for the ledger. */
 export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly SettledCall[]> => {
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
@@ -221,7 +220,6 @@ class Gathering<T> {
     else this.wait()
   }
 
-  /** Returns the next batch. */
   take(): T[] {
     this.stop()
     this.#seen = 0
@@ -229,7 +227,6 @@ class Gathering<T> {
     return this.#items.splice(0, mostTogether)
   }
 
-  /** Schedules the next check. */
   wait(): void {
     if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), pauseMs)
   }

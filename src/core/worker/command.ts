@@ -12,7 +12,6 @@ import { exitOf, lastLine, sumLines, type Summary } from './summary.ts'
 import { work } from './work.ts'
 import type { Worker } from './worker.ts'
 
-/** Flags of `npm run work`. */
 export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string

@@ -279,7 +279,6 @@ function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }
 
-/** Describes a wait in one sentence. */
 function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {

@@ -51,7 +51,6 @@ export class Reporter {
     this.#draw(describeProgress(this.#standing(worker)))
   }
 
-  /** Clears the progress line. */
   clear(): void {
     if (this.#drawn) process.stderr.write('\r\u001b[2K')
     this.#drawn = false
@@ -135,7 +134,6 @@ function spendableOf(
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
-/** State of a worker for its progress line. */
 export interface WorkProgress {
   /** Tasks completed by this worker. */
   readonly done: number

@@ -99,7 +99,6 @@ async function whyEnded(
 /** Allowance for the time that has passed since the summary was made. */
 const slackSeconds = 10
 
-/** Exit code of a worker that ended this way. */
 export function exitOf(
   { finish, run_failures: failures, waiting }: Pick<Summary, 'finish' | 'run_failures' | 'waiting'>,
   signal: AbortSignal,
@@ -123,7 +122,6 @@ export function exitOf(
   }
 }
 
-/** Reason why the worker ended. */
 export type Finish = keyof typeof reasons
 
 /** Results of one worker. The keys are those of `work -- --json`. */
@@ -192,7 +190,6 @@ export class Tally {
   /** Runs this worker has worked on. */
   readonly runs = new Set<number>()
 
-  /** Counts a reply. */
   reply(verdict: Verdict): void {
     if (verdict.kind === 'unsent') return
     this.#calls += 1
@@ -204,7 +201,6 @@ export class Tally {
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Calls that have ended. */
   get calls(): number {
     return this.#calls
   }

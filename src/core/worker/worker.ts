@@ -206,7 +206,6 @@ export class Worker {
     }
   }
 
-  /** Slices being processed. */
   get handling(): number {
     return this.#handling
   }
@@ -226,7 +225,6 @@ export class Worker {
     this.dispatch.nudge()
   }
 
-  /** Starts no more work. */
   end(): void {
     this.#ending = true
     this.#brake.end()
@@ -360,7 +358,6 @@ class LostAnswers {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
 
-  /** Stops requesting lost answers. */
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)

@@ -310,7 +310,6 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
   return total
 }
 
-/** Content of a log file. */
 export interface LogContent {
   readonly file: string
   readonly replies: readonly LoggedReply[]
