@@ -18,11 +18,6 @@ export function utcText<T extends Date | null>(moment: Expression<T>) {
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }
 
-/** Time this many milliseconds before the start of the transaction. */
-export function nowBefore(ms: Expression<number | null>) {
-  return sql<Date | null>`now() - ${ms} * interval '1 millisecond'`
-}
-
 type Seconds<T> = T extends Date ? number : null
 
 /** Seconds from 1970 to a time. */

@@ -40,11 +40,6 @@ export function setBack(found: string): WrongDatabase {
   )
 }
 
-/** True if the row already exists, perhaps inserted by another process in the meantime. */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === '23505'
-}
-
 /**
  * Time limit for closing a pool. It waits for every client to be returned, but a client may wait forever for its
  * server.

@@ -2,7 +2,6 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
-import { nowBefore } from '../../base/database/clock.ts'
 import {
   type AliasableExpression,
   type ControlledTransaction,
@@ -16,8 +15,7 @@ import {
 import { lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows, statement } from '../../base/database/sql-file.ts'
-import { isDuplicate } from '../../base/database/trouble.ts'
-import { Misuse } from '../../base/errors.ts'
+import { codeOf, Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import {
   dropRemoved,
@@ -233,7 +231,8 @@ async function addTasks(
 ): Promise<
   Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
 > {
-  const groups = await groupTasks(trx, run)
+  const parameters = { run, slice_size: sliceSize }
+  const groups = await readRows<Group>(trx, 'group_tasks', parameters)
   const wanted = groups.filter(({ already }) => keep && !already)
   for (const group of wanted) await addGroup(trx, run, { group, joined, order })
   const count = (counted: (group: Group) => boolean) =>
@@ -247,11 +246,6 @@ async function addTasks(
     already: count(({ already }) => already),
     shares: await countShares(trx, order),
   }
-}
-
-/** Counts tasks and slices by the properties shared within a slice. */
-function groupTasks(trx: Transaction<DB>, run: number) {
-  return readRows<Group>(trx, 'group_tasks', { run, slice_size: sliceSize })
 }
 
 const taskColumns = [
@@ -308,7 +302,7 @@ function tasksOf(
     .select((eb) => {
       const finished: AliasableExpression<Date | null> = done ? eb.fn<Date>('now') : eb.lit(null)
       const after: AliasableExpression<Date | null> = aged
-        ? nowBefore(eb.ref('max_age_ms'))
+        ? sql`now() - ${eb.ref('max_age_ms')} * interval '1 millisecond'`
         : eb.lit(null)
       const row = eb.fn
         .agg<number>('row_number')
@@ -398,7 +392,8 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
     await addQueries(saved, stage).execute()
     await saved.releaseSavepoint('queries').execute()
   } catch (error) {
-    if (!isDuplicate(error)) throw error
+    // Any other error than a unique violation.
+    if (codeOf(error) !== '23505') throw error
     await saved.rollbackToSavepoint('queries').execute()
     await addQueries(trx, stage)
       .onConflict((conflict) => conflict.doNothing())

@@ -135,19 +135,9 @@ export function takeAccount(trip: Trip, account: number, runs: readonly number[]
   takeRuns(trip, runs)
 }
 
-/** Locks the accounts that may be buying the same query: the first one buys it, and the others reuse its answer. */
-function takeAccounts(trip: Trip, account: number): void {
-  void trip.run(statement('lock_accounts', { account }))
-}
-
 function takeRuns(trip: Trip, runs: readonly number[]): void {
   // Two accounts may work on one run, so a shared lock protects its budget and tasks.
   void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
-}
-
-/** Locks the lists of these runs that have a budget, because other runs may be drawing on it. */
-function takeLists(trip: Trip, runs: readonly number[]): void {
-  void trip.run(statement('lock_lists', { runs }))
 }
 
 /** Finds or inserts the account's row and returns its id. */
@@ -248,9 +238,11 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    takeAccounts(trip, reservation.account_id)
+    // Other accounts may be buying the same query: the first one buys it, and the others reuse its answer.
+    void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
-    takeLists(trip, runs)
+    // Other runs may be drawing on the budgets of the lists.
+    void trip.run(statement('lock_lists', { runs }))
     return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null

@@ -224,15 +224,15 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
+/** One row per existing task, or a single row without a task if none exists. */
+type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
+
 /**
  * Reads the tasks to be bought; no row is locked. One statement reads lease and tasks, so both are from the same
  * moment.
  */
 export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
-  // One row per existing task, or a single row without a task if none exists.
-  const { rows } = await sql<
-    { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
-  >`
+  const { rows } = await sql<WaitingRow>`
     select
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null

@@ -1,22 +1,9 @@
-// Quarantine: stores the results of judgements, and people's decisions that override them.
+// Quarantine: stores the results of judgements, with people's decisions that override them.
 
-import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
-
-/** A person's decision about a run, or about one of its answers. */
-export interface TrustDecision {
-  readonly run: number
-  /** Null for the whole run. */
-  readonly answer: number | null
-  readonly trusted: boolean
-  /** True if later runs are to be compared with this one and those after it. */
-  readonly usual: boolean
-  readonly reason: string
-  readonly by: string
-}
 
 interface RunJudgement {
   readonly night: JudgedNight
@@ -134,27 +121,4 @@ async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling):
     released,
   })
   return filled?.quarantined ?? 0
-}
-
-/** Stores decisions; they take effect when `judgeEnded` is called for their runs. */
-export async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
-  const rows = decisions.map(({ run, answer, by, ...decision }) => ({
-    ...decision,
-    run_id: run,
-    search_id: answer,
-    made_by: by,
-  }))
-  await db.insertInto('trust_marks').values(rows).execute()
-}
-
-/** Undoes a decision; returns its run, or null if there is no such active decision. */
-export async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
-  const undone = await db
-    .updateTable('trust_marks')
-    .set({ undone_at: clock, undone_by: by })
-    .where('id', '=', id)
-    .where('undone_at', 'is', null)
-    .returning('run_id')
-    .executeTakeFirst()
-  return undone?.run_id ?? null
 }

@@ -10,9 +10,8 @@ import { lastLook } from '../nights/nights.ts'
 import { openQueue, type SliceQueue } from '../queue/slice-jobs.ts'
 import { openPart } from '../queue/queue.ts'
 import { openTicker } from '../queue/minute-clock.ts'
-import type { ChooseQueries, SchedulerContext } from './run.ts'
 import { loadSchedules, type ScheduleFile } from './schedule.ts'
-import { tick } from './tick.ts'
+import { type ChooseQueries, type SchedulerContext, tick } from './tick.ts'
 
 interface SchedulerOptions {
   readonly file: string
