@@ -26,7 +26,6 @@ export function isForwarded(header: (name: string) => string | undefined): boole
   return forwarding.some((name) => header(name) !== undefined)
 }
 
-/** Masks the password in an address for display. */
 export function maskPassword(text: string): string {
   return text
     .replace(/^([a-z+]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
@@ -83,7 +82,6 @@ type RedisAddress =
     })
   | (Fleet & { readonly kind: 'cluster' })
 
-/** Login at a Redis server. */
 interface RedisLogin {
   readonly username: string | undefined
   readonly password: string | undefined
@@ -101,7 +99,6 @@ const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-/** Parses an address; null if it is not a Redis address. */
 export function readRedisAddress(text: string): RedisAddress | null {
   if (/^rediss?:\/\//.test(text))
     return parseUrl(text) !== null ? { kind: 'server', url: text } : null
@@ -160,7 +157,6 @@ export function asciiHost(host: string): string {
 const domainShape =
   /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{N}_-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u
 
-/** True for text that may be a domain. */
 export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
@@ -185,7 +181,6 @@ function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }
 
-/** True for text that may be a site. */
 export function isSite(text: string): boolean {
   const [, , host = '', path = ''] = siteShape.exec(text) ?? []
   return isDomain(host) && /^(\/[^?#\s/]+)*$/.test(path)

@@ -38,7 +38,6 @@ function readAll(reader: SettingsReader) {
   return {
     home: resolve(reader.value('MILL_HOME') ?? ''),
     api: reader.api(),
-    /** File that the key was read from. */
     keyFile: reader.keyFile,
     databaseUrl: reader.value('DATABASE_URL') ?? null,
     replicaUrl: reader.value('MILL_REPLICA_URL') ?? null,
@@ -69,14 +68,9 @@ function readAll(reader: SettingsReader) {
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
     servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
     keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
-    sources: reader.sources as SettingSources,
+    sources: reader.sources,
   }
 }
-
-type SettingSources = ReadonlyMap<
-  string,
-  { readonly shown: string; readonly source: SettingSource }
->
 
 /** Rejects unknown settings even in commands that read no settings, and reports them with all other problems. */
 export function refuseUnknownSettings(env: Environment): void {
@@ -88,12 +82,10 @@ export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
-/** Receiver of notifications. */
 export interface Webhook {
   readonly url: URL
   /** Secret for signing notifications; null if they are not signed. */
   readonly secret: Secret | null
-  /** Events to send. */
   readonly events: readonly string[]
   readonly format: 'json' | 'slack'
 }
@@ -183,7 +175,6 @@ class SettingsReader {
     )
   }
 
-  /** Null if no webhook is configured. */
   webhook(): Webhook | null {
     const url = this.value('MILL_WEBHOOK')
     const file = this.value('MILL_WEBHOOK_SECRET_FILE')

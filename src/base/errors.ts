@@ -1,6 +1,5 @@
 // Exit codes, and errors that a user can act on.
 
-/** Exit codes of every command. */
 export const exits = {
   done: 0,
   failures: 1,

@@ -57,7 +57,6 @@ export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
 
-/** Id of a query's row. */
 export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }

@@ -9,7 +9,6 @@ import { Secret } from './secret.ts'
 import { readCron } from './time/cron.ts'
 import { dayMs, readDuration } from './time/zone.ts'
 
-/** A whole number within bounds. */
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
   const expected =
     most === Number.MAX_SAFE_INTEGER
@@ -22,7 +21,6 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
     .refine((value) => value >= least && value <= most, { error: expected })
 }
 
-/** A URL with one of these protocols. */
 function address(protocols: readonly string[], example: string) {
   const expected = `an address like ${example}`
   return z
@@ -71,7 +69,6 @@ export function readSwitch(text: string): boolean | null {
   return ['no', 'off', 'false', '0'].includes(word) ? false : null
 }
 
-/** Events of the webhook. */
 export const webhookEvents = [
   'run_finished',
   'run_suspect',

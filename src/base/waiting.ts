@@ -38,17 +38,12 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-interface Closer {
-  readonly name: string
-  readonly close: () => Promise<unknown>
-}
-
 /** Time limit for each close. The end of the process closes whatever is still open. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */
 export class Closers {
-  readonly #open: Closer[] = []
+  readonly #open: { name: string; close: () => Promise<unknown> }[] = []
 
   /** Registers the function that closes a resource; call it right where the resource is opened. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
@@ -61,18 +56,14 @@ export class Closers {
     const failures: unknown[] = []
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
       try {
-        await closePatiently(closer)
+        const closed = await within(closer.close(), { ms: patienceMs })
+        if (closed === late) throw new Error(`${closer.name} took longer than 30 s`)
       } catch (cause) {
         failures.push(new Error(`expected ${closer.name} to close`, { cause }))
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, 'not everything could be closed')
   }
-}
-
-async function closePatiently({ name, close }: Closer): Promise<void> {
-  const closed = await within(close(), { ms: patienceMs })
-  if (closed === late) throw new Error(`${name} took longer than 30 s`)
 }
 
 const inTurn: (() => void)[] = []

@@ -239,8 +239,8 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'a log is removed although answers in it are of no known call',
-        find: '    if (left === 0) removeLog(log.file)\n',
-        put: '    if (left >= 0) removeLog(log.file)\n',
+        find: '    if (left === 0) rmSync(log.file, { force: true })\n',
+        put: '    if (left >= 0) rmSync(log.file, { force: true })\n',
       },
       {
         name: 'a logged refusal of a key stops the key that is set now',

@@ -132,7 +132,6 @@ export const groups: readonly Group[] = [
   },
 ]
 
-/** The same commands by name. */
 export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )

@@ -4,7 +4,6 @@ import { npmRun } from './commands.ts'
 import { Misuse } from '../errors.ts'
 import { readDuration } from '../time/zone.ts'
 
-/** Parses `--run`. */
 export function runNumber(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run
@@ -32,7 +31,6 @@ export function countFlag(name: string, text: string): number {
   throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
 }
 
-/** Parses one of the words allowed for a flag. */
 export function wordFlag<Word extends string>(
   name: string,
   text: string,

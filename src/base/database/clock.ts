@@ -2,15 +2,12 @@
 
 import { type Expression, sql } from './kysely.ts'
 
-/** Current time. */
 export const clock = sql<Date>`clock_timestamp()`
 
-/** Time this many milliseconds from now. */
 export function clockIn(ms: number) {
   return sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 }
 
-/** Time this many milliseconds ago. */
 export function clockBefore(ms: number) {
   return sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 }
@@ -19,11 +16,6 @@ export function clockBefore(ms: number) {
 export function utcText<T extends Date | null>(moment: Expression<T>) {
   return sql<T extends Date ? string : null>`
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-}
-
-/** Time this many milliseconds before the start of the transaction. */
-export function nowBefore(ms: Expression<number | null>) {
-  return sql<Date | null>`now() - ${ms} * interval '1 millisecond'`
 }
 
 type Seconds<T> = T extends Date ? number : null

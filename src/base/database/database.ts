@@ -18,10 +18,8 @@ import {
 } from './kysely.ts'
 import type { DB } from './schema.ts'
 
-/** The typed database. */
 export type Database = Kysely<DB>
 
-/** The typed database within a transaction. */
 export type Transaction = KyselyTransaction<DB>
 
 /** Database connections, for modules that pass them on. */
@@ -134,13 +132,11 @@ function lacksCode(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
-interface DatabaseOptions {
-  /** True if the process repeats the same statements, which all look rows up by key. */
-  readonly byKey?: boolean
-}
-
-/** Opens the typed database on a pool; destroying it ends the pool. */
-export function openDatabase(pool: pg.Pool, { byKey = false }: DatabaseOptions = {}): Database {
+/**
+ * Opens the typed database on a pool; destroying it ends the pool. `byKey` is true if the process repeats the same
+ * statements, which all look rows up by key.
+ */
+export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
   return new Kysely<DB>({ dialect })
 }

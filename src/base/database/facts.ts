@@ -1,4 +1,4 @@
-// Lists the tables with contents of answers, for code that archives, deletes or checks them.
+// Lists the tables with contents of answers and sums of days, for code that archives, deletes or checks them.
 
 import type { DB } from './schema.ts'
 
@@ -9,6 +9,21 @@ export const factTables = [
   'search_clusters',
   'search_related_searches',
   'search_features',
+] as const
+
+/** Tables with the sums of finished days, keyed by `finish_id`. */
+export const sumTables = [
+  'finished_labels',
+  'finished_queries',
+  'finished_shares',
+  'finished_steps',
+  'finished_losses',
+  'finished_answers',
+  'finished_groups',
+  'finished_related',
+  'finished_costs',
+  'finished_keywords',
+  'finished_keyword_days',
 ] as const
 
 type Column = { [T in keyof DB]: readonly [table: T, column: keyof DB[T]] }[keyof DB]

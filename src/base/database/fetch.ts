@@ -85,7 +85,6 @@ async function shorten(
 
 const asText = { getTypeParser: () => (value: string) => value }
 
-/** Fetches the rows of one statement. */
 export async function askOnce(
   client: PoolClient,
   text: string,
@@ -147,7 +146,6 @@ type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
 
-/** Parses an array with the driver. */
 export function listIn(text: string, type: number): readonly Listed[] {
   return readList(type)(text)
 }
@@ -158,7 +156,6 @@ function numberIn(value: unknown, type: number): unknown {
   return type === bigintList && typeof value === 'string' ? Number(value) : value
 }
 
-/** Converts a Postgres value to JSON. */
 export function jsonValue(text: string | null, { kind, type }: CellColumn): unknown {
   if (text === null) return null
   switch (kind) {

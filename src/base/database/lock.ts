@@ -4,7 +4,6 @@ import type { Database } from './database.ts'
 import { type Expression, expressionBuilder } from './kysely.ts'
 import type { DB } from './schema.ts'
 
-/** Key of the lock with this name. */
 export function lockKey(name: Expression<string>) {
   const eb = expressionBuilder<DB>()
   return eb.fn<number>('hashtextextended', [name, eb.lit(0)])
@@ -17,7 +16,6 @@ export async function lockName(trx: Database, name: string): Promise<void> {
     .execute()
 }
 
-/** Waits for the lock of a list. */
 export function lockList(trx: Database, list: string): Promise<void> {
   return lockName(trx, `querymill list ${list}`)
 }

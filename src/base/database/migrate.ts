@@ -44,7 +44,6 @@ const schemaParts = [
   'declared_keys',
 ]
 
-/** All migrations in order. */
 export function readMigrations(folder = sqlFolder): readonly MigrationFile[] {
   const schema = schemaParts.map((part) => readSql(join(folder, 'schema', `${part}.sql`)))
   const later = join(folder, 'migrations')

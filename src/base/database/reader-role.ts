@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
+import { sumTables } from './facts.ts'
 
 /** Permission denied, or read-only transaction: the errors of an analyst's login. */
 const readersOnly = ['42501', '25006']
@@ -88,14 +89,8 @@ async function withholdLocks(client: PoolClient): Promise<void> {
 /** Maximum connections per analyst: the server has a hundred in total. */
 const analystConnections = 8
 
-export interface Analyst {
-  readonly name: string
-  /** Null if the analyst already existed and keeps the old password. */
-  readonly password: string | null
-}
-
-/** Creates a login for an analyst, or renews its grants. */
-export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> {
+/** Creates a login for an analyst, or renews its grants. The password is null if an existing analyst keeps the old one. */
+export async function ensureAnalyst(pool: Pool, name: string) {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
       `expected the name of an analyst in lower-case letters, digits and underscores, got ${JSON.stringify(name)}`,
@@ -115,7 +110,7 @@ export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> 
   }
 }
 
-async function grantAnalyst(client: PoolClient, name: string, reader: string): Promise<Analyst> {
+async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
   const { rows } = await client.query<{ ours: boolean }>(
     `select exists (
@@ -184,7 +179,6 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
-/** True for the errors that a read-only login gets. */
 function isReadersOnly(error: unknown): boolean {
   return readersOnly.includes(codeOf(error) ?? '')
 }
@@ -233,17 +227,7 @@ export const readable = [
   'rival_domains',
   'ctr_curve',
   'finished_days',
-  'finished_labels',
-  'finished_queries',
-  'finished_shares',
-  'finished_steps',
-  'finished_losses',
-  'finished_answers',
-  'finished_groups',
-  'finished_related',
-  'finished_costs',
-  'finished_keywords',
-  'finished_keyword_days',
+  ...sumTables,
   'seen_pages',
   'archived_days',
   'loaded_days',

@@ -7,9 +7,6 @@ import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-/** Kind of a database error, which determines the reaction: wait, retry now, or check the data. */
-type Trouble = 'away' | 'conflict' | 'data'
-
 // PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
 // database also counts as unreachable: a person must repair it, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
@@ -23,8 +20,8 @@ export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Classifies an error by its code, never by its text. */
-export function troubleOf(error: unknown): Trouble {
+/** Classifies an error by its code, never by its text. The class decides: wait, retry now, or check the data. */
+export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
@@ -41,11 +38,6 @@ export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
-}
-
-/** True if the row already exists, perhaps inserted by another process in the meantime. */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === '23505'
 }
 
 /**

@@ -38,7 +38,6 @@ export function readingSettings({
 export const setSettings =
   'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
 
-/** Prepares a transaction for reading the views. */
 export async function prepareReading(trx: Database, reading: ViewReading): Promise<void> {
   const settings = readingSettings(reading)
   await sql`
@@ -56,9 +55,7 @@ export interface Slice {
   readonly until: string | undefined
 }
 
-/** Flags that select queries. */
 export const sliceFlags = ['list', 'tag', 'country', 'place', 'language', 'device'] as const
-/** Flags that select days. */
 export const spanFlags = ['since', 'until', 'between'] as const
 
 type GivenFlags = ReadonlyMap<string, readonly string[]>

@@ -56,7 +56,6 @@ export interface StartOptions {
 
 export interface Postgres {
   readonly url: string
-  /** The data folder. */
   readonly data: string
   /** False if it was already running. */
   readonly started: boolean
@@ -335,14 +334,8 @@ async function createDatabase(state: State): Promise<void> {
   }
 }
 
-/** Server running on a data folder, according to its pid file. */
-interface Postmaster {
-  readonly pid: number
-  readonly port: number
-}
-
-/** Returns null if no server runs on the data, even if a crash or reboot left a pid file. */
-export function findPostmaster(data: string): Postmaster | null {
+/** Reads the pid file of a data folder. Null if no server runs on it, even if a crash or reboot left a pid file. */
+export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
   return { pid, port: port ?? 0 }
@@ -435,7 +428,6 @@ export function findBinaries(platform = process.platform, arch = process.arch): 
 const manifest = z.looseObject({ version: z.string().regex(/^\d+\./) })
 const linkList = z.array(z.object({ source: z.string(), target: z.string() }))
 
-/** Path of one of the programs. */
 function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): string {
   return join(binaries.folder, 'native', 'bin', name)
 }

@@ -107,12 +107,6 @@ export function startDaemon(
 /** User that a server runs as; null for the user who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
-interface ProgramResult {
-  /** Null if the program could not be started. */
-  readonly code: number | null
-  readonly output: string
-}
-
 // A server outlives the command, so it gets none of its environment variables, some of which are keys.
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
@@ -125,13 +119,12 @@ const environment = {
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/** Runs a program of the server to completion, from a folder that every user can access. */
-export function runAs(
-  user: User,
-  program: string,
-  args: readonly string[],
-): Promise<ProgramResult> {
-  return new Promise((done) => {
+/**
+ * Runs a program of the server to completion, from a folder that every user can access. The code is null if the program
+ * could not be started.
+ */
+export function runAs(user: User, program: string, args: readonly string[]) {
+  return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''
     const failed = (error: unknown) => done({ code: null, output: reasonOf(error) })
     try {
@@ -187,7 +180,6 @@ export async function becomesFree(port: number): Promise<boolean> {
   return true
 }
 
-/** Returns an unused local port. */
 export async function freePort(): Promise<number> {
   const port = await listen(0)
   if (port === null) throw new Error('expected a free port, got none')

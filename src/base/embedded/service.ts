@@ -16,7 +16,6 @@ interface BundledServiceOptions {
   readonly databaseUrl: string
 }
 
-/** URL and key of the bundled search service. */
 export interface BundledService {
   readonly url: URL
   readonly key: Secret
@@ -50,9 +49,7 @@ export async function stopService(givenHome: string): Promise<boolean> {
 }
 
 /** Reads the status without starting anything. */
-export async function serviceStatus(
-  givenHome: string,
-): Promise<{ running: boolean; url: string | null }> {
+export async function serviceStatus(givenHome: string) {
   const state = existsSync(givenHome) ? readState(openHome(givenHome)) : null
   if (state === null || state.url === null || !isOurs(state.pid)) {
     return { running: false, url: null }

@@ -21,13 +21,8 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** Port and password of a home's server. */
-export interface State {
-  /** Absolute path of the data folder. */
-  readonly data: string
-  readonly port: number
-  readonly password: string
-}
+/** Port and password of a home's server, and the absolute path of its data folder. */
+export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
 
@@ -46,7 +41,6 @@ export function writeState(home: string, state: State): void {
   writePrivate(join(home, stateFile), `${JSON.stringify({ ...state, data })}\n`)
 }
 
-/** URL for clients. */
 export function urlOf(state: State, database = 'querymill'): string {
   return `postgres://querymill:${state.password}@127.0.0.1:${state.port}/${database}`
 }
@@ -128,12 +122,10 @@ function isHeld(file: string, token: string): boolean {
   }
 }
 
-/** True for the error of a missing file or folder. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT'
 }
 
-/** Reads a file; null if there is none. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')

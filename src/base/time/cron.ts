@@ -19,12 +19,6 @@ export interface Due {
   readonly date: string
 }
 
-/** A period, excluding its start and including its end. */
-interface Span {
-  readonly after: Date
-  readonly until: Date
-}
-
 type CronReading =
   | { readonly kind: 'cron'; readonly cron: Cron }
   | { readonly kind: 'problem'; readonly problem: string }
@@ -85,15 +79,16 @@ function expressionOf(cron: Cron): CronExpression {
 }
 
 /**
- * Returns every time in the span at which the pattern is due in the zone, oldest first.
+ * Returns every time after `after` and up to `until` at which the pattern is due in the zone, oldest first.
  *
  * The parser walks a calendar without clock changes, and its times are then converted to the zone. A time that a clock
  * change skips is therefore due later by the size of the jump. A time that occurs twice is due only the first time,
  * unless the pattern names every hour. The result is one night for each local date, in every zone. (If the parser used
  * Australia/Lord_Howe itself, it would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */
-export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Due[] {
-  const margin = largestJump(zone, { after, until })
+export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {
+  const { after, until } = span
+  const margin = largestJump(zone, span)
   const start = wallTime(zone, after) - margin
   const end = wallTime(zone, until) + margin
   const expression = expressionOf(cron)

@@ -35,12 +35,10 @@ function offset(zone: string, instant: number): number {
   return wallTime(zone, new Date(instant)) - instant
 }
 
-/** Local date of an instant in the zone. */
 export function localDate(zone: string, instant: Date): string {
   return formatDate(wallTime(zone, instant))
 }
 
-/** Date of a wall time. */
 export function formatDate(wall: number): string {
   return new Date(wall).toISOString().slice(0, 10)
 }

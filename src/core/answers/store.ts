@@ -1,6 +1,6 @@
 // Stores answers as rows.
 
-import type { Answer, Domain, JsonObject, Origin, Result, StoredAnswer } from '../../base/answer.ts'
+import type { Answer, Domain, JsonObject, Result, StoredAnswer } from '../../base/answer.ts'
 import {
   BigintColumn,
   BooleanColumn,
@@ -12,9 +12,9 @@ import {
   UuidColumn,
 } from '../../base/database/arrays.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type CompiledQuery, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { CompiledQuery, Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
@@ -83,9 +83,9 @@ export async function readAnswers(
   db: Database,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, AnswerRows>> {
-  const { rows } = await db.executeQuery(
-    statement<{ id: number; document: AnswerRows }>('read_answers', { searches: ids }),
-  )
+  const rows = await readRows<{ id: number; document: AnswerRows }>(db, 'read_answers', {
+    searches: ids,
+  })
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
@@ -297,7 +297,6 @@ type RowOf<Columns> = {
     : never
 }
 
-/** A column of any type. */
 interface AnyColumn {
   add(value: unknown): void
   toParameter(): Buffer
@@ -334,187 +333,4 @@ class Rows<Name extends TableName> {
       parameters[`${table}_${this.#names[place]}`] = column.toParameter()
     }
   }
-}
-
-/** Body of an answer, with the data that is stored with it. */
-export interface KeptBody {
-  readonly id: number
-  readonly task_id: number
-  readonly query_id: string
-  readonly q: string
-  readonly origin: Origin
-  readonly api: string
-  readonly parse_error: string | null
-  readonly status: number
-  readonly received_at: Date
-  readonly truncated: boolean
-  readonly body: Buffer
-}
-
-export interface BodyChoice {
-  /** If false, selects only answers that could not be read. */
-  readonly all: boolean
-  /** Null selects all runs. */
-  readonly run: number | null
-}
-
-/** Reads stored bodies of answers in batches, oldest first. */
-export async function* readBodies(
-  db: Database,
-  choice: BodyChoice,
-  size: number,
-): AsyncGenerator<readonly KeptBody[]> {
-  for (let after = 0; ;) {
-    const { rows } = await sql<KeptBody>`
-      select
-        s.id, s.task_id, s.query_id, q.q, s.origin, s.api, s.parse_error,
-        r.status, r.received_at, r.truncated, r.body
-      from searches s
-      join raw_answers r on r.call_id = s.id
-      join queries q on q.id = s.query_id
-      where s.id > ${after}
-        and (${choice.all} or s.parse_error is not null)
-        and (
-          ${choice.run}::bigint is null
-          or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
-        )
-      order by s.id
-      limit ${size}
-    `.execute(db)
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
-}
-
-/** Account, origin and API of the answers that are being bought. */
-interface Buying {
-  readonly account: string
-  readonly origin: Origin
-  readonly api: string
-}
-
-/** A stored body whose rows the database rejected; `api` is null if it is no longer known. */
-export type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
-
-/** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */
-export async function* readRefused(
-  db: Database,
-  { run, buying }: { readonly run: number | null; readonly buying: Buying },
-  size: number,
-): AsyncGenerator<readonly RefusedBody[]> {
-  for (let after = 0; ;) {
-    const { rows } = await sql<RefusedBody>`
-      with refused as materialized (
-        select c.*
-        from calls c
-        join raw_answers r on r.call_id = c.id
-        where c.id > ${after}
-          and c.error_code = 'UNSTORABLE'
-          and not exists (select from searches s where s.call_id = c.id)
-          and (
-            ${run}::bigint is null
-            or exists (select from tasks t where t.id = c.task_id and t.run_id = ${run})
-          )
-        order by c.id
-        limit ${size}
-      ),
-      -- A worker buys from one API for as long as it lives: any other answer of it names it.
-      bought as materialized (
-        select w.worker, (
-          select s.api from calls c join searches s on s.call_id = c.id where c.worker = w.worker limit 1
-        ) as api
-        from (select distinct worker from refused) w
-      )
-      select
-        c.id, c.task_id, c.query_id, q.q, a.kind as origin, null as parse_error,
-        r.status, r.received_at, r.truncated, r.body,
-        coalesce(
-          b.api,
-          case when a.name = ${buying.account} and a.kind = ${buying.origin} then ${buying.api}::text end
-        ) as api
-      from refused c
-      join bought b on b.worker = c.worker
-      join raw_answers r on r.call_id = c.id
-      join queries q on q.id = c.query_id
-      join accounts a on a.id = c.account_id
-      order by c.id
-    `.execute(db)
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
-}
-
-/** Counts answers that can't be parsed again because their body was deleted. */
-export async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
-  const { rows } = await sql<{ bodiless: number }>`
-    select count(*) as bodiless
-    from searches s
-    where not exists (select from raw_answers r where r.call_id = s.id)
-      and (${choice.all} or s.parse_error is not null)
-      and (
-        ${choice.run}::bigint is null
-        or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
-      )
-  `.execute(db)
-  return rows[0]?.bodiless ?? 0
-}
-
-/**
- * Replaces the rows of answers, or adds rows that the database had rejected. Readers see either the old or the new
- * state.
- */
-export async function replaceAnswers(
-  trx: Transaction<DB>,
-  answers: readonly StoredAnswer[],
-): Promise<void> {
-  const ids = answers.map(({ callId }) => callId)
-  if (ids.length === 0) return
-  await trx
-    .selectFrom('searches')
-    .select('id')
-    .where('id', 'in', ids)
-    .orderBy('id')
-    .forUpdate()
-    .execute()
-  for (const table of [
-    'organic_results',
-    'search_entities',
-    'search_clusters',
-    'search_related_searches',
-    'search_features',
-  ] as const) {
-    await trx.deleteFrom(table).where('search_id', 'in', ids).execute()
-  }
-  await trx.deleteFrom('searches').where('id', 'in', ids).execute()
-  await storeAnswers(trx, answers)
-  await answerRefused(trx, ids)
-}
-
-/**
- * Marks tasks as answered if they had failed because these rows were missing. Their calls keep the error code, because
- * the rows did not exist until now.
- */
-async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Promise<void> {
-  await sql`
-    with stored as (
-      update calls
-      set error_message = 'the answer could not be written when it arrived; it was stored later'
-      where id = any(${ids}::bigint[]) and error_code = 'UNSTORABLE'
-      returning id, task_id
-    ),
-    first as (
-      select task_id, min(id) as id from stored group by task_id
-    )
-    update tasks
-    set
-      state = 'answered', search_id = first.id, finished_at = clock_timestamp(),
-      error_code = null, error_message = null
-    from first
-    where tasks.id = first.task_id
-      and tasks.state = 'failed'
-      and tasks.error_code = 'UNSTORABLE'`.execute(trx)
 }

@@ -55,7 +55,6 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else print(`next        ${report.open ? `${npmRun('work --')} --drain` : npmRun('status')}`)
 }
 
-/** Formats the progress of an enqueue as one line. */
 export function progressLine(reached: EnqueueProgress): string {
   switch (reached.kind) {
     case 'reading':

@@ -22,13 +22,11 @@ export interface EnqueuePrompts {
 }
 
 interface Enqueue {
-  readonly mill: EnqueueMill
+  readonly mill: Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
   readonly intake: Intake
   readonly flags: EnqueueFlags
   readonly prompts: EnqueuePrompts
 }
-
-type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
 /** Plans all lists, shows the result, and queues their runs, unless it was a preview or the user declined. */
 export async function enqueue(

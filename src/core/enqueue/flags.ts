@@ -14,7 +14,6 @@ import { type ReadOptions, readReading, type Typed, type TypedReading } from '..
 import { openList } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
 
-/** Flags of `npm run enqueue`. */
 export interface EnqueueFlags extends Typed, TypedReading {
   readonly as?: string
   readonly maxAge?: string
@@ -90,14 +89,8 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
   }
 }
 
-interface ListInFile {
-  readonly file: ListFile
-  readonly reading: ReadOptions
-  readonly notices: readonly string[]
-}
-
 /** Returns the list in a file, or one list per table with `--sheet all`. */
-async function listsOf(file: ListFile, reading: ReadOptions): Promise<readonly ListInFile[]> {
+async function listsOf(file: ListFile, reading: ReadOptions) {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]
   const { sheets, notices } =

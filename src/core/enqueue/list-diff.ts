@@ -8,9 +8,6 @@ import { Misuse } from '../../base/errors.ts'
 import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
 import type { StageTables } from './stage.ts'
 
-type Staged = DB & StageTables
-
-/** Result if no query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
 
 const shownExamples = 3
@@ -40,7 +37,7 @@ export async function findRemoved(trx: Transaction<DB>, run: number): Promise<Re
   }
 }
 
-function isRemoved(eb: ExpressionBuilder<Staged, 'tasks'>) {
+function isRemoved(eb: ExpressionBuilder<DB & StageTables, 'tasks'>) {
   const held = eb.selectFrom('merged').whereRef('merged.id', '=', 'tasks.query_id')
   return eb.and([eb('tasks.state', '=', 'open'), eb.not(eb.exists(held))])
 }

@@ -14,6 +14,7 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
+import { dayMs } from '../../base/time/zone.ts'
 import type { StageTables } from './stage.ts'
 
 /** Share of a night's credits, from 0 to 1, for the queries with a tag. */
@@ -253,8 +254,6 @@ export async function countUnusedIntervals(
   return idle
 }
 
-const dayMs = 24 * 60 * 60_000
-
 /** Finds or inserts a list by name; stores its source and reading options for next time. */
 export async function storeList(
   trx: Transaction<DB>,
@@ -297,12 +296,7 @@ export async function refuseOtherSource(
 }
 
 /** Reads a list by name; undefined if it is new. */
-export async function knownList(
-  db: Kysely<DB>,
-  name: string,
-): Promise<
-  { readonly id: number; readonly source: string; readonly reading: unknown } | undefined
-> {
+export function knownList(db: Kysely<DB>, name: string) {
   return db
     .selectFrom('lists')
     .select(['id', 'source', 'reading'])

@@ -2,7 +2,6 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
-import { nowBefore } from '../../base/database/clock.ts'
 import {
   type AliasableExpression,
   type ControlledTransaction,
@@ -15,9 +14,8 @@ import {
 } from '../../base/database/kysely.ts'
 import { lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
-import { isDuplicate } from '../../base/database/trouble.ts'
-import { Misuse } from '../../base/errors.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
+import { codeOf, Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import {
   dropRemoved,
@@ -139,7 +137,7 @@ async function findRun(
   trx: Transaction<DB>,
   list: number,
   { order, keep }: { order: PlanOrder; keep: boolean },
-): Promise<Run> {
+) {
   const { kind, runDate, budget, maxAgeMs, into } = order
   const open = trx
     .selectFrom('runs')
@@ -219,7 +217,6 @@ interface Group {
   readonly slices: number
   /** Tasks in the group whose answer can't be read. */
   readonly unreadable: number
-  /** True if a line sets a weight. */
   readonly weighted: boolean
   /** True if some tasks are overdue, or if the time of their last answer is known. */
   readonly aged: boolean
@@ -234,7 +231,8 @@ async function addTasks(
 ): Promise<
   Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
 > {
-  const groups = await groupTasks(trx, run)
+  const parameters = { run, slice_size: sliceSize }
+  const groups = await readRows<Group>(trx, 'group_tasks', parameters)
   const wanted = groups.filter(({ already }) => keep && !already)
   for (const group of wanted) await addGroup(trx, run, { group, joined, order })
   const count = (counted: (group: Group) => boolean) =>
@@ -248,14 +246,6 @@ async function addTasks(
     already: count(({ already }) => already),
     shares: await countShares(trx, order),
   }
-}
-
-/** Counts tasks and slices by the properties shared within a slice. */
-async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
-  const { rows } = await trx.executeQuery(
-    statement<Group>('group_tasks', { run, slice_size: sliceSize }),
-  )
-  return rows
 }
 
 const taskColumns = [
@@ -312,7 +302,7 @@ function tasksOf(
     .select((eb) => {
       const finished: AliasableExpression<Date | null> = done ? eb.fn<Date>('now') : eb.lit(null)
       const after: AliasableExpression<Date | null> = aged
-        ? nowBefore(eb.ref('max_age_ms'))
+        ? sql`now() - ${eb.ref('max_age_ms')} * interval '1 millisecond'`
         : eb.lit(null)
       const row = eb.fn
         .agg<number>('row_number')
@@ -402,7 +392,8 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
     await addQueries(saved, stage).execute()
     await saved.releaseSavepoint('queries').execute()
   } catch (error) {
-    if (!isDuplicate(error)) throw error
+    // Any other error than a unique violation.
+    if (codeOf(error) !== '23505') throw error
     await saved.rollbackToSavepoint('queries').execute()
     await addQueries(trx, stage)
       .onConflict((conflict) => conflict.doNothing())
@@ -526,13 +517,6 @@ function describeMembers(stage: number) {
     left join targets on targets.id = merged.id`
 }
 
-/** The run that a list is planned into. */
-interface Run {
-  readonly run: number
-  /** False for a run that was just created. */
-  readonly joined: boolean
-}
-
 /**
  * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
  * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
@@ -541,7 +525,12 @@ interface Run {
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  { run, joined, list, order }: Run & { list: number; order: NotAskedOrder },
+  {
+    run,
+    joined,
+    list,
+    order,
+  }: { run: number; joined: boolean; list: number; order: NotAskedOrder },
 ): Promise<void> {
   const wanted = stageName('staged_wanted', stage)
   await sql`analyze ${sql.id(wanted)} (id)`.execute(trx)

@@ -3,7 +3,8 @@
 import { costClass } from '../ledger/account.ts'
 import { type Funds, readFunds } from '../ledger/prices.ts'
 import type { Heading } from '../lists/read.ts'
-import { refill, type SliceSink } from '../queue/refill.ts'
+import { refill } from '../queue/refill.ts'
+import type { SliceQueue } from '../queue/slice-jobs.ts'
 import type { Planned } from './order.ts'
 import { planStaged } from './plan.ts'
 import { readOpenTasks } from './prospect.ts'
@@ -11,7 +12,6 @@ import { type Connections, onConnections } from './stage.ts'
 import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-/** Plan of one list. */
 export interface ListPlan extends Planned {
   readonly list: string
   /** Null for a list that is planned from the database. */
@@ -25,14 +25,6 @@ export interface ListPlan extends Planned {
   readonly removedCost: Estimate
 }
 
-/** Lists to be planned together, and the limits to check the result against. */
-interface PlanRequest {
-  readonly orders: readonly ListOrder[]
-  /** Credit floor of the account. */
-  readonly floor: number
-  readonly budget: number | null
-}
-
 /** Plans of the lists planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
@@ -44,7 +36,7 @@ export interface Plans {
 /** Reads lists and plans a run for each; if one can't be read, none is planned. */
 export async function planLists(
   desk: Desk,
-  { orders, floor, budget }: PlanRequest,
+  { orders, floor, budget }: { orders: readonly ListOrder[]; floor: number; budget: number | null },
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
 ): Promise<Plans> {
   return onStaged(desk, orders, async (planAll, funds) => {
@@ -73,7 +65,6 @@ export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate
   return addEstimates(estimates)
 }
 
-/** Reads one list and plans its run. */
 export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> {
   const [list] = await onStaged(desk, [order], (planAll) => planAll(true))
   if (list === undefined) throw new Error('expected a plan, got none')
@@ -118,25 +109,21 @@ async function planStage(
   const prices = funds.costs.map(({ class: name, average, dearest }) => {
     return { class: name, credits: average ?? dearest }
   })
-  const priced = { ...order, prices }
   const planned = await planStaged(connections, {
     stage: stage.number,
-    order: priced,
+    order: { ...order, prices },
     keep,
     record,
   })
-  const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
-  const removedCost = estimateCost(planned.removed.byPrice, funds.costs, costClass)
-  const notices = [...found, ...mergeNotice(planned, heading), ...intervalNotice(planned)]
   return {
     ...planned,
     list: order.list,
     heading,
     headersAgain,
-    notices,
+    notices: [...found, ...mergeNotice(planned, heading), ...intervalNotice(planned)],
     sample,
-    estimate,
-    removedCost,
+    estimate: estimateCost(planned.toBuy, funds.costs, costClass),
+    removedCost: estimateCost(planned.removed.byPrice, funds.costs, costClass),
   }
 }
 
@@ -164,7 +151,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
 /** Queues the open slices of a run; existing jobs remain unchanged. */
 export function queueRun(
   desk: Pick<Desk, 'db' | 'progress'>,
-  queue: SliceSink,
+  queue: Pick<SliceQueue, 'add'>,
   run: number,
 ): Promise<number> {
   const told = (slices: number) => desk.progress?.({ kind: 'queueing', run, slices })

@@ -1,14 +1,7 @@
 // Reads, for the forecast, which tasks are still to be bought and which queries become due.
 
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
-
-/** An account, and the source of its answers. */
-export interface Buyer {
-  readonly account: string
-  readonly origin: string
-  readonly api: string
-}
+import { readRows } from '../../base/database/sql-file.ts'
 
 /** Queries that are on the same lists and were answered in the same minute. */
 export interface ListedGroup {
@@ -32,12 +25,8 @@ export interface ListedGroup {
 }
 
 /** Reads the queries of all scheduled lists, as they were when each list was last read. */
-export async function readGroups(
-  db: Database,
-  { origin, api }: Buyer,
-): Promise<readonly ListedGroup[]> {
-  const { rows } = await db.executeQuery(statement<ListedGroup>('listed_groups', { origin, api }))
-  return rows
+export function readGroups(db: Database, { origin, api }: { origin: string; api: string }) {
+  return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }
 
 /** Open tasks of one run that have the same price. */

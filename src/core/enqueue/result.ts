@@ -18,7 +18,6 @@ export interface EnqueueReport extends Totals {
   readonly runs: readonly object[]
 }
 
-/** Formats the plan as text. */
 export function summarise(
   { supplier }: Pick<Mill, 'supplier'>,
   intake: Intake,

@@ -272,7 +272,6 @@ export type StageTables = {
 
 type StagedTable = 'staged_wanted' | 'staged_rejected' | 'staged_held'
 
-/** Name of a list's temporary table. */
 export function stageName<T extends StagedTable>(table: T, number: number): T {
   return `${table}_${number}` as T
 }
@@ -283,7 +282,6 @@ const inWanted = ['line', 'share'] as const
 const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given'] as const
 const inHeld = ['cpc', 'difficulty', 'key', 'q', ...texts] as const
 
-/** Creates the tables of one list. */
 export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
   await createStaged(wanted, stageName('staged_wanted', number))
     .addColumn('line', 'integer', (column) => column.notNull())

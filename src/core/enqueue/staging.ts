@@ -41,7 +41,6 @@ export interface Desk {
   readonly progress?: (step: EnqueueProgress) => void
 }
 
-/** Progress of an enqueue. */
 export type EnqueueProgress =
   | {
       readonly kind: 'reading'
@@ -196,7 +195,6 @@ async function stagePieces(
   return tally
 }
 
-/** Error for a list without a usable line. */
 function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   const more = rejected > reasons.length ? '; …' : ''
   const got =
@@ -232,7 +230,6 @@ function emptyTally() {
 /** Number of reasons and queries that are shown. */
 const mostShown = 3
 
-/** Adds a chunk of the list to the counts. */
 function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
   tally.usable += usable
   tally.queries += queries.length

@@ -4,7 +4,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
-import type { ClassCost, Funds } from '../ledger/prices.ts'
+import type { Funds } from '../ledger/prices.ts'
 import { removedPhrase } from './list-diff.ts'
 import type { Planned } from './order.ts'
 import type { Sample } from './staging.ts'
@@ -203,21 +203,17 @@ export interface Totals extends Counts {
   readonly balance: Balance
 }
 
-/** Available credits, and the limits on their use. */
-interface Means {
-  /** Cost of tasks that are already open. */
-  readonly open: Estimate
-  readonly funds: Funds
-  readonly floor: number
-  readonly budget: number | null
-}
-
 type PlannedList = Planned & { readonly estimate: Estimate }
 
-/** Adds up the lists and computes the remaining credits. */
+/** Adds up the lists and computes the remaining credits. `open` is the cost of tasks that are already open. */
 export function addUp(
   lists: readonly PlannedList[],
-  { open, funds, floor, budget }: Means,
+  {
+    open,
+    funds,
+    floor,
+    budget,
+  }: { open: Estimate; funds: Funds; floor: number; budget: number | null },
 ): Totals {
   const counts = countNames.map((name) => [name, sumOf(lists, (list) => list[name])])
   const estimate = addEstimates(lists.map((list) => list.estimate))
@@ -263,7 +259,7 @@ export interface Estimate {
  */
 export function estimateCost(
   toBuy: Planned['toBuy'],
-  prices: readonly ClassCost[],
+  prices: Funds['costs'],
   classOf: (purchase: Planned['toBuy'][number]) => string,
 ): Estimate {
   const wanted = toBuy.filter(({ tasks }) => tasks > 0)

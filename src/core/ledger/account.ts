@@ -2,7 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
@@ -44,7 +44,11 @@ export interface Account {
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
-  readonly external: ExternalSpend
+  /**
+   * Fall of the balance per call in excess of the billed cost, for the current window of calls and the previous one:
+   * external spend, or missing or understated bills. `last` is null until the first window is complete.
+   */
+  readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
   readonly daySpent: number
   /** First day of the current budget month. */
@@ -52,16 +56,8 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** Fall of the balance per call in excess of the billed cost: external spend, or missing or understated bills. */
-export interface ExternalSpend {
-  /** Excess for the current window of calls. */
-  readonly now: number
-  /** Excess for the previous window of calls; null until the first window is complete. */
-  readonly last: number | null
-}
-
 /** The balance reported by the answer to the call with this start number. */
-export interface BalanceReading {
+interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
@@ -70,7 +66,7 @@ export interface BalanceReading {
 }
 
 /** Balances reported by responses that finished after this many calls had started. */
-export interface ReportedBalances {
+interface ReportedBalances {
   readonly seq: number
   /** Lowest balance reported. */
   readonly least: number
@@ -78,7 +74,6 @@ export interface ReportedBalances {
   readonly untold: number
 }
 
-/** Constants of the ledger. */
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
@@ -255,21 +250,13 @@ interface ListBudget {
 }
 
 /** Reads the list budgets for the months of these runs. */
-export async function readListBudgets(
-  db: Database,
-  runs: readonly number[],
-): Promise<readonly ListBudget[]> {
-  const { rows } = await db.executeQuery(statement<ListBudget>('list_budgets_of_runs', { runs }))
-  return rows
+export function readListBudgets(db: Database, runs: readonly number[]) {
+  return readRows<ListBudget>(db, 'list_budgets_of_runs', { runs })
 }
 
 /** Reads all list budgets, for the months of their open runs and for the month of this day. */
-export async function readAllListBudgets(
-  db: Database,
-  day: string,
-): Promise<readonly ListBudget[]> {
-  const { rows } = await db.executeQuery(statement<ListBudget>('list_budgets', { day }))
-  return rows
+export function readAllListBudgets(db: Database, day: string) {
+  return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
 /** Sets the monthly budget of a list; null removes the limit. Throws if more is used in the month of `day` or of an open run. */

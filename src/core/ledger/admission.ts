@@ -203,17 +203,13 @@ export interface CallRequest {
 }
 
 /** Budget of a run, or of its list for the month of the run; null if the list has no budget. */
-export interface RunBudgetUse {
-  readonly budget: number | null
-  readonly spent: number
-  readonly reserved: number
+export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
 /** Inputs of the decision other than the account. */
 export interface Rules {
   readonly now: number
-  /** Credit floor. */
   readonly floor: number
   /** False for a test account, which never runs out of credits. */
   readonly counts: boolean
@@ -245,8 +241,6 @@ export interface GrantedCall {
   readonly probe: boolean
 }
 
-type StopReason = 'credit_floor' | 'budget' | 'auth' | 'rate'
-
 /** Next step for tasks that got no reservation. */
 export type Deferral =
   | { readonly kind: 'none' }
@@ -256,12 +250,12 @@ export type Deferral =
   | { readonly kind: 'yield' }
   | {
       readonly kind: 'stop'
-      readonly reason: StopReason
+      readonly reason: 'credit_floor' | 'budget' | 'auth' | 'rate'
       readonly until: number | null
       readonly detail: string
     }
 
-export interface Admission {
+interface Admission {
   readonly account: Account
   readonly costs: Costs
   readonly grants: readonly GrantedCall[]
@@ -431,7 +425,6 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
   return Math.max(0, lastProbeAt + pause - now)
 }
 
-/** Builds the message about the stop at the floor. */
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
   const held =
@@ -510,7 +503,7 @@ interface ReadyTask extends RequestedTask {
 }
 
 /** Tasks grouped by the outcome of the admission check. */
-export interface SortedTasks {
+interface SortedTasks {
   readonly ready: readonly ReadyTask[]
   readonly gone: number[]
   readonly later: number[]

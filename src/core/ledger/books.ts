@@ -1,7 +1,8 @@
 // Reads and writes the rows that a reservation depends on, in one round trip.
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { type Selectable, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
@@ -47,19 +48,7 @@ export interface AccountRow {
   readonly month_spent: number
 }
 
-export interface CostRow {
-  readonly class: string
-  readonly dearest: number | null
-  readonly cheapest: number | null
-  readonly seen: number
-  readonly trying: boolean
-  readonly recent_first: number
-  readonly recent_second: number
-  readonly recent_count: number
-  readonly earlier_first: number
-  readonly earlier_second: number
-  readonly earlier_count: number
-}
+export type CostRow = Omit<Selectable<DB['account_costs']>, 'account_id'>
 
 interface StopRow {
   readonly reason: string
@@ -126,17 +115,9 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-interface LooseBooks extends AccountRow {
-  readonly version: string
-  readonly now_ms: number
-  readonly floor: number
-  readonly costs: CostRow[]
-  readonly stops: StopRow[]
-}
-
 /** Reads the books of an account; nothing is locked. */
 export async function readBooks(db: Database, account: number): Promise<Books> {
-  const { rows } = await sql<LooseBooks>`
+  const { rows } = await sql<AccountRow & Omit<Books, 'account'>>`
     select ${accountColumns}, ${booksColumns}
     from accounts a
     where a.id = ${account}`.execute(db)
@@ -154,19 +135,9 @@ export function takeAccount(trip: Trip, account: number, runs: readonly number[]
   takeRuns(trip, runs)
 }
 
-/** Locks the accounts that may be buying the same query: the first one buys it, and the others reuse its answer. */
-function takeAccounts(trip: Trip, account: number): void {
-  void trip.run(statement('lock_accounts', { account }))
-}
-
 function takeRuns(trip: Trip, runs: readonly number[]): void {
   // Two accounts may work on one run, so a shared lock protects its budget and tasks.
   void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
-}
-
-/** Locks the lists of these runs that have a budget, because other runs may be drawing on it. */
-function takeLists(trip: Trip, runs: readonly number[]): void {
-  void trip.run(statement('lock_lists', { runs }))
 }
 
 /** Finds or inserts the account's row and returns its id. */
@@ -251,7 +222,6 @@ export interface Reservation {
   readonly spent_by_list: readonly number[]
 }
 
-/** Builds the statement that writes a reservation. */
 export function reserving(reservation: Reservation) {
   return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
     reservation: JSON.stringify(reservation),
@@ -268,9 +238,11 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    takeAccounts(trip, reservation.account_id)
+    // Other accounts may be buying the same query: the first one buys it, and the others reuse its answer.
+    void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
-    takeLists(trip, runs)
+    // Other runs may be drawing on the budgets of the lists.
+    void trip.run(statement('lock_lists', { runs }))
     return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null

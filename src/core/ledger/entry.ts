@@ -46,7 +46,6 @@ export interface Provenance {
 
 const unreachableWaitMs = 2_000
 
-/** Builds the entry of a finished call. */
 export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
   const { verdict, reply } = bought
   const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null

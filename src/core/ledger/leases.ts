@@ -18,27 +18,27 @@ export interface Clocks {
 /** Inserts a worker with its first lease and returns its id. */
 export async function openWorker(
   db: Database,
-  worker: {
-    account: number
-    key?: string
-    host: string
-    pid: number
-    floor: number
-    lanes: number
-    leaseMs: number
-  },
+  { account, key, host, pid, floor, lanes, leaseMs }: WorkerStart,
 ): Promise<number> {
-  const { account, key = null, host, pid, floor, lanes, leaseMs } = worker
   const { id } = await db
     .insertInto('workers')
     .values({
       account_id: account,
-      ...{ key, host, pid, floor, concurrency: lanes },
+      ...{ key: key ?? null, host, pid, floor, concurrency: lanes },
       lease_until: clockIn(leaseMs),
     })
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
+}
+
+interface WorkerStart extends Omit<WorkerName, 'id'> {
+  readonly account: number
+  /** Fingerprint of the key in use. */
+  readonly key?: string
+  readonly floor: number
+  readonly lanes: number
+  readonly leaseMs: number
 }
 
 /** Updates a worker's row. A restored database assigns ids again, so host and process identify the worker. */
@@ -56,7 +56,6 @@ interface WorkerName {
   readonly pid: number
 }
 
-/** Marks a worker as cleanly stopped. */
 export async function closeWorker(db: Database, worker: WorkerName): Promise<void> {
   await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }
@@ -95,15 +94,7 @@ export async function refuseSkew(db: Database): Promise<void> {
   )
 }
 
-interface LeaseOptions {
-  readonly db: Database
-  readonly account: number
-  /** Fingerprint of the key in use. */
-  readonly key?: string
-  readonly floor: number
-  readonly lanes: number
-  readonly leaseMs: number
-}
+type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'>
 
 const together = 100
 

@@ -3,7 +3,7 @@
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
@@ -122,7 +122,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 }
 
 /** Highest and average cost of one class. */
-export interface ClassCost {
+interface ClassCost {
   readonly class: string
   readonly dearest: number
   /** Average cost of the newest calls; null if none of them was of this class. */
@@ -146,12 +146,7 @@ export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },
 ): Promise<Funds> {
-  const found = await sql<{
-    id: number
-    remaining: number | null
-    observedAt: Date | null
-    floor: number | null
-  }>`
+  const found = await sql<Omit<Funds, 'costs'> & { id: number }>`
     select
       a.id,
       ${shownBalance} - a.reserved - a.uncertain as remaining,
@@ -163,10 +158,6 @@ export async function readFunds(
   const [row] = found.rows
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
   const { remaining, observedAt, floor } = row
-  return { remaining, observedAt, floor, costs: await readCosts(db, row.id) }
-}
-
-async function readCosts(db: Database, account: number): Promise<readonly ClassCost[]> {
-  const { rows } = await db.executeQuery(statement<ClassCost>('class_costs', { account, newest }))
-  return rows
+  const costs = await readRows<ClassCost>(db, 'class_costs', { account: row.id, newest })
+  return { remaining, observedAt, floor, costs }
 }

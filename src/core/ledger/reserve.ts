@@ -5,14 +5,12 @@ import type { Database } from '../../base/database/database.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { constants } from './account.ts'
 import {
-  type Admission,
   admit,
   requestsOf,
   countUrgent,
   type Deferral,
   type Rules,
   scarcePriorities,
-  type SortedTasks,
   sortTasks,
   type RequestedTask,
 } from './admission.ts'
@@ -76,7 +74,6 @@ function nothing(deferral: Reserved['deferral']): Reserved {
   return { granted: new Map(), gone: [], reused: 0, later: [], deferral, affordable: null }
 }
 
-/** Result of one reservation. */
 export interface Reserved {
   /** Calls to make now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
@@ -91,14 +88,6 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-/** Rows that a reservation decision is based on. */
-interface AdmissionRows {
-  readonly requested: readonly RequestedTask[]
-  readonly books: Books
-  readonly tasks: readonly WaitingTask[]
-}
-
-/** Inputs of a decision. */
 type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
 
 /**
@@ -115,7 +104,11 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
 /** Derives from the rows which tasks may be bought, and under which rules. */
 export function prepareAdmission(
   spender: Spender,
-  { requested, books, tasks }: AdmissionRows,
+  {
+    requested,
+    books,
+    tasks,
+  }: { requested: readonly RequestedTask[]; books: Books; tasks: readonly WaitingTask[] },
 ): AdmissionInputs {
   const found = new Map(tasks.map((task) => [task.id, task]))
   const sorted = sortTasks(requested, found)
@@ -136,7 +129,6 @@ export function decideAdmission(
   }
 }
 
-/** Converts a written decision to its result. */
 export function reservedBy(
   { admission, sorted }: DecidedAdmission,
   granted: ReadonlyMap<number, CallName>,
@@ -204,9 +196,9 @@ interface DecidedAdmission {
   readonly books: Books
   /** Costs as they were before the admission. */
   readonly costs: Costs
-  readonly admission: Admission
+  readonly admission: ReturnType<typeof admit>
   readonly found: ReadonlyMap<number, WaitingTask>
-  readonly sorted: SortedTasks
+  readonly sorted: ReturnType<typeof sortTasks>
   readonly rules: Rules
 }
 

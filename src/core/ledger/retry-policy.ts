@@ -37,7 +37,6 @@ export interface ChangedTask extends Tries {
   readonly message: string | null
 }
 
-/** Settings of the retry policy. */
 export interface Patience {
   /** If false, a call that may have been charged is never bought again. */
   readonly rebuy: boolean

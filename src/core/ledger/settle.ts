@@ -3,15 +3,14 @@
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
 import { type CompiledQuery } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
-import { type Account, constants, type BalanceReading, type ReportedBalances } from './account.ts'
+import { type Account, constants } from './account.ts'
 import { type AccountRow, type Books, type Reservation, takeAccount } from './books.ts'
 import { type Cost, type Costs, addCost, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
-/** Builds an account from its row. */
 export function accountOf(row: AccountRow): Account {
   return {
     seq: row.seq,
@@ -41,17 +40,13 @@ export function accountOf(row: AccountRow): Account {
   }
 }
 
-function toReading(row: AccountRow): BalanceReading | null {
+function toReading(row: AccountRow): Account['seen'] {
   const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
   if (seq === null || at === null || remaining === null) return null
   return { seq, at, remaining, ...(doubted ? { doubted } : {}) }
 }
 
-function toReported(
-  seq: number | null,
-  least: number | null,
-  untold: number,
-): ReportedBalances | null {
+function toReported(seq: number | null, least: number | null, untold: number): Account['reported'] {
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
@@ -173,15 +168,6 @@ export type Signal =
   | { readonly kind: 'welcome' }
   | { readonly kind: 'wrong_answer' }
 
-/** Balance reported by the call that started last among those that ended together. */
-interface Newest {
-  readonly seq: number
-  readonly startedAt: number
-  readonly startTotal: number
-  readonly used: number
-  readonly remaining: number
-}
-
 /**
  * Changes that finished calls make to an account. They are sums and signals that stay valid whatever is written
  * concurrently, so the account is not locked while they are computed.
@@ -193,7 +179,14 @@ export interface Change {
   readonly used: number
   /** Credits that count toward both the day and the month. */
   readonly daySpent: number
-  readonly newest: Newest | null
+  /** Balance reported by the call that started last among those that ended together. */
+  readonly newest: {
+    readonly seq: number
+    readonly startedAt: number
+    readonly startTotal: number
+    readonly used: number
+    readonly remaining: number
+  } | null
   /** Lowest balance reported; null if none was reported. */
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
@@ -248,7 +241,6 @@ export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Sig
   return signals.reduce(applySignal, { ...booked, prices })
 }
 
-/** Releases the reservation of the call. */
 function release(change: Change, { was, bound }: CallOutcome): Change {
   switch (was) {
     case 'in_flight':
@@ -362,13 +354,8 @@ export interface OpenCall {
 }
 
 /** Reads finished calls of an account; no row is locked. */
-export async function readCalls(
-  db: Database,
-  account: number,
-  calls: readonly number[],
-): Promise<readonly OpenCall[]> {
-  const { rows } = await db.executeQuery(statement<OpenCall>('read_calls', { calls, account }))
-  return rows
+export function readCalls(db: Database, account: number, calls: readonly number[]) {
+  return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
 
 /** Document describing a settlement: the rows to write, and the row versions they are based on. */
@@ -383,10 +370,9 @@ export interface Settlement {
   readonly stops: readonly { reason: string; detail: string | null }[]
   readonly calls: readonly ReturnType<typeof callRow>[]
   readonly tasks: readonly ReturnType<typeof taskRow>[]
-  readonly runs: readonly RunChange[]
+  readonly runs: ReturnType<typeof runChanges>
 }
 
-/** Builds the statement that writes a settlement. */
 export function settling(settlement: Settlement): CompiledQuery {
   const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
   const { slowdownMs, longestSlowdownMs, externalCalls, oldestSightingMs } = constants
@@ -431,13 +417,6 @@ export async function saveSettlement(
   })
 }
 
-/** Result of recording a batch of calls. */
-interface SettledBatch {
-  readonly recorded: readonly SettledCall[]
-  /** Entries of calls that this database does not know, because it was restored or is a different database. */
-  readonly strangers: readonly Entry[]
-}
-
 /** Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives it up. */
 const mostTries = 5
 
@@ -445,11 +424,7 @@ const mostTries = 5
  * Records answers, credits and task states in one transaction, so that a received answer is never bought again. The
  * effects are computed without locks, and written only if the calls have not changed since they were read.
  */
-export async function settleCalls(
-  db: Database,
-  rules: SettlementRules,
-  entries: readonly Entry[],
-): Promise<SettledBatch> {
+export async function settleCalls(db: Database, rules: SettlementRules, entries: readonly Entry[]) {
   for (let tries = 1; ; tries += 1) {
     try {
       return await settleOnce(db, rules, entries)
@@ -459,11 +434,7 @@ export async function settleCalls(
   }
 }
 
-async function settleOnce(
-  db: Database,
-  rules: SettlementRules,
-  entries: readonly Entry[],
-): Promise<SettledBatch> {
+async function settleOnce(db: Database, rules: SettlementRules, entries: readonly Entry[]) {
   const ids = entries.map(({ call }) => call.id)
   const { known, matched, strangers } = matchEntries(
     entries,
@@ -476,12 +447,13 @@ async function settleOnce(
     await saveSettlement(db, settlementOf(rules, { matched, changes, jitter }), storing(answers))
   }
   return {
-    recorded: known.map(({ call }) => ({
+    recorded: known.map(({ call }): SettledCall => ({
       call: call.id,
       task: call.task_id,
       state: changes.get(call.task_id)?.state ?? call.state,
       waitMs: changes.get(call.task_id)?.waitMs ?? null,
     })),
+    // Calls that this database does not know, because it was restored or is a different database.
     strangers,
   }
 }
@@ -538,18 +510,11 @@ export interface Matched {
   readonly estimate?: number
 }
 
-/** Entries matched with the rows of their calls. */
-interface Match {
-  /** Entries of calls found in the database. */
-  readonly known: readonly Matched[]
-  /** The found entries that add information, one per call. */
-  readonly matched: readonly Matched[]
-  /** Entries of calls not found in the database. */
-  readonly strangers: readonly Entry[]
-}
-
-/** Finds the call of each entry among the rows that were read. */
-export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]): Match {
+/**
+ * Finds the call of each entry among the rows that were read. `matched` are the found entries that add information, one
+ * per call; `strangers` are the entries of calls not found in the database.
+ */
+export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
   const known = entries.flatMap((entry): Matched[] => {
     const call = rows.get(entry.call.id)
@@ -641,23 +606,13 @@ interface Judged extends ChangedTask {
 export function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Judged> {
   const changes = new Map<number, Judged>()
   for (const { entry, call } of matched) {
-    const tries = changes.get(call.task_id) ?? call
-    const change = nextTry(
-      {
-        state: tries.state,
-        attempts: tries.attempts,
-        ambiguous: tries.ambiguous,
-        deaths: tries.deaths,
-      },
-      entry.effect,
-      patience,
-    )
+    const { state, attempts, ambiguous, deaths } = changes.get(call.task_id) ?? call
+    const change = nextTry({ state, attempts, ambiguous, deaths }, entry.effect, patience)
     if (change !== null) changes.set(call.task_id, { ...change, version: call.version })
   }
   return changes
 }
 
-/** Builds the document that settles finished calls. */
 export function settlementOf(
   { account, key, floor }: SettlementRules,
   {
@@ -730,16 +685,12 @@ function taskRow(id: number, change: Judged, search: number | undefined) {
   }
 }
 
-/** Changes that a settlement makes to the totals of a run. */
-interface RunChange {
-  readonly run: number
-  readonly spent: number
-  readonly uncertain: number
-  readonly reserved: number
-}
-
-function runChanges(matched: readonly Matched[]): RunChange[] {
-  const sums = new Map<number, { -readonly [Name in keyof RunChange]: number }>()
+/** Changes that a settlement makes to the totals of each run. */
+function runChanges(matched: readonly Matched[]) {
+  const sums = new Map<
+    number,
+    { run: number; spent: number; uncertain: number; reserved: number }
+  >()
   for (const { entry, call } of matched) {
     const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, uncertain: 0, reserved: 0 }
     const bound = call.credits_reserved

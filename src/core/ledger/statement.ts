@@ -16,7 +16,7 @@ interface StatementOrder {
 }
 
 /** Period or subject by which the sums are grouped. */
-export type Grouping = 'day' | 'list' | 'run'
+type Grouping = 'day' | 'list' | 'run'
 
 /** Balance changes of one group; `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
@@ -43,12 +43,6 @@ export interface StatementEvent {
   readonly run_id: number | null
 }
 
-/** Balance changes: sums per group, and each change that our calls do not explain with certainty. */
-interface Statement {
-  readonly sums: readonly StatementRow[]
-  readonly events: readonly StatementEvent[]
-}
-
 /** An event in a JSON document, where timestamps are strings. */
 type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
   readonly after: string | null
@@ -58,11 +52,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
 /** Reads sums and events, oldest first. One query for both, because it reads every paid call of the account. */
-export async function readStatement(
-  db: Database,
-  order: StatementOrder,
-  by: Grouping,
-): Promise<Statement> {
+export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]
     events: readonly WrittenEvent[]

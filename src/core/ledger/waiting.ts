@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /**
@@ -287,8 +287,10 @@ export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
 ): Promise<number> {
-  const { rows } = await db.executeQuery(
-    statement<{ count: number }>('count_more_urgent', { priority, except, limit }),
-  )
+  const rows = await readRows<{ count: number }>(db, 'count_more_urgent', {
+    priority,
+    except,
+    limit,
+  })
   return rows[0]?.count ?? 0
 }

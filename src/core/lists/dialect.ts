@@ -219,7 +219,6 @@ function noQueryColumn(
   )
 }
 
-/** A row that may be the header. */
 interface HeaderRow {
   readonly trial: Trial
   readonly at: number

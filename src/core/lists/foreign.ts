@@ -69,7 +69,6 @@ export function stripNumbering(text: string): string {
   return text.replace(numbering, '')
 }
 
-/** True for a comment line. */
 export function isComment(line: string): boolean {
   return /^\s*(?:#+\s+|\/\/\s*)[\p{L}\p{N}]/u.test(line)
 }

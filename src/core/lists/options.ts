@@ -151,7 +151,6 @@ export interface TypedReading {
   readonly sheet?: string
 }
 
-/** Reads the options for reading a list. */
 export function readReading(typed: TypedReading & Typed): ReadOptions {
   const { encoding, delimiter, header, weightColumn, sheet } = typed
   const { map, column } = readMaps(typed.map ?? [])

@@ -15,7 +15,6 @@ const ending = '.rejected.csv'
 /** Longest file name in bytes that all common file systems support. */
 const longestName = 255
 
-/** The list with rejected lines. */
 interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null

@@ -49,7 +49,6 @@ function bare(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
 
-/** A sheet of a spreadsheet. */
 export interface Sheet {
   readonly name: string
   readonly hidden: boolean

@@ -33,13 +33,8 @@ export interface ResultFigures {
 }
 
 /** An answer with its scores, each from 0 (as usual) to 1. */
-export interface ScoredAnswer {
+export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> {
   readonly answer: RunAnswer
-  readonly turnover: number | null
-  readonly turnover_newest: number | null
-  readonly sameness: number | null
-  readonly repeats: number | null
-  readonly foreign_share: number | null
   /** Number of other queries of the run that show most of the same pages. */
   readonly sharers: number
   /** The query whose last answer this one repeats; null if there is none. */

@@ -2,9 +2,10 @@
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
+import { sumTables } from '../../base/database/facts.ts'
 import { expressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
@@ -130,20 +131,6 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
   }
 }
 
-const sums = [
-  'finished_labels',
-  'finished_queries',
-  'finished_shares',
-  'finished_steps',
-  'finished_losses',
-  'finished_answers',
-  'finished_groups',
-  'finished_related',
-  'finished_costs',
-  'finished_keywords',
-  'finished_keyword_days',
-] as const
-
 async function throwAway(db: Database): Promise<void> {
   await db
     .deleteFrom('finished_days')
@@ -158,7 +145,7 @@ async function throwAway(db: Database): Promise<void> {
       ]),
     )
     .execute()
-  for (const table of sums) {
+  for (const table of sumTables) {
     await db
       .deleteFrom(table)
       .where((eb) =>
@@ -301,22 +288,14 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/** Number of days without stored sums, by reason. */
-export interface DaysLeft {
-  /** Days that no process is storing. */
-  readonly open: number
-  /** Days claimed by another process, or by a process that died. */
-  readonly begun: number
-  /** Days on which, or before which, a run is not finished. */
-  readonly waiting: number
-}
-
-/** Counts the days since a date for which sums are missing. */
-export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
-  const { rows } = await db.executeQuery(
-    statement<{ begun: number; missing: number }>('days_left', { since: since ?? '-infinity' }),
+/**
+ * Counts the days since a date for which sums are missing: days that no process is storing (`open`), days claimed by
+ * another process or by one that died (`begun`), and days on which, or before which, a run is not finished.
+ */
+export async function readDaysLeft(db: Database, since = '-infinity') {
+  const { begun, missing } = only(
+    await readRows<{ begun: number; missing: number }>(db, 'days_left', { since }),
   )
-  const { begun, missing } = only(rows)
   const open = (await readDaysToFinish(db, since)).length
   return { open, begun, waiting: missing - open }
 }

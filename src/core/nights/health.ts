@@ -3,7 +3,7 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Expression, sql } from '../../base/database/kysely.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import type { ResultFigures, RunAnswer } from './evidence.ts'
 
 export interface NightFigures extends Partial<ResultFigures> {
@@ -88,14 +88,8 @@ function endedRuns(db: Database) {
 
 /** Figures of a run, without queries that were skipped or that reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
-  const { rows } = await db.executeQuery(
-    statement<JudgedNight>('read_night', {
-      paid_refusal: paidRefusal,
-      other_query: otherQuery,
-      run,
-    }),
-  )
-  return only(rows)
+  const parameters = { paid_refusal: paidRefusal, other_query: otherQuery, run }
+  return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
 /**
@@ -178,7 +172,8 @@ export async function readRunAnswers(
   let after: string | null = '00000000-0000-0000-0000-000000000000'
   while (after !== null) {
     const most = answers.length === 0 ? history.first : history.rest
-    const rows = await readChunk(db, { run: id, date, after, most })
+    const chunk = { run: id, date, after, most, chunk_size: chunkSize }
+    const rows: readonly AnswerRow[] = await readRows<AnswerRow>(db, 'read_night_answers', chunk)
     answers.push(...rows.filter(({ pages }) => pages !== null).map(answerOf))
     after = rows.length < chunkSize ? null : (rows.at(-1)?.query_id ?? null)
   }
@@ -192,16 +187,6 @@ interface AnswerRow {
   readonly pages: Buffer | null
   readonly foreign: number | null
   readonly earlier: Buffer
-}
-
-async function readChunk(
-  db: Database,
-  { run, date, after, most }: { run: number; date: string; after: string; most: number },
-): Promise<readonly AnswerRow[]> {
-  const { rows } = await db.executeQuery(
-    statement<AnswerRow>('read_night_answers', { run, date, after, most, chunk_size: chunkSize }),
-  )
-  return rows
 }
 
 function answerOf({ search_id: id, q, pages, foreign, earlier }: AnswerRow): RunAnswer {

@@ -3,33 +3,14 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { type Insertable, sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
-import type { DB } from '../../base/database/schema.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { nextAfter, readCron } from '../../base/time/cron.ts'
-
-/** A time at which a schedule is due, and the local date that it counts for. */
-interface DueTime {
-  readonly at: Date
-  readonly date: string
-}
 
 /** Reads the clock of the database, which is authoritative because it is the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { now } = await db.selectNoFrom(clock.as('now')).executeTakeFirstOrThrow()
   return now
-}
-
-/** Records that all times up to `known` have been decided. */
-export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
-  await db
-    .updateTable('schedules')
-    .set((eb) => ({
-      known_until: eb.fn<Date>('greatest', ['known_until', eb.val(known)]),
-      seen_at: clock,
-    }))
-    .where('name', '=', schedule)
-    .execute()
 }
 
 /**
@@ -126,127 +107,6 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
     .where((eb) => eb.or([eb('stops.until', 'is', null), eb('stops.until', '>', clock)]))
 }
 
-/**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
- * and returns the other nights.
- */
-export async function recordNights(
-  db: Database,
-  schedule: string,
-  what: {
-    readonly nights: readonly DueTime[]
-    readonly outcome: 'missed' | 'skipped' | 'failed' | null
-    readonly note: string
-    readonly known: Date
-  },
-): Promise<readonly DueTime[]> {
-  const { nights, outcome, note, known } = what
-  return db.transaction().execute(async (trx) => {
-    const rows = await trx
-      .insertInto('nights')
-      .columns(['schedule', 'due_at', 'run_date', 'outcome', 'note'])
-      .expression((eb) =>
-        eb
-          .selectFrom(rowsOf(nights).as('due'))
-          .select([
-            eb.val(schedule).as('schedule'),
-            'due.at',
-            'due.date',
-            eb.val(outcome).as('outcome'),
-            eb.val(note).as('note'),
-          ]),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .columns(['schedule', 'due_at'])
-          .doUpdateSet((eb) => ({
-            outcome: eb.ref('excluded.outcome'),
-            note: eb.ref('excluded.note'),
-            decided_at: clock,
-          }))
-          .where('nights.outcome', 'is', null)
-          .where('excluded.outcome', 'is not', null),
-      )
-      .returning('due_at')
-      .execute()
-    await advance(trx, schedule, known)
-    const recorded = new Set(rows.map(({ due_at: at }) => at.getTime()))
-    return nights.filter(({ at }) => recorded.has(at.getTime()))
-  })
-}
-
-function rowsOf(nights: readonly DueTime[]) {
-  return sql<DueTime>`(
-    select at, date
-    from unnest(
-      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
-      ${nights.map(({ date }) => date)}::date[]
-    ) as nights (at, date)
-  )`
-}
-
-/** Error for a night that another scheduler has claimed, or whose list already has another run. */
-export class NightTaken extends Error {}
-
-/** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
-export async function takeNight(
-  trx: Transaction,
-  night: DueTime & {
-    readonly schedule: string
-    readonly outcome: 'ran' | 'late'
-    readonly run: number
-    readonly note: string | null
-  },
-): Promise<void> {
-  const { schedule, outcome, note } = night
-  const taken = await trx
-    .insertInto('nights')
-    .values({
-      ...{ schedule, due_at: night.at, run_date: night.date, outcome, note },
-      run_id: night.run,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['schedule', 'due_at'])
-        .doUpdateSet((eb) => ({
-          outcome: eb.ref('excluded.outcome'),
-          run_id: eb.ref('excluded.run_id'),
-          note: eb.ref('excluded.note'),
-          decided_at: clock,
-        }))
-        .where('nights.outcome', 'is', null),
-    )
-    .returning('schedule')
-    .executeTakeFirst()
-  if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The list's row is locked here, so no other process can be planning a run of it.
-  const other = await trx
-    .selectFrom('runs')
-    .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
-    .select('runs.id')
-    .where('own.id', '=', night.run)
-    .whereRef('runs.id', '<>', 'own.id')
-    .where('runs.state', 'in', ['planning', 'open'])
-    .limit(1)
-    .executeTakeFirst()
-  if (other !== undefined) throw new NightTaken('another run of the list is open')
-}
-
-/** Adds a sentence to the nights of a run without changing their outcome. */
-export async function noteRun(db: Database, run: number, note: string): Promise<void> {
-  await db
-    .updateTable('nights')
-    .set((eb) => ({
-      note: eb.fn<string>('concat_ws', [
-        sql.lit('; '),
-        'note',
-        eb.cast<string>(eb.val(note), 'text'),
-      ]),
-    }))
-    .where('run_id', '=', run)
-    .execute()
-}
-
 /** Id of a list that has been read before; null if it has not. */
 export async function findList(db: Database, name: string): Promise<number | null> {
   const found = await db
@@ -258,54 +118,6 @@ export async function findList(db: Database, name: string): Promise<number | nul
     )
     .executeTakeFirst()
   return found?.id ?? null
-}
-
-/** Stored state of a schedule between two ticks. */
-export type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
-
-export async function readWatches(db: Database) {
-  return db
-    .selectFrom('schedules')
-    .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
-    .orderBy('name')
-    .execute()
-}
-
-/** Stores a schedule as currently defined in the file; `known_until` never decreases. */
-export async function saveWatch(
-  db: Database,
-  { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
-): Promise<void> {
-  const kept = { ...watch, seen_at: clock }
-  await db
-    .insertInto('schedules')
-    .values({ name, ...kept })
-    .onConflict((conflict) =>
-      conflict.column('name').doUpdateSet(({ fn }) => ({
-        ...kept,
-        known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
-      })),
-    )
-    .execute()
-}
-
-/** Disables a schedule that is no longer in the file. */
-export async function disable(db: Database, name: string): Promise<void> {
-  await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
-}
-
-/** Resets a schedule whose nights were decided ahead of time to now; its runs continue. */
-export async function callBack(db: Database, name: string, now: Date): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
-    await trx
-      .deleteFrom('nights')
-      .where('schedule', '=', name)
-      .where('due_at', '>', now)
-      .where('run_id', 'is', null)
-      .execute()
-  })
 }
 
 /** Milliseconds since a scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
@@ -326,8 +138,6 @@ export interface Overdue {
   readonly dueAt: Date
   readonly problem: string
 }
-
-type Watch = Awaited<ReturnType<typeof readWatched>>[number]
 
 /** Reads the enabled schedules from the database, without their file, each with its oldest postponed night. */
 export async function readWatched(db: Database) {
@@ -362,7 +172,10 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait when the next one is due. */
-export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
+export function findOverdue(
+  watches: Awaited<ReturnType<typeof readWatched>>,
+  now: Date,
+): Overdue[] {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
       const due = cron === null ? null : nextAfter(cron, zone, time)
@@ -461,12 +274,9 @@ export interface CalendarEntry {
 }
 
 /** Returns every run and every night without a run, by day and list, newest first. */
-export async function readCalendar(
+export function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },
-): Promise<readonly CalendarEntry[]> {
-  const { rows } = await db.executeQuery(
-    statement<CalendarEntry>('read_calendar', { since, until, limit }),
-  )
-  return rows
+) {
+  return readRows<CalendarEntry>(db, 'read_calendar', { since, until, limit })
 }

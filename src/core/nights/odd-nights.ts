@@ -1,29 +1,8 @@
 // Suspect or unusual runs, for metrics and for people.
 
 import type { Database } from '../../base/database/database.ts'
-import { clockBefore, secondsOf } from '../../base/database/clock.ts'
+import { secondsOf } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
-
-const dayMs = 24 * 60 * 60_000
-
-/** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
-export function countSuspects(db: Database) {
-  return db
-    .selectFrom('runs')
-    .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .select((eb) => [
-      'lists.name as list',
-      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
-      sql<boolean>`(
-        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
-      )[1]`.as('last'),
-    ])
-    .where('runs.state', 'in', ['done', 'cancelled'])
-    .where('runs.finished_at', '>', clockBefore(7 * dayMs))
-    .groupBy('lists.name')
-    .orderBy('lists.name')
-    .execute()
-}
 
 /** An unusual run, with all anomalies in one line. */
 export type OddNight = Awaited<ReturnType<typeof listOddNights>>[number]

@@ -1,22 +1,9 @@
-// Quarantine: stores the results of judgements, and people's decisions that override them.
+// Quarantine: stores the results of judgements, with people's decisions that override them.
 
-import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
-
-/** A person's decision about a run, or about one of its answers. */
-export interface TrustDecision {
-  readonly run: number
-  /** Null for the whole run. */
-  readonly answer: number | null
-  readonly trusted: boolean
-  /** True if later runs are to be compared with this one and those after it. */
-  readonly usual: boolean
-  readonly reason: string
-  readonly by: string
-}
 
 interface RunJudgement {
   readonly night: JudgedNight
@@ -30,16 +17,11 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/** A stored judgement, including people's decisions. */
-interface StoredJudgement extends NightJudgement {
-  readonly quarantined: number
-}
-
-/** Stores the judgement of a run. If two processes judge it at once, both get the same result. */
+/** Stores the judgement of a run, including people's decisions, and returns it. If two processes judge it at once, both get the same result. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
-): Promise<StoredJudgement> {
+) {
   return db.transaction().execute(async (trx) => {
     const run = night.run_id
     const marks = await readStandingMarks(trx, run)
@@ -51,12 +33,8 @@ export async function saveJudgement(
       .where('id', '=', run)
       .execute()
     const { paid_refusal: _refused, other_query: _other, doubted: _doubted, ...figures } = night
-    const health = {
-      ...figures,
-      reasons: [...reasons],
-      remarks: [...remarks],
-      usual_from: usualFrom,
-    }
+    const said = { reasons: [...reasons], remarks: [...remarks], usual_from: usualFrom }
+    const health = { ...figures, ...said }
     await trx
       .insertInto('night_health')
       .values(health)
@@ -134,38 +112,13 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
-  const { rows } = await trx.executeQuery(
-    statement<{ quarantined: number }>('fill_quarantine', {
-      kept,
-      reasons: held.map(({ reason }) => reason),
-      scores: held.map(({ score }) => score),
-      why,
-      run,
-      released,
-    }),
-  )
-  return rows[0]?.quarantined ?? 0
-}
-
-/** Stores decisions; they take effect when `judgeEnded` is called for their runs. */
-export async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
-  const rows = decisions.map(({ run, answer, by, ...decision }) => ({
-    ...decision,
-    run_id: run,
-    search_id: answer,
-    made_by: by,
-  }))
-  await db.insertInto('trust_marks').values(rows).execute()
-}
-
-/** Undoes a decision; returns its run, or null if there is no such active decision. */
-export async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
-  const undone = await db
-    .updateTable('trust_marks')
-    .set({ undone_at: clock, undone_by: by })
-    .where('id', '=', id)
-    .where('undone_at', 'is', null)
-    .returning('run_id')
-    .executeTakeFirst()
-  return undone?.run_id ?? null
+  const [filled] = await readRows<{ quarantined: number }>(trx, 'fill_quarantine', {
+    kept,
+    reasons: held.map(({ reason }) => reason),
+    scores: held.map(({ score }) => score),
+    why,
+    run,
+    released,
+  })
+  return filled?.quarantined ?? 0
 }

@@ -8,17 +8,14 @@ import { undoLeaps } from '../../base/database/trouble.ts'
 import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
-export type BackendName = 'postgres' | 'redis'
-
 /** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** Processes the data of a job. */
 type Processor<Data> = (data: Data) => Promise<void>
 
 /** Common interface of both backends: no other code knows which one is in use. */
 export interface Backend {
-  readonly name: BackendName
+  readonly name: 'postgres' | 'redis'
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
   /** Undoes delays set by a worker whose clock ran ahead. */
@@ -26,7 +23,6 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** Options of a consumer. */
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may

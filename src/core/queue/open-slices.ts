@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 
 /** A slice with an open task, and the time at which its first task is due. */
 interface OpenSlice {
@@ -37,9 +37,11 @@ export async function openTasks(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
 ): Promise<{ priority: number; tasks: readonly OpenTask[] } | null> {
-  const { rows } = await db.executeQuery(
-    statement<{ priority: number; tasks: OpenTask[] }>('open_tasks', { run, slice, round }),
-  )
+  const rows = await readRows<{ priority: number; tasks: OpenTask[] }>(db, 'open_tasks', {
+    run,
+    slice,
+    round,
+  })
   return rows[0] ?? null
 }
 
@@ -55,14 +57,12 @@ export async function endRound(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
 ): Promise<OpenSlice | null> {
-  const { rows } = await db.executeQuery(
-    statement<OpenSlice & { open: boolean; near: boolean }>('end_round', {
-      run,
-      slice,
-      near_the_end: nearTheEnd,
-      round,
-    }),
-  )
+  const rows = await readRows<OpenSlice & { open: boolean; near: boolean }>(db, 'end_round', {
+    run,
+    slice,
+    near_the_end: nearTheEnd,
+    round,
+  })
   const row = rows[0]
   if (row === undefined) return null
   const { near, open, ...next } = row
@@ -158,7 +158,6 @@ export async function anyOpen(db: Database): Promise<boolean> {
   return rows[0]?.open ?? false
 }
 
-/** Unique id of this database. */
 export async function installationId(db: Database): Promise<string> {
   const row = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow()
   return row.id

@@ -2,13 +2,8 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import type { QueuedSlice } from './slice-jobs.ts'
+import type { QueuedSlice, SliceQueue } from './slice-jobs.ts'
 import { listOpenSlices } from './open-slices.ts'
-
-/** The queue and database that slices are read from and added to. */
-export interface SliceSink {
-  add(slices: readonly QueuedSlice[]): Promise<void>
-}
 
 interface RefillOptions {
   readonly db: Database
@@ -23,8 +18,10 @@ const page = 2_000
 const abreast = 2
 
 /** Adds every slice with an open task to the queue; existing jobs remain unchanged. */
-export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
-  const { db, run, onPage } = options
+export async function refill(
+  queue: Pick<SliceQueue, 'add'>,
+  { db, run, onPage }: RefillOptions,
+): Promise<number> {
   let after: { run: number; slice: number } | null = null
   let queued = 0
   const adding: Promise<void>[] = []

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
-import { type BackendName, openBackend, type QueueStore } from './bullmq.ts'
+import { openBackend, type QueueStore } from './bullmq.ts'
 
 /** A slice of a run in one of its rounds: the complete job data. */
 export interface SliceJob {
@@ -129,7 +129,7 @@ async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }
 
-async function answered<T>(answer: Promise<T>, backend: BackendName): Promise<T> {
+async function answered<T>(answer: Promise<T>, backend: string): Promise<T> {
   const found = await within(answer, { ms: answerWithinMs })
   if (found !== late) return found
   throw new Unreachable(

@@ -1,51 +1,30 @@
 // The reparse command: parses stored bodies again, without making calls.
 
-import { type Answer, flawOf, otherQuery, type StoredAnswer } from '../../base/answer.ts'
+import { flawOf, type Origin, otherQuery, type StoredAnswer } from '../../base/answer.ts'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import type { Database, Transaction } from '../../base/database/database.ts'
+import { factTables } from '../../base/database/facts.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { codeOf, type Exit, exits, reasonOf } from '../../base/errors.ts'
-import {
-  type BodyChoice,
-  countBodiless,
-  type KeptBody,
-  readBodies,
-  readRefused,
-  type RefusedBody,
-  replaceAnswers,
-} from '../answers/store.ts'
+import { storeAnswers } from '../answers/store.ts'
 import { insisting } from '../ledger/change-tasks.ts'
-import { type Mill, openMill } from '../mill.ts'
+import { type Mill, openMill, type Supplier } from '../mill.ts'
 import { rereadAnswer } from '../search/verdict.ts'
 import { expectRun } from './run.ts'
 
-export interface ReparseOptions {
+interface ReparseOptions {
   readonly all?: true
   readonly run?: number
   readonly json?: true
 }
 
-interface Reparsed {
-  /** Answers whose rows were replaced. */
-  readonly read: number
-  /** Answers that still can't be read and remain unchanged. */
-  readonly unread: number
-  /** Answers that turned out to be a rejection or to answer a different query; they are marked and lose their rows. */
-  readonly marked: number
-  /** Answers whose rows the database rejects; their bodies are kept. */
-  readonly refused: number
-  /** Answers whose body was pruned. */
-  readonly bodiless: number
-}
-
 type Books = Pick<Mill, 'db' | 'supplier'>
 
 /** An answer with the result of parsing it again. */
-interface Again {
-  readonly kept: KeptBody
-  readonly answer: Answer
-}
+type Again = ReturnType<typeof readAgain>
 
 /** Called for each answer that can't be stored, with the reason. */
 type Refuse = (call: number, reason: string) => void
@@ -94,7 +73,7 @@ export async function reparse(
   { db, supplier }: Books,
   choice: BodyChoice,
   refuse: Refuse = () => undefined,
-): Promise<Reparsed> {
+) {
   const bodiless = await countBodiless(db, choice)
   let [read, unread, marked, refused] = [0, 0, 0, 0]
   const put = async (answers: readonly Again[]) => {
@@ -123,7 +102,18 @@ export async function reparse(
     unread += stored.length - better
   }
   if (marked > 0) await countWrongAnswers(db)
-  return { read, unread, marked, refused, bodiless }
+  return {
+    /** Answers whose rows were replaced. */
+    read,
+    /** Answers that still can't be read and remain unchanged. */
+    unread,
+    /** Answers that turned out to be a rejection or to answer a different query; they are marked and lose their rows. */
+    marked,
+    /** Answers whose rows the database rejects; their bodies are kept. */
+    refused,
+    /** Answers whose body was pruned. */
+    bodiless,
+  }
 }
 
 /** Adds answers to a different query to the count of their account, as settlement does. */
@@ -175,7 +165,7 @@ async function store(
   }
 }
 
-function readAgain(kept: KeptBody): Again {
+function readAgain(kept: KeptBody) {
   return { kept, answer: rereadAnswer(kept) }
 }
 
@@ -207,4 +197,171 @@ function restore({ kept, answer }: Again): StoredAnswer {
       answer,
     },
   }
+}
+
+/** Body of an answer, with the data that is stored with it. */
+interface KeptBody {
+  readonly id: number
+  readonly task_id: number
+  readonly query_id: string
+  readonly q: string
+  readonly origin: Origin
+  readonly api: string
+  readonly parse_error: string | null
+  readonly status: number
+  readonly received_at: Date
+  readonly truncated: boolean
+  readonly body: Buffer
+}
+
+interface BodyChoice {
+  /** If false, selects only answers that could not be read. */
+  readonly all: boolean
+  /** Null selects all runs. */
+  readonly run: number | null
+}
+
+/** Reads stored bodies of answers in batches, oldest first. */
+async function* readBodies(
+  db: Database,
+  choice: BodyChoice,
+  size: number,
+): AsyncGenerator<readonly KeptBody[]> {
+  for (let after = 0; ;) {
+    const { rows } = await sql<KeptBody>`
+      select
+        s.id, s.task_id, s.query_id, q.q, s.origin, s.api, s.parse_error,
+        r.status, r.received_at, r.truncated, r.body
+      from searches s
+      join raw_answers r on r.call_id = s.id
+      join queries q on q.id = s.query_id
+      where s.id > ${after}
+        and (${choice.all} or s.parse_error is not null)
+        and (
+          ${choice.run}::bigint is null
+          or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
+        )
+      order by s.id
+      limit ${size}
+    `.execute(db)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    after = last.id
+  }
+}
+
+/** A stored body whose rows the database rejected; `api` is null if it is no longer known. */
+type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
+
+/** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */
+async function* readRefused(
+  db: Database,
+  { run, buying }: { readonly run: number | null; readonly buying: Supplier },
+  size: number,
+): AsyncGenerator<readonly RefusedBody[]> {
+  for (let after = 0; ;) {
+    const { rows } = await sql<RefusedBody>`
+      with refused as materialized (
+        select c.*
+        from calls c
+        join raw_answers r on r.call_id = c.id
+        where c.id > ${after}
+          and c.error_code = 'UNSTORABLE'
+          and not exists (select from searches s where s.call_id = c.id)
+          and (
+            ${run}::bigint is null
+            or exists (select from tasks t where t.id = c.task_id and t.run_id = ${run})
+          )
+        order by c.id
+        limit ${size}
+      ),
+      -- A worker buys from one API for as long as it lives: any other answer of it names it.
+      bought as materialized (
+        select w.worker, (
+          select s.api from calls c join searches s on s.call_id = c.id where c.worker = w.worker limit 1
+        ) as api
+        from (select distinct worker from refused) w
+      )
+      select
+        c.id, c.task_id, c.query_id, q.q, a.kind as origin, null as parse_error,
+        r.status, r.received_at, r.truncated, r.body,
+        coalesce(
+          b.api,
+          case when a.name = ${buying.account} and a.kind = ${buying.origin} then ${buying.api}::text end
+        ) as api
+      from refused c
+      join bought b on b.worker = c.worker
+      join raw_answers r on r.call_id = c.id
+      join queries q on q.id = c.query_id
+      join accounts a on a.id = c.account_id
+      order by c.id
+    `.execute(db)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    after = last.id
+  }
+}
+
+/** Counts answers that can't be parsed again because their body was deleted. */
+async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
+  const { rows } = await sql<{ bodiless: number }>`
+    select count(*) as bodiless
+    from searches s
+    where not exists (select from raw_answers r where r.call_id = s.id)
+      and (${choice.all} or s.parse_error is not null)
+      and (
+        ${choice.run}::bigint is null
+        or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
+      )
+  `.execute(db)
+  return rows[0]?.bodiless ?? 0
+}
+
+/**
+ * Replaces the rows of answers, or adds rows that the database had rejected. Readers see either the old or the new
+ * state.
+ */
+async function replaceAnswers(trx: Transaction, answers: readonly StoredAnswer[]): Promise<void> {
+  const ids = answers.map(({ callId }) => callId)
+  if (ids.length === 0) return
+  await trx
+    .selectFrom('searches')
+    .select('id')
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  for (const table of factTables) {
+    await trx.deleteFrom(table).where('search_id', 'in', ids).execute()
+  }
+  await trx.deleteFrom('searches').where('id', 'in', ids).execute()
+  await storeAnswers(trx, answers)
+  await answerRefused(trx, ids)
+}
+
+/**
+ * Marks tasks as answered if they had failed because these rows were missing. Their calls keep the error code, because
+ * the rows did not exist until now.
+ */
+async function answerRefused(trx: Transaction, ids: readonly number[]): Promise<void> {
+  await sql`
+    with stored as (
+      update calls
+      set error_message = 'the answer could not be written when it arrived; it was stored later'
+      where id = any(${ids}::bigint[]) and error_code = 'UNSTORABLE'
+      returning id, task_id
+    ),
+    first as (
+      select task_id, min(id) as id from stored group by task_id
+    )
+    update tasks
+    set
+      state = 'answered', search_id = first.id, finished_at = clock_timestamp(),
+      error_code = null, error_message = null
+    from first
+    where tasks.id = first.task_id
+      and tasks.state = 'failed'
+      and tasks.error_code = 'UNSTORABLE'`.execute(trx)
 }

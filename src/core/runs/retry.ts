@@ -31,8 +31,7 @@ import { expectList, expectRun, expectTag } from './run.ts'
 import { dearestSeen } from './status.ts'
 import { flawCode } from './waits.ts'
 
-/** Flags of `npm run retry`. */
-export interface RetryFlags {
+interface RetryFlags {
   readonly run?: number
   readonly list?: string
   readonly state?: string
@@ -197,7 +196,6 @@ async function costLine(mill: Mill, tasks: number): Promise<string> {
   return `${count(tasks, 'task')} to be bought again for ${cost} credits`
 }
 
-/** Tasks selected on the command line. */
 export interface Selection {
   readonly run: number | null
   readonly list: string | null
@@ -215,17 +213,8 @@ export interface Selection {
   readonly buyAgain: boolean
 }
 
-/** Runs with selected tasks. */
-interface Choice {
-  readonly runs: readonly number[]
-  /** Runs that stay closed, because another manual run of their list is open or will be opened. */
-  readonly left: readonly { readonly run: number; readonly instead: number }[]
-  /** Number of tasks to be reopened. */
-  readonly tasks: number
-}
-
-/** A list has at most one open manual run: the one already open, or else the newest selected one. */
-export async function chooseRuns(db: Database, selection: Selection): Promise<Choice> {
+/** Chooses the runs to reopen. A list has at most one open manual run: the one already open, or else the newest selected one. */
+export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
       select t.run_id, count(*) as tasks
@@ -255,6 +244,7 @@ export async function chooseRuns(db: Database, selection: Selection): Promise<Ch
   const chosen = rows.filter(({ run, instead }) => run === instead)
   return {
     runs: chosen.map(({ run }) => run),
+    // Runs that stay closed, because another manual run of their list is open or will be opened.
     left: rows.filter(({ run, instead }) => run !== instead),
     tasks: chosen.reduce((sum, { tasks }) => sum + tasks, 0),
   }
@@ -381,8 +371,7 @@ async function reopenPortion(
   })
 }
 
-/** Flags of `npm run cancel`. */
-export interface CancelFlags {
+interface CancelFlags {
   readonly run?: number
   readonly list?: string
   readonly yes?: true
@@ -433,8 +422,7 @@ async function cancel(
   return { run, cancelled: tasks }
 }
 
-/** Flags of `npm run resume`. */
-export interface ResumeFlags {
+interface ResumeFlags {
   readonly json?: true
   readonly forgetPrices?: true
 }

@@ -6,7 +6,6 @@ import { type CreditForecast, forecastSentences } from '../forecast/foresee.ts'
 import { boundOf, type Costs } from '../ledger/prices.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
 
-/** All data shown by `status`. */
 export interface StatusView {
   readonly runs: readonly RunStatus[]
   /** Number of runs omitted because they ended long ago. */
@@ -14,7 +13,6 @@ export interface StatusView {
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
-  /** Expected prices of calls. */
   readonly prices: readonly BelievedPrice[]
   /** Floor in force: the configured one, or the highest of live workers. */
   readonly floor: number
@@ -134,7 +132,6 @@ function forecastPart({ forecast, origin, zone }: StatusView): string[] {
   return forecastSentences(forecast, zone).map((line) => `forecast: ${line}`)
 }
 
-/** Next command to type. */
 export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return `set another SEARCH_API_KEY, or: ${npmRun('resume')}`

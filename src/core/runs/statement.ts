@@ -7,15 +7,10 @@ import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { dueBetween } from '../../base/time/cron.ts'
 import { formatMinute, isDay } from '../../base/time/zone.ts'
-import {
-  type Grouping,
-  readStatement,
-  type StatementEvent,
-  type StatementRow,
-} from '../ledger/statement.ts'
+import { readStatement, type StatementEvent, type StatementRow } from '../ledger/statement.ts'
 import { openMill } from '../mill.ts'
 
-export interface StatementOptions {
+interface StatementOptions {
   readonly account?: string
   readonly since?: string
   readonly until?: string
@@ -24,6 +19,7 @@ export interface StatementOptions {
 }
 
 const groupings = ['day', 'list', 'run'] as const
+type Grouping = (typeof groupings)[number]
 
 /** Prints sums by day, list or run, and a dated line for each change that our calls do not explain with certainty. */
 export async function showStatement({
@@ -61,7 +57,6 @@ export interface NamedEvent extends StatementEvent {
   readonly what: (typeof eventNames)[StatementEvent['kind']] | 'renewal'
 }
 
-/** All data shown by a statement. */
 interface StatementView {
   readonly by: Grouping
   readonly zone: string

@@ -19,6 +19,7 @@ interface StatusFlags {
   readonly run?: number
   readonly watch?: true
   readonly unknown?: true
+  readonly settings?: true
   readonly json?: true
 }
 
@@ -55,7 +56,7 @@ async function showMill({ options, env, closers, signal }: Call<StatusFlags>): P
 }
 
 /** All data shown by `status`, as text or JSON. */
-export type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
+type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<MillState> {
   const queue = await mill.queue()
@@ -96,7 +97,6 @@ export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }
 
-/** The status as JSON. */
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,
@@ -123,16 +123,9 @@ async function showUnknown(mill: Mill, json: boolean): Promise<Exit> {
   return exits.done
 }
 
-export interface StatusOptions extends StatusFlags {
-  readonly settings?: true
-}
-
-/** Shows the settings, or the status. */
-export async function showStatus(call: Call<StatusOptions>): Promise<Exit> {
+export async function showStatus(call: Call<StatusFlags>): Promise<Exit> {
   const { options, env } = call
-  if (options.settings !== true) {
-    return showMill(call)
-  }
+  if (options.settings !== true) return showMill(call)
   const { sources } = readConfig(env)
   if (options.json === true) printJson(Object.fromEntries(sources))
   else {

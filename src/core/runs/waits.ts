@@ -1,12 +1,9 @@
 // Finds out why open tasks do not progress: no live worker, a dead worker's lease, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
-import { clock, secondsBetween, secondsOf, utcText } from '../../base/database/clock.ts'
+import { clock, secondsBetween, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
-import { floorInForce, shownBalance } from '../ledger/standstill.ts'
-import { hasAnswer } from '../nights/odd-nights.ts'
 
 const mostSlices = 1_000
 
@@ -77,23 +74,6 @@ export async function countLiveWorkers(db: Database): Promise<number> {
   return live
 }
 
-/** Open tasks without a live worker. */
-export type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
-
-/**
- * Finds tasks that have been open this long without a live worker and have not been reported since; null if there are
- * none. The period starts when the last worker ends or when a run is created or reopened, whichever is later.
- */
-export async function readUnattended(db: Database, forMs: number) {
-  const { rows } = await db.executeQuery(
-    statement<{ since: Date }>('unattended_since', { for_ms: forMs }),
-  )
-  const [found] = rows
-  if (found === undefined) return null
-  const tasks = await countOpenTasks(db)
-  return tasks === 0 ? null : { since: found.since, tasks }
-}
-
 /** Workers with a valid lease, with their calls in flight. */
 export function readLiveWorkers(db: Database) {
   return db
@@ -147,106 +127,6 @@ export async function countFailures(
     group by 1
     order by failures desc, code`.execute(db)
   return Object.fromEntries(rows.map(({ code, failures }) => [code, failures]))
-}
-
-/** Fields in answers of one run that the API had never sent before. */
-export interface NewFields {
-  readonly run: number
-  readonly list: string
-  readonly run_date: string
-  readonly api: string
-  /** Number of answers with each field. */
-  readonly found: readonly {
-    readonly place: 'answer' | 'result'
-    readonly field: string
-    readonly answers: number
-  }[]
-}
-
-/**
- * Checks the answers of runs that finished since a time, each run once, and returns fields that the API never sent
- * before. In the first answers of an API, no field counts as new.
- */
-export async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
-  const runs = await db
-    .updateTable('runs')
-    .set({ fields_read_at: clock })
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('runs')
-        .select('id')
-        .where('state', 'in', ['done', 'cancelled'])
-        .where('finished_at', '>', since)
-        .where('fields_read_at', 'is', null)
-        .orderBy('id')
-        .forUpdate()
-        .skipLocked(),
-    )
-    .returning('id')
-    .execute()
-  const found: NewFields[] = []
-  const together = runs.map(({ id }) => id).toSorted((a, b) => a - b)
-  for (const run of together) {
-    const read = await db.executeQuery(statement<NewFields>('take_fields', { run, together }))
-    found.push(...read.rows)
-  }
-  return found
-}
-
-/** Reads an account's gauges from the ledger; null before its first call. */
-export async function readAccountGauges(
-  db: Database,
-  { name, kind }: { name: string; kind: string },
-) {
-  const gauges = await db
-    .selectFrom('accounts as a')
-    .select((eb) => [
-      shownBalance.as('remaining'),
-      'a.reserved',
-      'a.uncertain',
-      'a.in_flight',
-      'a.used_total as used',
-      floorInForce.as('floor'),
-      eb
-        .fn<string[]>('array', [
-          eb
-            .selectFrom('stops')
-            .select('stops.reason')
-            .whereRef('stops.account_id', '=', 'a.id')
-            .where('stops.cleared_at', 'is', null)
-            .where((stop) =>
-              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
-            ),
-        ])
-        .as('stops'),
-    ])
-    .where('a.name', '=', name)
-    .where('a.kind', '=', kind)
-    .executeTakeFirst()
-  return gauges ?? null
-}
-
-/** Seconds since each list last had a run that ended with a readable answer. */
-export function readSuccesses(db: Database) {
-  return db
-    .selectFrom('lists')
-    .crossJoinLateral((eb) =>
-      eb
-        .selectFrom('runs as r')
-        .select('r.finished_at')
-        .whereRef('r.list_id', '=', 'lists.id')
-        .where('r.state', '=', 'done')
-        .where(hasAnswer)
-        .orderBy('r.finished_at', 'desc')
-        .limit(1)
-        .as('newest'),
-    )
-    .select((eb) => [
-      'lists.name as list',
-      secondsOf(eb.ref('newest.finished_at')).$notNull().as('seconds'),
-    ])
-    .orderBy('lists.name')
-    .execute()
 }
 
 /** Counts open tasks that workers can still process: those of open runs in unfinished slices. */

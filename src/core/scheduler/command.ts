@@ -11,12 +11,11 @@ import { refreshForecast } from '../forecast/stored-forecast.ts'
 import { type Mill, openMill } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
 import { type Overdue, overdueNights } from '../nights/nights.ts'
-import type { ChooseQueries } from './run.ts'
+import type { ChooseQueries } from './tick.ts'
 import { loadSchedules, schedulesFile } from './schedule.ts'
 import { keepTime, Scheduler } from './scheduler.ts'
 import { formatNights, nightsJson, readNightForecast } from './show.ts'
 
-/** Flags of `npm run nightly`. */
 export interface NightlyFlags {
   readonly show?: true
   readonly once?: true

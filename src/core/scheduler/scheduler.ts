@@ -9,11 +9,9 @@ import { addUpDay, type AfterRuns, closeAndJudge } from '../nights/after-runs.ts
 import { lastLook } from '../nights/nights.ts'
 import { openQueue, type SliceQueue } from '../queue/slice-jobs.ts'
 import { openPart } from '../queue/queue.ts'
-import type { SliceSink } from '../queue/refill.ts'
 import { openTicker } from '../queue/minute-clock.ts'
-import type { ChooseQueries, SchedulerContext } from './run.ts'
 import { loadSchedules, type ScheduleFile } from './schedule.ts'
-import { tick } from './tick.ts'
+import { type ChooseQueries, type SchedulerContext, tick } from './tick.ts'
 
 interface SchedulerOptions {
   readonly file: string
@@ -119,7 +117,7 @@ export class Scheduler {
     this.#options.report(line)
   }
 
-  #slices(): Promise<SliceSink> {
+  #slices(): Promise<SliceQueue> {
     this.#queue ??= openPart(this.#mill, { name: 'nightly', max: 3 }, openQueue)
     return this.#queue
   }

@@ -1,24 +1,47 @@
 // One tick of the scheduler: updates the schedules, and starts or records each night that is due.
 
-import { unhandled } from '../../base/errors.ts'
-import { dueBetween, readCron } from '../../base/time/cron.ts'
+import { count } from '../../base/cli/text.ts'
+import { clock } from '../../base/database/clock.ts'
+import type { Database, Transaction } from '../../base/database/database.ts'
+import { type Insertable, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { MillError, Misuse, unhandled, Unreachable } from '../../base/errors.ts'
+import { type Due, dueBetween, readCron } from '../../base/time/cron.ts'
 import { formatMinute } from '../../base/time/zone.ts'
+import { intervalNotice, type ListPlan, planList, queueRun } from '../enqueue/planning.ts'
+import type { ListOrder } from '../enqueue/staging.ts'
 import { cancelRun } from '../ledger/change-tasks.ts'
-import {
-  advance,
-  callBack,
-  databaseNow,
-  disable,
-  noteRun,
-  readFacts,
-  readWatches,
-  recordNights,
-  saveWatch,
-  type WatchRow,
-} from '../nights/nights.ts'
+import { noDefaults } from '../lists/options.ts'
+import type { Supplier } from '../mill.ts'
+import { databaseNow, findList, readFacts } from '../nights/nights.ts'
+import type { SliceQueue } from '../queue/slice-jobs.ts'
 import { decide, type NightStep } from './decide.ts'
-import { described, type SchedulerContext, runNight } from './run.ts'
-import type { Schedule, ScheduleFile } from './schedule.ts'
+import { type Schedule, type ScheduleFile, sharePhrase, sharesPhrase } from './schedule.ts'
+
+/** Decides which queries of a list are bought on a night, and stores the decision. */
+export type ChooseQueries = (
+  mill: { readonly db: Database; readonly supplier: Supplier },
+  night: {
+    readonly listName: string
+    readonly runDate: string
+    readonly longestDays: number
+  },
+) => Promise<void>
+
+export interface SchedulerContext {
+  readonly db: Database
+  readonly supplier: Supplier
+  /** Maximum age of a reused answer if the schedule does not specify one. */
+  readonly maxAgeMs: number
+  readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
+  /**
+   * Chooses the queries of lists with an adaptive cadence; if missing, all of their queries are bought.
+   */
+  readonly chooseQueries?: ChooseQueries
+  readonly report: (line: string) => void
+  /** Clock; the clock of the database is used, except in tests. */
+  readonly now?: () => Promise<Date>
+}
 
 // Maximum steps per schedule. Each step decides something, so the loop ends; the limit guards against rules that loop
 // forever.
@@ -90,7 +113,7 @@ async function readStoredSchedules(
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
   // The time is read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
-  const now = await clock(context)
+  const now = await timeOf(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
     const { name, zone, known_until: known } = watch
@@ -127,7 +150,7 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
   const { account, origin: kind } = context.supplier
   const { name, listName: list } = schedule
   for (let steps = 0; steps < mostSteps; steps++) {
-    const now = await clock(context)
+    const now = await timeOf(context)
     const rows = await readFacts(context.db, { schedule: name, list, account, kind })
     const decided = new Set(rows.decided.map((at) => at.getTime()))
     const step = decide(schedule, { ...rows, now, decided })
@@ -137,7 +160,7 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
   throw new Error(`expected schedule ${schedule.name} to settle within ${mostSteps} steps`)
 }
 
-async function clock(context: SchedulerContext): Promise<Date> {
+async function timeOf(context: SchedulerContext): Promise<Date> {
   return context.now === undefined ? databaseNow(context.db) : context.now()
 }
 
@@ -162,4 +185,290 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
     default:
       throw unhandled('step', step)
   }
+}
+
+type RunStep = Extract<NightStep, { kind: 'run' }>
+
+/** Plans the run of a night; does nothing if another scheduler was first. */
+async function runNight(
+  context: SchedulerContext,
+  schedule: Schedule,
+  step: RunStep,
+): Promise<void> {
+  try {
+    const { plan, note } = await planNight(context, schedule, step)
+    await advance(context.db, schedule.name, step.known)
+    const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
+    const told = [planPhrase(plan), ...partNotice(schedule), ...intervalNotice(plan)]
+    if (note !== null) told.push(note)
+    context.report(
+      `${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`,
+    )
+    await queueRun({ db: context.db }, await context.queue(), plan.run)
+  } catch (error) {
+    if (error instanceof NightTaken) return
+    if (!(error instanceof Misuse)) throw error
+    const note = error.message
+    const { known, night } = step
+    await recordNights(context.db, schedule.name, {
+      nights: [night],
+      outcome: 'failed',
+      note,
+      known,
+    })
+    context.report(`${described(schedule, [night])} failed: ${note}`)
+  }
+}
+
+function partNotice({ part }: Schedule): readonly string[] {
+  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} of them go to this list`]
+}
+
+function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: ListPlan): string {
+  return [
+    `${queued} to buy`,
+    `${reused} reused`,
+    ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, since the list no longer has them`]),
+    ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
+    ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
+  ].join(', ')
+}
+
+/** Plans from the current file or, if that is missing or broken, from its last successful reading. */
+async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
+  const { path, list: shown, listName, cadence } = schedule
+  const { night, outcome, into } = step
+  const joins = into === null ? null : `joined run ${into.run} of ${into.date}`
+  const plan = (from: ListOrder['from'], note: string | null) =>
+    planList(context, {
+      list: listName,
+      from,
+      // Nobody can confirm anything at night, so a file that needs confirmation counts as broken.
+      reading: {
+        ...schedule.reading,
+        matchTypes: schedule.reading.matchTypes ?? 'keep',
+        defaults: { ...noDefaults, priority: schedule.priority },
+      },
+      kind: 'nightly',
+      runDate: night.date,
+      budget: schedule.budget,
+      maxAgeMs: schedule.maxAgeMs ?? context.maxAgeMs,
+      adaptive: context.chooseQueries !== undefined && cadence.kind === 'adaptive',
+      part: schedule.part,
+      shares: schedule.shares,
+      into: into?.run ?? null,
+      record: (trx, run) =>
+        takeNight(trx, { schedule: schedule.name, ...night, outcome, run, note }),
+    })
+  if (cadence.kind === 'adaptive') {
+    const { longestDays } = cadence
+    await context.chooseQueries?.(context, { listName, runDate: night.date, longestDays })
+  }
+  try {
+    return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
+  } catch (error) {
+    if (!(error instanceof MillError) || error instanceof Unreachable) throw error
+    const known = await findList(context.db, listName)
+    if (known === null) throw error
+    const why = `the queries last read are used, since the list cannot be read: ${error.message}`
+    const note = joins === null ? why : `${joins}; ${why}`
+    return { plan: await plan({ kind: 'members', list: known }, note), note }
+  }
+}
+
+/** Formats a schedule and its times in its own zone. */
+function described(
+  { name, zone }: Pick<Schedule, 'name' | 'zone'>,
+  nights: readonly { readonly at: Date }[],
+): string {
+  const [first] = nights
+  const last = nights.at(-1)
+  if (first === undefined || last === undefined) return name
+  const times =
+    first === last
+      ? formatMinute(zone, first.at)
+      : `${formatMinute(zone, first.at)} to ${formatMinute(zone, last.at)} (${nights.length} times)`
+  return `${name} of ${times} ${zone}`
+}
+
+/** Records that all times up to `known` have been decided. */
+async function advance(db: Database, schedule: string, known: Date): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set((eb) => ({
+      known_until: eb.fn<Date>('greatest', ['known_until', eb.val(known)]),
+      seen_at: clock,
+    }))
+    .where('name', '=', schedule)
+    .execute()
+}
+
+/**
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
+ * and returns the other nights.
+ */
+async function recordNights(
+  db: Database,
+  schedule: string,
+  what: {
+    readonly nights: readonly Due[]
+    readonly outcome: 'missed' | 'skipped' | 'failed' | null
+    readonly note: string
+    readonly known: Date
+  },
+): Promise<readonly Due[]> {
+  const { nights, outcome, note, known } = what
+  return db.transaction().execute(async (trx) => {
+    const rows = await trx
+      .insertInto('nights')
+      .columns(['schedule', 'due_at', 'run_date', 'outcome', 'note'])
+      .expression((eb) =>
+        eb
+          .selectFrom(rowsOf(nights).as('due'))
+          .select([
+            eb.val(schedule).as('schedule'),
+            'due.at',
+            'due.date',
+            eb.val(outcome).as('outcome'),
+            eb.val(note).as('note'),
+          ]),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['schedule', 'due_at'])
+          .doUpdateSet((eb) => ({
+            outcome: eb.ref('excluded.outcome'),
+            note: eb.ref('excluded.note'),
+            decided_at: clock,
+          }))
+          .where('nights.outcome', 'is', null)
+          .where('excluded.outcome', 'is not', null),
+      )
+      .returning('due_at')
+      .execute()
+    await advance(trx, schedule, known)
+    const recorded = new Set(rows.map(({ due_at: at }) => at.getTime()))
+    return nights.filter(({ at }) => recorded.has(at.getTime()))
+  })
+}
+
+function rowsOf(nights: readonly Due[]) {
+  return sql<Due>`(
+    select at, date
+    from unnest(
+      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
+      ${nights.map(({ date }) => date)}::date[]
+    ) as nights (at, date)
+  )`
+}
+
+/** Error for a night that another scheduler has claimed, or whose list already has another run. */
+class NightTaken extends Error {}
+
+/** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
+async function takeNight(
+  trx: Transaction,
+  night: Due & {
+    readonly schedule: string
+    readonly outcome: 'ran' | 'late'
+    readonly run: number
+    readonly note: string | null
+  },
+): Promise<void> {
+  const { schedule, outcome, note } = night
+  const taken = await trx
+    .insertInto('nights')
+    .values({
+      ...{ schedule, due_at: night.at, run_date: night.date, outcome, note },
+      run_id: night.run,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['schedule', 'due_at'])
+        .doUpdateSet((eb) => ({
+          outcome: eb.ref('excluded.outcome'),
+          run_id: eb.ref('excluded.run_id'),
+          note: eb.ref('excluded.note'),
+          decided_at: clock,
+        }))
+        .where('nights.outcome', 'is', null),
+    )
+    .returning('schedule')
+    .executeTakeFirst()
+  if (taken === undefined) throw new NightTaken('another scheduler took the night')
+  // The list's row is locked here, so no other process can be planning a run of it.
+  const other = await trx
+    .selectFrom('runs')
+    .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
+    .select('runs.id')
+    .where('own.id', '=', night.run)
+    .whereRef('runs.id', '<>', 'own.id')
+    .where('runs.state', 'in', ['planning', 'open'])
+    .limit(1)
+    .executeTakeFirst()
+  if (other !== undefined) throw new NightTaken('another run of the list is open')
+}
+
+/** Adds a sentence to the nights of a run without changing their outcome. */
+async function noteRun(db: Database, run: number, note: string): Promise<void> {
+  await db
+    .updateTable('nights')
+    .set((eb) => ({
+      note: eb.fn<string>('concat_ws', [
+        sql.lit('; '),
+        'note',
+        eb.cast<string>(eb.val(note), 'text'),
+      ]),
+    }))
+    .where('run_id', '=', run)
+    .execute()
+}
+
+/** Stored state of a schedule between two ticks. */
+type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
+
+async function readWatches(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
+    .orderBy('name')
+    .execute()
+}
+
+/** Stores a schedule as currently defined in the file; `known_until` never decreases. */
+async function saveWatch(
+  db: Database,
+  { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
+): Promise<void> {
+  const kept = { ...watch, seen_at: clock }
+  await db
+    .insertInto('schedules')
+    .values({ name, ...kept })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet(({ fn }) => ({
+        ...kept,
+        known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
+      })),
+    )
+    .execute()
+}
+
+/** Disables a schedule that is no longer in the file. */
+async function disable(db: Database, name: string): Promise<void> {
+  await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
+}
+
+/** Resets a schedule whose nights were decided ahead of time to now; its runs continue. */
+async function callBack(db: Database, name: string, now: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
+    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
+    await trx
+      .deleteFrom('nights')
+      .where('schedule', '=', name)
+      .where('due_at', '>', now)
+      .where('run_id', 'is', null)
+      .execute()
+  })
 }

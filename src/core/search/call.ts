@@ -8,7 +8,6 @@ import { BadSettings } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import { scrub, type Secret } from '../../base/secret.ts'
 
-/** Result of one paid request. */
 export type Reply =
   | {
       readonly kind: 'response'
@@ -401,7 +400,6 @@ class Sockets {
     this.#single = new Pool(origin, { ...shared, pipelining: 0 })
   }
 
-  /** Returns the pool for the next call. */
   pool(): Pool {
     return performance.now() < this.#waryUntil ? this.#single : this.#kept
   }

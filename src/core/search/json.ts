@@ -9,13 +9,11 @@ export interface Readable {
   readonly replaced: number
 }
 
-/** An unreadable body, with the reason. */
-interface Unreadable {
-  readonly problem: string
-}
-
 /** Reads any bytes as a JSON object, or returns why they are not one. Never throws. */
-export function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
+export function readBody(
+  body: Buffer,
+  truncated: boolean,
+): Readable | { readonly problem: string } {
   if (body.length === 0) return { problem: 'expected a JSON object, got an empty body' }
   const text = body.toString('utf8').replace(/^\ufeff/, '')
   let parsed: unknown
@@ -30,12 +28,14 @@ export function readBody(body: Buffer, truncated: boolean): Readable | Unreadabl
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  const { value, replaced, problem } = clean(parsed, text.includes('\\u'))
+  // If the text has no escapes, UTF-8 JSON can't contain such characters, so strings are not searched.
+  const cleaner = new Cleaner(text.includes('\\u'))
+  const value = cleaner.value(parsed, 1)
+  const { problem, replaced } = cleaner
   if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
   return { problem: null, fields: value, replaced }
 }
 
-/** True for JSON objects. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -48,26 +48,13 @@ function nameOf(value: unknown): string {
 /** Deeper bodies are rejected: no search answer is that deep, and recursive readers must not overflow the stack. */
 const deepest = 64
 
-interface Cleaned {
-  readonly value: Json
-  /** Number of characters replaced by U+FFFD because Postgres can't store them. */
-  readonly replaced: number
-  /** Why the value can't be stored; null if it can. */
-  readonly problem: string | null
-}
-
 /**
  * Makes parsed JSON storable in Postgres: it has no NUL, no lone surrogates, only finite numbers and limited nesting.
- * If the text has no `escapes`, UTF-8 JSON can't contain such characters, so strings are not searched.
  */
-function clean(parsed: unknown, escapes = true): Cleaned {
-  const cleaner = new Cleaner(escapes)
-  const value = cleaner.value(parsed, 1)
-  return { value, replaced: cleaner.replaced, problem: cleaner.problem }
-}
-
 class Cleaner {
+  /** Number of characters replaced by U+FFFD because Postgres can't store them. */
   replaced = 0
+  /** Why the value can't be stored; null if it can. */
   problem: string | null = null
   readonly #escapes: boolean
 

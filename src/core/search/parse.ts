@@ -83,9 +83,12 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const entities = readList(fields, 'entities', readEntity)
   const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
   const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
-  const extra = answerExtra(fields)
+  const extra = unnamed(fields, answerNames)
+  // The fields that the columns represent: the success, and the query if it is the one sent.
   const said = {
-    ...answerColumns(columns, q),
+    success: true,
+    query: q,
+    ...columns,
     organic_results: results.exact,
     entities: entities.exact,
     clusters: clusters.exact,
@@ -100,7 +103,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
     replaced,
     parseError: null,
     extra,
-    asGiven: answerLeftover(fields, said),
+    asGiven: leftover(fields, said, answerNames),
     results: results.placed,
     entities: entities.placed,
     clusters: clusters.placed,
@@ -115,20 +118,15 @@ interface Item<T> {
   readonly exact: boolean
 }
 
-interface List<T> {
-  readonly placed: Placed<T>[]
-  /** The given list if the rows hold it exactly; otherwise an empty list, so that the original is stored as well. */
-  readonly exact: readonly Json[]
-}
-
 /**
- * Reads the items of a list with their positions. If the list contains anything else, the original is stored as well.
+ * Reads the items of a list with their positions. `exact` is the given list if the rows hold it exactly; otherwise it is
+ * empty, so that the original is stored as well.
  */
 function readList<T>(
   fields: JsonObject,
-  name: ListName,
+  name: (typeof listNames)[number],
   readItem: (item: Json) => Item<T> | null,
-): List<T> {
+): { placed: Placed<T>[]; exact: readonly Json[] } {
   const given = Object.hasOwn(fields, name) ? fields[name] : undefined
   const placed: Placed<T>[] = []
   if (!Array.isArray(given)) return { placed, exact: [] }
@@ -159,8 +157,8 @@ function readResult(given: Json): Item<Result> | null {
     snippet,
     page,
     domain: named,
-    extra: resultExtra(given),
-    asGiven: resultLeftover(given, columns),
+    extra: unnamed(given, resultNames),
+    asGiven: leftover(given, columns, resultNames),
   }
   return { value, exact: true }
 }
@@ -285,7 +283,6 @@ const answerShape = z.object({
   credits_remaining: balance,
 })
 
-/** Fields of an organic result. */
 const resultShape = z.object({
   position: whole.optional().catch(undefined),
   title: textField,
@@ -308,25 +305,7 @@ const statementShape = z.object({
   error: z.object({ code: textField, message: textField }).optional().catch(undefined),
 })
 
-/** Columns of a result under their API names; null where the API would omit the field. */
-interface ResultColumns {
-  readonly position: number | null
-  readonly title: string | null
-  readonly url: string | null
-  readonly snippet: string | null
-  readonly domain: string | null
-}
-
-/** Columns of an answer, without its lists. */
-interface AnswerColumns {
-  readonly intent: string | null
-  readonly sentiment: string | null
-  readonly credits_used: number | null
-  readonly credits_remaining: number | null
-}
-
 const listNames = ['clusters', 'entities', 'organic_results', 'related_searches'] as const
-type ListName = (typeof listNames)[number]
 
 const resultNames: ReadonlySet<string> = new Set(['position', 'title', 'url', 'snippet', 'domain'])
 const answerNames: ReadonlySet<string> = new Set([
@@ -334,38 +313,7 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** Column values by API name. */
-export type RowColumns = Readonly<Record<string, Json>>
-
-/** Fields that the columns of an answer represent: its success, and its query if that is the one sent. */
-export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
-  const { intent, sentiment, credits_used, credits_remaining } = columns
-  return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
-}
-
-/** Fields of a result that the specification does not name; null if there are none. */
-function resultExtra(given: JsonObject): JsonObject | null {
-  return unnamed(given, resultNames)
-}
-
-/** Fields of an answer that the specification does not name. */
-function answerExtra(given: JsonObject): JsonObject | null {
-  return unnamed(given, answerNames)
-}
-
-/** Fields that the columns of a result cannot hold exactly; null when they hold all. */
-function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject | null {
-  return leftover(given, { ...columns }, resultNames)
-}
-
-/**
- * Fields that the columns of an answer cannot hold exactly; `columns` includes its lists as far as their rows hold
- * them exactly.
- */
-function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
-  return leftover(given, columns, answerNames)
-}
-
+/** Fields that the specification does not name; null if there are none. */
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
   // Additional fields are rare, so check for them before building anything.
   let all = true
@@ -374,10 +322,14 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
   return Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
 }
 
-// The key `missing` can't collide, because the specification has no field of this name.
+/**
+ * Fields that the columns, given under their API names, cannot hold exactly; null if they hold all. A list counts as a
+ * column as far as its rows hold it exactly. The key `missing` can't collide, because the specification has no field of
+ * this name.
+ */
 function leftover(
   given: JsonObject,
-  columns: RowColumns,
+  columns: JsonObject,
   names: ReadonlySet<string>,
 ): JsonObject | null {
   let missing: string[] | null = null

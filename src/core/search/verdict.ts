@@ -35,8 +35,6 @@ export type Verdict =
   | ({ readonly kind: 'lost' } & Reason)
   | ({ readonly kind: 'unsent' } & Reason)
 
-type Response = Extract<Reply, { kind: 'response' }>
-
 /** Classifies a reply to a query by its status, code, bill and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
   if (reply.kind !== 'response') {
@@ -112,7 +110,11 @@ function isAnswer(status: number, success: boolean | null): boolean {
   return status > 200 && status < 300 && success === true
 }
 
-function refuse(response: Response, kind: RefusalKind, said: Reason & Bill): Verdict {
+function refuse(
+  response: Extract<Reply, { kind: 'response' }>,
+  kind: RefusalKind,
+  said: Reason & Bill,
+): Verdict {
   switch (kind) {
     case 'slow_down':
     case 'faulty':
@@ -193,10 +195,8 @@ export const policy = {
   unsent: { task: 'keep', money: 'free', stops: null },
 } as const satisfies Readonly<Record<string, Consequence>>
 
-type VerdictKind = keyof typeof policy
-
 /** Classes of responses without an answer. */
-type RefusalKind = Exclude<VerdictKind, 'answered' | 'lost' | 'unsent'>
+type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
 // Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented; the others are common among such services.
 const words = {
@@ -225,16 +225,19 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/** A response that is not an answer. */
-interface Shown {
-  readonly status: number
-  readonly code: string | null
-  /** True if the body contains `success: false`, as every error of the API does. */
-  readonly denies: boolean
-}
-
-/** Class of a response that is not an answer: by its code if that is known, otherwise by its status. */
-function classOf({ status, code, denies }: Shown): RefusalKind {
+/**
+ * Class of a response that is not an answer: by its code if that is known, otherwise by its status. `denies` is true if
+ * the body contains `success: false`, as every error of the API does.
+ */
+function classOf({
+  status,
+  code,
+  denies,
+}: {
+  status: number
+  code: string | null
+  denies: boolean
+}): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
   // A code about credits or the key describes the cause better than the status: quota errors have status
   // 402, 403 or 429.

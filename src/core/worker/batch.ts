@@ -39,7 +39,6 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-/** Opens a batch writer for the ledger. */
 export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly SettledCall[]> => {
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
@@ -180,13 +179,6 @@ const longestMs = 50
 /** Entries that have waited longer than this behind a batch are written concurrently, however few. */
 const patienceMs = 250
 
-interface GatheringOptions {
-  /** True if unrecorded calls delay further buying, as under a rate limit: then no entry waits. */
-  readonly counted: boolean
-  /** Called when the collected entries may be taken. */
-  readonly onDue: () => void
-}
-
 /**
  * Collects entries to be written together until the batch is full, no more arrive, or the oldest has waited too long.
  */
@@ -201,7 +193,8 @@ class Gathering<T> {
   #since = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ counted, onDue }: GatheringOptions) {
+  /** `onDue` is called when the collected entries may be taken. */
+  constructor({ counted, onDue }: { counted: boolean; onDue: () => void }) {
     this.#onDue = onDue
     this.#longestMs = counted ? pauseMs : longestMs
     this.#patienceMs = counted ? 0 : patienceMs
@@ -227,7 +220,6 @@ class Gathering<T> {
     else this.wait()
   }
 
-  /** Returns the next batch. */
   take(): T[] {
     this.stop()
     this.#seen = 0
@@ -235,7 +227,6 @@ class Gathering<T> {
     return this.#items.splice(0, mostTogether)
   }
 
-  /** Schedules the next check. */
   wait(): void {
     if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), pauseMs)
   }

@@ -7,12 +7,11 @@ import type { Exit } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { type Mill, openMill, workerPool } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
-import { Reporter, terminalScreen } from './progress.ts'
+import { Reporter } from './progress.ts'
 import { exitOf, lastLine, sumLines, type Summary } from './summary.ts'
 import { work } from './work.ts'
 import type { Worker } from './worker.ts'
 
-/** Flags of `npm run work`. */
 export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
@@ -29,25 +28,20 @@ interface Watched {
   readonly more: () => Promise<string>
 }
 
-/** Starts health checks, metrics and notifications for a worker; injected by the job. */
-type StartMonitor = (
-  mill: Mill,
-  watched: Watched,
-) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
-
 /** Features injected into a worker, because only a job may import all of them. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
-  readonly monitor: StartMonitor
-  /** Starts the desk on the port as typed. */
-  readonly desk: StartDesk
+  /** Starts health checks, metrics and notifications. */
+  readonly monitor: (
+    mill: Mill,
+    watched: Watched,
+  ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
+  /** Serves the desk within this process, on the port as typed. */
+  readonly desk: (
+    options: { readonly config: Config; readonly report: (line: string) => void },
+    typed: string | true,
+  ) => Promise<{ close(): Promise<void> }>
 }
-
-/** Serves the desk within the process of a worker or scheduler; injected by the job. */
-type StartDesk = (
-  options: { readonly config: Config; readonly report: (line: string) => void },
-  typed: string | true,
-) => Promise<{ close(): Promise<void> }>
 
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
@@ -62,7 +56,9 @@ export async function runWork(
   const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
   const drain = options.drain === true
   const secrets = config.api === null ? [] : [config.api.key]
-  const screen = drain ? terminalScreen() : { terminal: false, report: await openOutput(secrets) }
+  const screen = drain
+    ? { terminal: process.stderr.isTTY, report: say }
+    : { terminal: false, report: await openOutput(secrets) }
   const reporter = new Reporter(mill, screen)
   const { report } = reporter
   let worker: Worker | null = null

@@ -8,9 +8,6 @@ import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
-/** Reason why the held tasks are not being bought. */
-type Stopped = Extract<Deferral, { kind: 'stop' }>
-
 interface DispatchOptions {
   readonly steps: Steps
   /** Number of lanes free for a call. */
@@ -43,7 +40,8 @@ export class Dispatch {
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  stopped: Stopped | null = null
+  /** Reason why the held tasks are not being bought. */
+  stopped: Extract<Deferral, { kind: 'stop' }> | null = null
   /** True during a reservation; the calls that it grants start right afterwards. */
   atGate = false
 
@@ -228,13 +226,11 @@ function countDown(countdown: Countdown, open: boolean): void {
 }
 
 /** Tasks of a slice that are due, converted for the dispatcher. */
-export function dueTasks({ tasks, priority }: OpenSliceTasks, run: number): Task[] {
+export function dueTasks(
+  { tasks, priority }: { tasks: readonly OpenTask[]; priority: number },
+  run: number,
+): Task[] {
   return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
-}
-
-interface OpenSliceTasks {
-  readonly priority: number
-  readonly tasks: readonly OpenTask[]
 }
 
 function taskOf(task: OpenTask, run: number, priority: number): Task {

@@ -22,12 +22,7 @@ const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
 const keyFileMs = 1_000
 
-interface UpkeepOptions {
-  readonly report: (line: string) => void
-  readonly afterRuns: AfterRuns
-}
-
-/** Runs all periodic duties: renews the lease, recovers lost calls and jobs, and closes finished runs. */
+/** Runs all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes finished runs. */
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
@@ -41,7 +36,11 @@ export class Upkeep {
   /** No worker is reaped before this time: after an outage, each worker gets time to renew its lease. */
   #spareUntil = 0
 
-  private constructor(mill: Mill, worker: Worker, { report, afterRuns }: UpkeepOptions) {
+  constructor(
+    mill: Mill,
+    worker: Worker,
+    { report, afterRuns }: { report: (line: string) => void; afterRuns: AfterRuns },
+  ) {
     this.#mill = mill
     this.#worker = worker
     this.#report = report
@@ -52,11 +51,6 @@ export class Upkeep {
       this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(report)),
       ...this.#watchKey(),
     ]
-  }
-
-  /** Renews the lease and recovers lost calls until stopped. */
-  static start(mill: Mill, worker: Worker, options: UpkeepOptions): Upkeep {
-    return new Upkeep(mill, worker, options)
   }
 
   stop(): void {
@@ -285,7 +279,6 @@ function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }
 
-/** Describes a wait in one sentence. */
 function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {

@@ -1,6 +1,6 @@
 // Progress of a worker, shown as a line on a terminal or in a log.
 
-import { say } from '../../base/cli/command.ts'
+import type { Config } from '../../base/config.ts'
 import { count, formatNumber, spanText } from '../../base/cli/text.ts'
 import type { Mill } from '../mill.ts'
 import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
@@ -14,14 +14,6 @@ const lineMs = 10_000
 const restShare = 20
 const minuteMs = 60_000
 
-interface Seen {
-  readonly left: number
-  readonly done: number
-  /** Calls ended by all workers in the last minute. */
-  readonly ended: number
-  readonly account: AccountStatus | null
-}
-
 /** Progress output: one line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
@@ -32,7 +24,8 @@ interface Screen {
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen
-  #seen: Seen | null = null
+  /** `ended` counts the calls that all workers ended in the last minute. */
+  #seen: { left: number; done: number; ended: number; account: AccountStatus | null } | null = null
   #looking = false
   #lookAt = 0
   #drawnAt = performance.now()
@@ -58,7 +51,6 @@ export class Reporter {
     this.#draw(describeProgress(this.#standing(worker)))
   }
 
-  /** Clears the progress line. */
   clear(): void {
     if (this.#drawn) process.stderr.write('\r\u001b[2K')
     this.#drawn = false
@@ -114,19 +106,17 @@ export class Reporter {
   }
 }
 
-interface Means {
-  readonly remaining: number | null
-  readonly floor: number
-  readonly dailyBudget: number | null
-  readonly monthlyBudget: number | null
-}
-
 /**
  * Credits that may still be spent: down to the highest floor of live workers, or within the daily and monthly budgets.
  */
 function spendableOf(
   account: AccountStatus | null,
-  { remaining, floor, dailyBudget, monthlyBudget }: Means,
+  {
+    remaining,
+    floor,
+    dailyBudget,
+    monthlyBudget,
+  }: Pick<Config, 'dailyBudget' | 'monthlyBudget'> & { remaining: number | null; floor: number },
 ): Spendable | null {
   if (remaining === null) return null
   const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
@@ -144,12 +134,6 @@ function spendableOf(
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
-/** Shows the progress on a terminal, and writes lines to any other output. */
-export function terminalScreen(): Screen {
-  return { terminal: process.stderr.isTTY, report: say }
-}
-
-/** State of a worker for its progress line. */
 export interface WorkProgress {
   /** Tasks completed by this worker. */
   readonly done: number

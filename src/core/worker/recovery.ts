@@ -1,5 +1,6 @@
 // Crash recovery: settles the replies in the logs of dead workers.
 
+import { rmSync } from 'node:fs'
 import { sql } from '../../base/database/kysely.ts'
 import { count } from '../../base/cli/text.ts'
 import { asError, Unreachable } from '../../base/errors.ts'
@@ -8,13 +9,7 @@ import type { SettlementRules, Entry } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
-import {
-  type LogContent,
-  logFolder,
-  readAbandonedLogs,
-  removeLog,
-  setLogAside,
-} from './write-ahead-log.ts'
+import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './write-ahead-log.ts'
 
 /** Settles abandoned logs before anything is bought, and before the calls of a dead worker are given up. */
 export async function settleAbandonedLogs(
@@ -32,7 +27,8 @@ export async function settleAbandonedLogs(
       report(`settled ${count(settled, 'answer')} that a worker had received before it ended`)
     }
     const left = strangers + log.torn
-    if (left === 0) removeLog(log.file)
+    // Another worker may have removed the log already.
+    if (left === 0) rmSync(log.file, { force: true })
     else {
       report(
         `${count(left, 'answer')} in the log of a worker cannot be settled (damaged, or of calls that this database does not know): see ${setLogAside(log.file)}`,

@@ -9,7 +9,7 @@ import type { Mill } from '../mill.ts'
 import { readAccount } from '../runs/status.ts'
 import type { Verdict } from '../search/verdict.ts'
 
-const reasons: Readonly<Record<Finish, string>> = {
+const reasons = {
   completed: 'nothing is left to do',
   credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
   budget: `a budget is used up; ${npmRun('budget')} shows them`,
@@ -99,7 +99,6 @@ async function whyEnded(
 /** Allowance for the time that has passed since the summary was made. */
 const slackSeconds = 10
 
-/** Exit code of a worker that ended this way. */
 export function exitOf(
   { finish, run_failures: failures, waiting }: Pick<Summary, 'finish' | 'run_failures' | 'waiting'>,
   signal: AbortSignal,
@@ -123,15 +122,7 @@ export function exitOf(
   }
 }
 
-/** Reason why the worker ended. */
-export type Finish =
-  | 'completed'
-  | 'credit_floor'
-  | 'budget'
-  | 'auth'
-  | 'stalled'
-  | 'unreachable'
-  | 'interrupted'
+export type Finish = keyof typeof reasons
 
 /** Results of one worker. The keys are those of `work -- --json`. */
 export interface Summary {
@@ -199,7 +190,6 @@ export class Tally {
   /** Runs this worker has worked on. */
   readonly runs = new Set<number>()
 
-  /** Counts a reply. */
   reply(verdict: Verdict): void {
     if (verdict.kind === 'unsent') return
     this.#calls += 1
@@ -211,7 +201,6 @@ export class Tally {
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Calls that have ended. */
   get calls(): number {
     return this.#calls
   }

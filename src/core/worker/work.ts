@@ -41,7 +41,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const queue = await mill.queue()
   const worker = await reach(() => Worker.open(mill, options))
   worker.tally.expect(await reach(() => readPrices(mill)))
-  const upkeep = Upkeep.start(mill, worker, { afterRuns: closeAndJudge, ...options })
+  const upkeep = new Upkeep(mill, worker, { afterRuns: closeAndJudge, ...options })
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
   try {

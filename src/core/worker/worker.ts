@@ -39,17 +39,10 @@ export interface WorkerOptions {
   readonly onCall?: (seconds: number) => void
 }
 
-/** Components of a worker that must be opened first. */
-interface Parts {
-  readonly api: Api
-  readonly lease: Lease
-  readonly spender: Spender
-  readonly rules: SettlementRules
-  readonly log: WriteAheadLog
-}
+type Parts = Awaited<ReturnType<typeof openParts>>
 
-/** Opens the components of a worker. Replies left in a dead worker's log are settled before anything is bought. */
-async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
+/** Opens the components that a worker needs first. Replies left in a dead worker's log are settled before anything is bought. */
+async function openParts(mill: Mill, options: WorkerOptions) {
   const { config, db, supplier } = mill
   expectLogFolder(mill)
   const { url, key } = await mill.api()
@@ -67,15 +60,8 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   // Opened after the abandoned logs are settled, because removing them may free the space that is needed.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
-    const floor = config.creditFloor
-    const lease = await Lease.open({
-      db,
-      account,
-      key: fingerprint,
-      floor,
-      lanes,
-      leaseMs: config.leaseMs,
-    })
+    const { creditFloor: floor, leaseMs } = config
+    const lease = await Lease.open({ db, account, key: fingerprint, floor, lanes, leaseMs })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
     return { api, lease, spender, rules, log }
   } catch (error) {
@@ -220,7 +206,6 @@ export class Worker {
     }
   }
 
-  /** Slices being processed. */
   get handling(): number {
     return this.#handling
   }
@@ -240,7 +225,6 @@ export class Worker {
     this.dispatch.nudge()
   }
 
-  /** Starts no more work. */
   end(): void {
     this.#ending = true
     this.#brake.end()
@@ -306,18 +290,14 @@ export class Worker {
 
 const busyDelayMs = 2_000
 
-interface RoundOptions {
-  /** True if some tasks wait for another worker's call in flight. */
-  readonly busy: boolean
-  /** True once the worker is shutting down. */
-  readonly ending: () => boolean
-}
-
-/** Ends the round of a slice. Tasks that are still open return in a job of the next round. */
+/**
+ * Ends the round of a slice. Tasks that are still open return in a job of the next round, which is delayed if some of
+ * them wait for another worker's call in flight.
+ */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,
-  { busy, ending }: RoundOptions,
+  { busy, ending }: { busy: boolean; ending: () => boolean },
 ): Promise<void> {
   const next = await untilAnswered(() => endRound(mill.db, job), ending)
   if (next === null) return
@@ -378,7 +358,6 @@ class LostAnswers {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
 
-  /** Stops requesting lost answers. */
   end(): void {
     this.#ended = true
     clearInterval(this.#timer)

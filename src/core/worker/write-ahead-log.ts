@@ -56,7 +56,7 @@ interface RecordHead extends Provenance {
 }
 
 /** A reply received for a call. */
-export interface LoggedReply {
+interface LoggedReply {
   readonly call: CallName
   readonly reply: Reply
   readonly provenance: Provenance
@@ -147,8 +147,11 @@ export class WriteAheadLog {
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /** Closes the log. Empty files are removed; the others remain for the next worker. */
-  async close(): Promise<LogRemains> {
+  /**
+   * Closes the log. Empty files are removed; the others remain for the next worker. Returns these files, and the calls
+   * in them.
+   */
+  async close() {
     this.touch()
     await this.#flushing
     const left = this.#segments.filter((segment) => segment.close())
@@ -175,12 +178,6 @@ export class WriteAheadLog {
       await Promise.all(this.#segments.map((segment) => segment.flush()))
     } while (this.#segments.some(({ dirty }) => dirty))
   }
-}
-
-/** Files and calls left in a worker's log. */
-interface LogRemains {
-  readonly files: readonly string[]
-  readonly calls: ReadonlySet<number>
 }
 
 /** One file of a log. */
@@ -313,7 +310,6 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
   return total
 }
 
-/** Content of a log file. */
 export interface LogContent {
   readonly file: string
   readonly replies: readonly LoggedReply[]
@@ -396,11 +392,6 @@ function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number
 function reviveReply(head: object, body: Buffer | null): Reply {
   const time = 'receivedAt' in head ? { receivedAt: new Date(String(head.receivedAt)) } : {}
   return { ...head, ...time, body, partial: body } as unknown as Reply
-}
-
-/** Removes a log whose replies are in the database; another worker may have removed it already. */
-export function removeLog(file: string): void {
-  rmSync(file, { force: true })
 }
 
 /** Renames a log whose replies belong to no known call, so that no worker reads it again; returns the new name. */

@@ -1,8 +1,11 @@
 // The page of one run.
 
 import { npmRun } from '../../base/cli/commands.ts'
-import { countTasks, readRunFacts, readRunMoves, type TaskCount } from '../../core/runs/run.ts'
 import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { readRows } from '../../base/database/sql-file.ts'
+import { usualNights } from '../../core/nights/health.ts'
+import type { TaskState } from '../../core/runs/status.ts'
 import { NotThere } from '../address.ts'
 import { type Html, html } from '../drawing/html.ts'
 import {
@@ -45,7 +48,6 @@ export const night = definePage({
 })
 
 type RunFound = Awaited<ReturnType<typeof readRun>>
-type RunFacts = RunFound['run']
 
 async function readRun(db: Database, id: number) {
   const run = await readRunFacts(db, id)
@@ -193,4 +195,120 @@ function drawCost(run: RunFacts): Html {
       ['workers', run.workers],
     ]),
   )
+}
+
+/** A run with its purchases and results. */
+type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
+
+/** Tasks of a run in one state, with their error code. */
+type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
+
+/** A position gained or lost in a run by one of our domains, or by any domain if no own domains are configured. */
+interface RunMove {
+  readonly query_id: string
+  readonly q: string
+  readonly domain: string
+  readonly previous: number | null
+  /** Day of the previous answer. */
+  readonly previous_date: string
+  readonly position: number | null
+  readonly change: string
+  readonly page: string | null
+}
+
+const none = sql<string[]>`'{}'`
+
+const factColumns = [
+  'runs.id as run',
+  'lists.name as list',
+  'runs.run_date',
+  'runs.kind',
+  'runs.state',
+  'runs.created_at',
+  'runs.finished_at',
+  'runs.budget',
+  'runs.spent',
+  'runs.uncertain',
+  'runs.max_age_ms',
+  'runs.accepted',
+  'runs.duplicates',
+  'runs.rejected',
+  'runs.suspect',
+  'night.schedule',
+  'night.due_at',
+  'night.outcome',
+  'night.note',
+  'health.asked',
+  'health.answered',
+  'health.price',
+  'health.depth',
+  'health.empty',
+  'health.unreadable',
+  'health.workers',
+] as const
+
+/** Reads the facts of a run; null if no run has this id. */
+async function readRunFacts(db: Database, run: number) {
+  const found = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .leftJoin('night_health as health', 'health.run_id', 'runs.id')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('nights')
+          .select(['schedule', 'due_at', 'outcome', 'note'])
+          .whereRef('run_id', '=', 'runs.id')
+          .orderBy('due_at', 'desc')
+          .limit(1)
+          .as('night'),
+      (join) => join.onTrue(),
+    )
+    .select(factColumns)
+    .select((eb) => [
+      eb.fn.coalesce('health.reasons', none).as('reasons'),
+      eb.fn.coalesce('health.remarks', none).as('remarks'),
+      sql<number | null>`(
+        select avg(before.price)::float8
+        from (${usualNights(eb.ref('runs.list_id'), eb.ref('runs.id'))}) as before
+      )`.as('usual_price'),
+      eb
+        .selectFrom('runs as earlier')
+        .select((earlier) => earlier.fn.max('earlier.id').as('id'))
+        .whereRef('earlier.list_id', '=', 'runs.list_id')
+        .whereRef('earlier.id', '<', 'runs.id')
+        .as('previous'),
+      eb
+        .selectFrom('runs as later')
+        .select((later) => later.fn.min('later.id').as('id'))
+        .whereRef('later.list_id', '=', 'runs.list_id')
+        .whereRef('later.id', '>', 'runs.id')
+        .as('next'),
+    ])
+    .where('runs.id', '=', run)
+    .executeTakeFirst()
+  return found ?? null
+}
+
+/** Counts tasks by state and error, most frequent first. */
+function countTasks(db: Database, run: number) {
+  return db
+    .selectFrom('tasks')
+    .select((eb) => [
+      eb.ref('state').$castTo<TaskState>().as('state'),
+      'error_code as error',
+      eb.fn.min('error_message').as('example'),
+      eb.fn.countAll<number>().as('tasks'),
+    ])
+    .where('run_id', '=', run)
+    .groupBy(['state', 'error_code'])
+    .orderBy('tasks', 'desc')
+    .orderBy('state')
+    .orderBy('error_code')
+    .execute()
+}
+
+/** Largest position changes between the answers of a run and the previous ones. */
+function readRunMoves(db: Database, { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>) {
+  return readRows<RunMove>(db, 'run_moves', { date, run })
 }

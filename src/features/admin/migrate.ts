@@ -3,7 +3,7 @@
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { openPool } from '../../base/database/database.ts'
-import { type Analyst, ensureAnalyst, ensureReader } from '../../base/database/reader-role.ts'
+import { ensureAnalyst, ensureReader } from '../../base/database/reader-role.ts'
 import { letGo } from '../../base/database/trouble.ts'
 import { ensurePostgres } from '../../base/embedded/postgres.ts'
 import { type Exit, exits } from '../../base/errors.ts'
@@ -35,7 +35,10 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
 }
 
 /** The password is shown only once, because it is not stored. */
-function analystLine({ name, password }: Analyst, url: string): string {
+function analystLine(
+  { name, password }: { name: string; password: string | null },
+  url: string,
+): string {
   if (password === null)
     return `${name} is an analyst already: privileges updated, password unchanged`
   const address = new URL(url)

@@ -8,12 +8,7 @@ import type { Database } from '../../base/database/database.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { isDay } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
-import {
-  analyzeFinished,
-  type DaysLeft,
-  finishDays,
-  readDaysLeft,
-} from '../../core/nights/finish.ts'
+import { analyzeFinished, finishDays, readDaysLeft } from '../../core/nights/finish.ts'
 import { rebuild } from '../../core/runs/rebuild.ts'
 
 /** Flags of `npm run rebuild`. */
@@ -75,7 +70,11 @@ async function addUpDays(db: Database, since: string | undefined, signal: AbortS
   return days
 }
 
-function* linesOf({ open, begun, waiting }: DaysLeft): Generator<string> {
+function* linesOf({
+  open,
+  begun,
+  waiting,
+}: Awaited<ReturnType<typeof readDaysLeft>>): Generator<string> {
   if (begun > 0) {
     yield `${count(begun, 'day')} in progress in another process; if that process died, they can be taken over after 15 minutes`
   }

@@ -7,6 +7,7 @@ import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { count, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
@@ -14,7 +15,6 @@ import { isDay } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
 import { readRuns } from '../../core/nights/health.ts'
 import { judgeEnded } from '../../core/nights/judge.ts'
-import { addMarks, type TrustDecision, undoMark } from '../../core/nights/quarantine.ts'
 import { endNights } from './find-alerts.ts'
 
 /** Flags of `npm run trust`. */
@@ -232,4 +232,39 @@ function decisionTable(decisions: Awaited<ReturnType<typeof readDecisions>>): st
     ...[id, run, answer ?? 'all', trusted ? 'trusted' : 'not trusted', by, reason],
   ])
   return formatTable(['decision', 'run', 'answer', 'is', 'by', 'because'], rows, { widest: 160 })
+}
+
+/** A person's decision about a run, or about one of its answers. */
+interface TrustDecision {
+  readonly run: number
+  /** Null for the whole run. */
+  readonly answer: number | null
+  readonly trusted: boolean
+  /** True if later runs are to be compared with this one and those after it. */
+  readonly usual: boolean
+  readonly reason: string
+  readonly by: string
+}
+
+/** Stores decisions; they take effect when `judgeEnded` is called for their runs. */
+async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
+  const rows = decisions.map(({ run, answer, by, ...decision }) => ({
+    ...decision,
+    run_id: run,
+    search_id: answer,
+    made_by: by,
+  }))
+  await db.insertInto('trust_marks').values(rows).execute()
+}
+
+/** Undoes a decision; returns its run, or null if there is no such active decision. */
+async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
+  const undone = await db
+    .updateTable('trust_marks')
+    .set({ undone_at: clock, undone_by: by })
+    .where('id', '=', id)
+    .where('undone_at', 'is', null)
+    .returning('run_id')
+    .executeTakeFirst()
+  return undone?.run_id ?? null
 }

@@ -9,9 +9,10 @@ import {
   sql,
   type Transaction,
 } from '../../base/database/kysely.ts'
+import { sumTables } from '../../base/database/facts.ts'
 import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import {
@@ -225,9 +226,7 @@ async function choosePending(
   answers: readonly number[],
 ): Promise<readonly number[]> {
   const most = answers.length === 0 ? tasksAtOnce : null
-  const { rows } = await trx.executeQuery(
-    statement<{ id: number }>('pending_tasks', { queries, answers, most }),
-  )
+  const rows = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
   return rows.map(({ id }) => id)
 }
 
@@ -381,19 +380,7 @@ export async function markDays(db: Database): Promise<void> {
 /** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  for (const table of [
-    'finished_labels',
-    'finished_queries',
-    'finished_shares',
-    'finished_steps',
-    'finished_losses',
-    'finished_answers',
-    'finished_groups',
-    'finished_related',
-    'finished_costs',
-    'finished_keywords',
-    'finished_keyword_days',
-  ] as const) {
+  for (const table of sumTables) {
     const left = db
       .selectFrom(table)
       .where((eb) =>

@@ -1,17 +1,16 @@
 // Metrics in Prometheus format, read from the database for each scrape.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { clock, clockBefore, secondsOf } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { dayMs } from '../../base/time/zone.ts'
 import { readStoredForecast } from '../../core/forecast/stored-forecast.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { overdueNights } from '../../core/nights/nights.ts'
-import { countSuspects, readGoodNights } from '../../core/nights/odd-nights.ts'
-import {
-  countLiveWorkers,
-  countOpenTasks,
-  readAccountGauges,
-  readSuccesses,
-} from '../../core/runs/waits.ts'
+import { floorInForce, shownBalance } from '../../core/ledger/standstill.ts'
+import { hasAnswer, readGoodNights } from '../../core/nights/odd-nights.ts'
+import { countLiveWorkers, countOpenTasks } from '../../core/runs/waits.ts'
 import { countNotices } from './news.ts'
 
 const states = ['answered', 'reused', 'failed', 'unknown'] as const
@@ -250,15 +249,87 @@ const restShare = 20
 /** Spends at most a twentieth of the time on a query: a result that took a second is reused for twenty seconds. */
 export function askSparingly<T>(
   ask: () => Promise<T>,
-  clock = () => performance.now(),
+  now = () => performance.now(),
 ): () => Promise<T> {
   let kept: { readonly value: T; readonly until: number } | undefined
   return async () => {
-    const began = clock()
+    const began = now()
     if (kept !== undefined && began < kept.until) return kept.value
     const value = await ask()
-    const ended = clock()
+    const ended = now()
     kept = { value, until: ended + restShare * (ended - began) }
     return value
   }
+}
+
+/** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
+function countSuspects(db: Database) {
+  return db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select((eb) => [
+      'lists.name as list',
+      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
+      sql<boolean>`(
+        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
+      )[1]`.as('last'),
+    ])
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .where('runs.finished_at', '>', clockBefore(7 * dayMs))
+    .groupBy('lists.name')
+    .orderBy('lists.name')
+    .execute()
+}
+
+/** Reads an account's gauges from the ledger; null before its first call. */
+async function readAccountGauges(db: Database, { name, kind }: { name: string; kind: string }) {
+  const gauges = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      shownBalance.as('remaining'),
+      'a.reserved',
+      'a.uncertain',
+      'a.in_flight',
+      'a.used_total as used',
+      floorInForce.as('floor'),
+      eb
+        .fn<string[]>('array', [
+          eb
+            .selectFrom('stops')
+            .select('stops.reason')
+            .whereRef('stops.account_id', '=', 'a.id')
+            .where('stops.cleared_at', 'is', null)
+            .where((stop) =>
+              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+            ),
+        ])
+        .as('stops'),
+    ])
+    .where('a.name', '=', name)
+    .where('a.kind', '=', kind)
+    .executeTakeFirst()
+  return gauges ?? null
+}
+
+/** Seconds since each list last had a run that ended with a readable answer. */
+function readSuccesses(db: Database) {
+  return db
+    .selectFrom('lists')
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('runs as r')
+        .select('r.finished_at')
+        .whereRef('r.list_id', '=', 'lists.id')
+        .where('r.state', '=', 'done')
+        .where(hasAnswer)
+        .orderBy('r.finished_at', 'desc')
+        .limit(1)
+        .as('newest'),
+    )
+    .select((eb) => [
+      'lists.name as list',
+      secondsOf(eb.ref('newest.finished_at')).$notNull().as('seconds'),
+    ])
+    .orderBy('lists.name')
+    .execute()
 }

@@ -7,18 +7,14 @@ import type { Webhook } from '../../base/config.ts'
 import { clock, clockBefore, clockIn, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { dayMs, formatInstant } from '../../base/time/zone.ts'
 import { late, within } from '../../base/waiting.ts'
 import type { Mill } from '../../core/mill.ts'
 import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
-import {
-  type NewFields,
-  readUnattended,
-  takeNewFields,
-  type Unattended,
-} from '../../core/runs/waits.ts'
+import { countOpenTasks } from '../../core/runs/waits.ts'
 import {
   type NoticeFacts,
   readNoticeFacts,
@@ -429,4 +425,61 @@ export async function countNotices(db: Database) {
     .where('told_at', 'is', null)
     .where('part_of', 'is', null)
     .executeTakeFirstOrThrow()
+}
+
+/** Open tasks without a live worker. */
+type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
+
+/**
+ * Finds tasks that have been open this long without a live worker and have not been reported since; null if there are
+ * none. The period starts when the last worker ends or when a run is created or reopened, whichever is later.
+ */
+async function readUnattended(db: Database, forMs: number) {
+  const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
+  if (found === undefined) return null
+  const tasks = await countOpenTasks(db)
+  return tasks === 0 ? null : { since: found.since, tasks }
+}
+
+/** Fields in answers of one run that the API had never sent before. */
+interface NewFields {
+  readonly run: number
+  readonly list: string
+  readonly run_date: string
+  readonly api: string
+  /** Number of answers with each field. */
+  readonly found: readonly {
+    readonly place: 'answer' | 'result'
+    readonly field: string
+    readonly answers: number
+  }[]
+}
+
+/**
+ * Checks the answers of runs that finished since a time, each run once, and returns fields that the API never sent
+ * before. In the first answers of an API, no field counts as new.
+ */
+async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
+  const runs = await db
+    .updateTable('runs')
+    .set({ fields_read_at: clock })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('runs')
+        .select('id')
+        .where('state', 'in', ['done', 'cancelled'])
+        .where('finished_at', '>', since)
+        .where('fields_read_at', 'is', null)
+        .orderBy('id')
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning('id')
+    .execute()
+  const found: NewFields[] = []
+  const together = runs.map(({ id }) => id).toSorted((a, b) => a - b)
+  for (const run of together) {
+    found.push(...(await readRows<NewFields>(db, 'take_fields', { run, together })))
+  }
+  return found
 }

@@ -1,10 +1,4 @@
-import {
-  type Account,
-  constants,
-  lowestBalance,
-  type BalanceReading,
-  type ReportedBalances,
-} from '../../../src/core/ledger/account.ts'
+import { type Account, constants, lowestBalance } from '../../../src/core/ledger/account.ts'
 import {
   boundOf,
   type Cost,
@@ -183,7 +177,7 @@ function addUp(account: Account, change: Change): Account {
   }
 }
 
-function tell(told: ReportedBalances | null, { least, untold }: Change): ReportedBalances | null {
+function tell(told: Account['reported'], { least, untold }: Change): Account['reported'] {
   if (told === null) return null
   return {
     ...told,
@@ -242,7 +236,7 @@ function isOfProbe({ lastProbeAt }: Account, { startedAt }: { startedAt: number 
   return lastProbeAt !== null && startedAt >= lastProbeAt
 }
 
-function isNewer(seen: BalanceReading | null, { seq }: { seq: number }): boolean {
+function isNewer(seen: Account['seen'], { seq }: { seq: number }): boolean {
   return seen !== null && seen.seq > seq
 }
 

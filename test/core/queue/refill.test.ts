@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/base/database/database.ts'
 import { listOpenSlices } from '../../../src/core/queue/open-slices.ts'
-import { refill, type SliceSink } from '../../../src/core/queue/refill.ts'
+import { refill } from '../../../src/core/queue/refill.ts'
+import type { SliceQueue } from '../../../src/core/queue/slice-jobs.ts'
 import { freshDatabase } from '../../support/database.ts'
 
 const slices = 8_500
@@ -30,7 +31,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
   test('delivers each slice once, and reports the number of delivered ones', async () => {
     const arrived: number[] = []
     const handedOver: number[] = []
-    const queue: SliceSink = {
+    const queue: Pick<SliceQueue, 'add'> = {
       add: async (page) => void arrived.push(...page.map(({ slice }) => slice)),
     }
     expect(await refill(queue, { db, onPage: (count) => handedOver.push(count) })).toBe(slices)
@@ -42,7 +43,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
   test('adds two pages concurrently, and never a third', async () => {
     let flying = 0
     let most = 0
-    const queue: SliceSink = {
+    const queue: Pick<SliceQueue, 'add'> = {
       add: async () => {
         flying += 1
         most = Math.max(most, flying)
@@ -57,7 +58,7 @@ describe('refilling the queue of a run with thousands of open slices', () => {
 
   test('fails when a page cannot be added', async () => {
     let pages = 0
-    const queue: SliceSink = {
+    const queue: Pick<SliceQueue, 'add'> = {
       add: async () => {
         pages += 1
         if (pages === 2) throw new Error('the queue is away')

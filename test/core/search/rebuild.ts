@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../src/base/answer.ts'
 import type { AnswerRows } from '../../../src/core/answers/store.ts'
-import { answerColumns, type RowColumns } from '../../../src/core/search/parse.ts'
 
 /**
  * Rebuilds the answer from its rows. It equals the content of its body, except for the order of fields and characters
@@ -16,15 +15,17 @@ export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
     ),
     related_searches: rows.related_searches,
   }
-  return overlay({ ...answerColumns(rows, rows.q), ...lists }, rows.as_given, rows.extra)
+  const { q, intent, sentiment, credits_used, credits_remaining } = rows
+  const columns = { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
+  return overlay({ ...columns, ...lists }, rows.as_given, rows.extra)
 }
 
 /**
- * The inverse of `answerLeftover` and `resultLeftover`: the columns, corrected and completed with the stored original
+ * The inverse of `leftover` of the parser: the columns, corrected and completed with the stored original
  * values.
  */
 function overlay(
-  columns: RowColumns,
+  columns: JsonObject,
   asGiven: JsonObject | null,
   extra: JsonObject | null,
 ): JsonObject {
