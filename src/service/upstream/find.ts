@@ -1,7 +1,7 @@
 // Finds pages among the documents of this machine, the best first.
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
-import { type Interpretation, mostReach, type Search } from '../schemas.ts'
+import { type Interpretation, mostResults, type Search } from '../schemas.ts'
 import type { AskedWords, Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
@@ -80,8 +80,8 @@ export async function findPages(run: Statements, options: FindOptions) {
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The candidates are the same for every page of an answer; otherwise, page 2 could reorder page 1.
-      mostReach,
+      // The candidates do not depend on `num`, so that ten results are the first ten of a hundred.
+      mostResults,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
       unknown * 3 <= known.length ? leastShare.known : leastShare.strange,

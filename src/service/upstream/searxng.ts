@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
+import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
 import { invalidAnswer, noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -63,7 +63,6 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
   const found = await collect(web, search, { ...asker, over, deadline })
-  const results = shownOf(search, found.results)
   const suggestions = [...found.corrections, ...[...found.suggestions].toSorted()]
   if (suggestions.length < 4) {
     const turn = { account: asker.account, signal: over, deadline: null }
@@ -76,8 +75,7 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
     answer: await enrich(
       search.q,
       {
-        results,
-        first: found.results.slice(0, search.num),
+        results: found.results.slice(0, search.num),
         pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
         suggestions,
         known: found.entities,
@@ -130,7 +128,7 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
     for (const result of page.results) addResult(byPlace, result)
     if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0)
       throw noEngine(usualRetryAfter)
-    if (byPlace.size === before || byPlace.size >= search.page * search.num) break
+    if (byPlace.size === before || byPlace.size >= search.num) break
   }
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
@@ -229,8 +227,6 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-const strictness = { off: '0', moderate: '1', strict: '2' } as const
-
 interface PageRequest {
   readonly number: number
   readonly signal: AbortSignal
@@ -244,8 +240,6 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     format: 'json',
     pageno: String(request.number),
     ...upstreamLanguage(search, web.regionOf),
-    ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
-    ...(search.freshness === null ? {} : { time_range: search.freshness }),
   }).toString()
   const response = await fetchPage(web, url, request.signal)
   if (response === null) return null
