@@ -1,11 +1,12 @@
 // Builds the HTTP application of the search service: its middleware and its routes.
 
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
+import { compress } from 'hono/compress'
 import { createMiddleware } from 'hono/factory'
 import type { RateLimiter } from './credits.ts'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
-import { arrivalOf, checkRequest, compress } from './listen.ts'
+import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
 import { Refusal, refuseParams } from './refusal.ts'
 import { databaseAway, keyHeaders, refuse, secureHeaders, trace, type Tracing } from './reply.ts'
@@ -35,7 +36,6 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   root.use('*', trace(parts))
   root.use('*', endInTime(parts.deadlineMs + settlementMs))
-  root.use('*', compress(parts.basePath))
   root.use('*', async (c, next) => {
     const refusal = checkRequest(c.req.raw)
     // Dashboard forms are the only requests that are not GET.
@@ -45,6 +45,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   root.notFound((c) => refuse(replying, new Refusal(404, 'There is nothing at this address'), c))
   root.onError((error, c) => refuse(replying, error, c))
   const app = root.basePath(parts.basePath)
+  // Never the dashboard: its pages hold secrets beside reflected input, and their compressed length would reveal them (BREACH).
+  for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
   describe(app, parts)

@@ -370,9 +370,7 @@ describe('the description of the API', () => {
     expect(document.openapi).toBe('3.1.0')
     const { parameters, responses } = document.paths['/v1/search'].get
     const inQuery = parameters.filter((parameter) => parameter.in === 'query')
-    expect(inQuery.map(({ name }) => name).join(' ')).toBe(
-      'q location hl gl num device api_key',
-    )
+    expect(inQuery.map(({ name }) => name).join(' ')).toBe('q location hl gl num device api_key')
     const open = Object.entries(responses).filter(([, { description }]) =>
       description.startsWith('Not in the specification'),
     )

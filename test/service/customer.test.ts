@@ -235,10 +235,7 @@ describe('simulated errors', () => {
 describe('parameters', () => {
   test('explicit defaults have the same answer as absent ones', async () => {
     const plain = await shop.ask('/v1/search?q=tea', mock)
-    const explicit = await shop.ask(
-      '/v1/search?q=tea&num=10&hl=en&device=desktop',
-      mock,
-    )
+    const explicit = await shop.ask('/v1/search?q=tea&num=10&hl=en&device=desktop', mock)
     expect(explicit.json).toEqual(plain.json)
   })
 
