@@ -69,7 +69,7 @@ async function answer(
   const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const options = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
+    const options = { search, question, shown, subjectsIn }
     const found = await findPages(run, options)
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
     const texts = await readTexts(run, moved)
