@@ -218,7 +218,9 @@ export class RateLimiter {
   readonly #pool: pg.Pool
   /** Requests per second of the test keys of one account. */
   readonly #testRate: number
-  readonly #windows = new Map<string, { second: number; count: number }>()
+  /** Requests by kind and account in the current second. */
+  readonly #counts = new Map<string, number>()
+  #second = 0
 
   constructor(pool: pg.Pool, testRate = usualRates.test) {
     this.#pool = pool
@@ -246,13 +248,11 @@ export class RateLimiter {
 
   #count(name: string): number {
     const second = Math.floor(Date.now() / 1000)
-    const window = this.#windows.get(name)
-    if (window === undefined || window.second !== second) {
-      this.#windows.set(name, { second, count: 1 })
-      return 1
-    }
-    window.count += 1
-    return window.count
+    if (second !== this.#second) this.#counts.clear()
+    this.#second = second
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
+    return count
   }
 
   async #countAll(account: number): Promise<number> {

@@ -141,7 +141,6 @@ export interface Asker {
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>
-  close(): Promise<void>
 }
 
 /** Returns those of the named parameters that were sent. */

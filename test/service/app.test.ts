@@ -124,7 +124,7 @@ describe('searches that fail', () => {
   afterAll(() => tables.pool.end())
 
   function provider(answer: () => Promise<Answered>): Provider {
-    return { name: 'broken', answer, close: () => Promise.resolve() }
+    return { name: 'broken', answer }
   }
 
   function shelf(answer: () => Promise<Answered>) {

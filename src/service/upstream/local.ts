@@ -39,9 +39,6 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
         return await answer(parts, search, asker)
       })
     },
-    close: async () => {
-      await gazetteer.catch(() => undefined)
-    },
   }
 }
 

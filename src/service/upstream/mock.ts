@@ -72,7 +72,6 @@ export function openMock(drift: Drift = noDrift): Provider {
     name: 'mock',
     answer: (search) =>
       Promise.resolve({ answer: invent(search, drift), ignored: [], partial: false }),
-    close: () => Promise.resolve(),
   }
 }
 

@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
-import { invalidAnswer, noEngine, Refusal } from '../refusal.ts'
+import { noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 
@@ -38,7 +38,6 @@ export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptio
       const regionOf = await (regions ??= readRegions())
       return await answer({ base, log, queue, budgetMs, regionOf }, search, asker)
     },
-    close: () => Promise.resolve(),
   }
 }
 
@@ -227,7 +226,13 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     pageno: String(request.number),
     ...upstreamLanguage(search, web.regionOf),
   }).toString()
-  const response = await fetchPage(web, url, request.signal)
+  const { signal } = request
+  // Redirects are never followed: an engine shortcut in a query can lead anywhere.
+  const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
+    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
+    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    return null
+  })
   if (response === null) return null
   if (!response.ok) {
     web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
@@ -247,18 +252,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     return page.data
   }
   web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
-  throw invalidAnswer(page.error)
-}
-
-async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
-  try {
-    // Redirects are never followed: an engine shortcut in a query can lead anywhere.
-    return await fetch(url, { redirect: 'manual', signal })
-  } catch (error) {
-    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
-    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
-    return null
-  }
+  throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
 }
 
 /**
