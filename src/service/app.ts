@@ -12,14 +12,15 @@ import { Refusal, refuseParams } from './refusal.ts'
 import { databaseAway, keyHeaders, refuse, secureHeaders, trace, type Tracing } from './reply.ts'
 import { readSearch, searchHeaders, searchParams, usageParams } from './schemas.ts'
 import { type Order, sellAnswer, type SearchSeller, type Sold } from './sell.ts'
-import { type Provider, readIdempotencyKey } from './stored-answers.ts'
+import { readIdempotencyKey } from './stored-answers.ts'
+import type { openMock } from './upstream/mock.ts'
 import { readAccount } from './usage.ts'
 
 interface AppParts extends SearchSeller, Tracing, DashboardParts {
   readonly keys: KeyRing
   readonly rateLimiter: RateLimiter
   /** Source of answers for test keys. */
-  readonly mock: Provider
+  readonly mock: ReturnType<typeof openMock>
 }
 
 /** Builds the whole service as one function from request to response. */
@@ -127,12 +128,7 @@ async function serve(parts: AppParts, order: Order): Promise<Sold> {
   const { key, search } = order
   if (key.kind === 'live') return await sellAnswer(parts, order)
   // Nothing is stored for a test key, so that balance and usage stay unchanged.
-  const answered = await parts.mock.answer(search, {
-    account: key.accountId,
-    signal: AbortSignal.timeout(parts.deadlineMs),
-    gone: order.gone,
-    deadline: performance.now() + parts.deadlineMs,
-  })
+  const answered = await parts.mock.answer(search)
   return { ...answered, used: 0, remaining: key.remaining, again: false }
 }
 

@@ -1,7 +1,7 @@
 // Generates answers, and changes them from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
-import type { FoundAnswer, Provider } from '../stored-answers.ts'
+import type { Answered, FoundAnswer } from '../stored-answers.ts'
 import { intents } from '../enrich/labels.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
@@ -67,10 +67,10 @@ const endings = [
 ] as const
 
 /** Opens a provider of generated answers on reserved example hosts. The same search always gives the same answer. */
-export function openMock(drift: Drift = noDrift): Provider {
+export function openMock(drift: Drift = noDrift) {
   return {
     name: 'mock',
-    answer: (search) =>
+    answer: (search: Search): Promise<Answered> =>
       Promise.resolve({ answer: invent(search, drift), ignored: [], partial: false }),
   }
 }
