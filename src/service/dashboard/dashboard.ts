@@ -50,25 +50,10 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
   const path = `${parts.basePath}/dashboard`
-  const show = async (c: Context<DoorEnv>, issued: IssuedKey | null, problem: string | null) => {
-    const keys = await listKeys(pool)
-    const used = await readDays(pool, { days: shownDays, account: null })
-    const view = { path, address: parts.publicUrl(), keys, days: lastDays(), used, issued, problem }
-    const page = renderDashboard({ ...view, ticket: randomUUID() })
-    return c.html(page, problem === null ? 200 : 400, pageHeaders)
-  }
+  const show = pageOf(parts, path)
   const back = (c: Context<DoorEnv>, found: boolean) => {
     if (!found) throw new Refusal(404, 'There is no such key')
     return c.redirect(path, 303)
-  }
-  /** Shows the page with the problem when a form is not valid. */
-  const tryForm = async (c: Context<DoorEnv>, work: () => Promise<Response>) => {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof Misuse) return await show(c, null, error.message)
-      throw error
-    }
   }
   app.use('/dashboard/*', async (c, next) => {
     guard.check(c)
@@ -83,7 +68,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
   app.post('/dashboard/keys', (c) =>
-    tryForm(c, async () => {
+    tryForm(c, show, async () => {
       const form = await readForm(c, newShape)
       // Reloading the page that shows a key sends its form again.
       if (tickets.has(form.ticket)) {
@@ -98,11 +83,34 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     back(c, await revokeKey(pool, c.req.param('id'))),
   )
   app.post('/dashboard/keys/:id{\\d{1,15}}/change', (c) =>
-    tryForm(c, async () => {
+    tryForm(c, show, async () => {
       const { name, rate = null } = await readForm(c, changeShape)
       return back(c, await changeKey(pool, { id: Number(c.req.param('id')), name, rate }))
     }),
   )
+}
+
+type ShowPage = ReturnType<typeof pageOf>
+
+/** Returns a function that shows the page, with a new key or with a problem. */
+function pageOf({ pool, publicUrl }: DashboardParts, path: string) {
+  return async (c: Context<DoorEnv>, issued: IssuedKey | null, problem: string | null) => {
+    const keys = await listKeys(pool)
+    const used = await readDays(pool, { days: shownDays, account: null })
+    const view = { path, address: publicUrl(), keys, days: lastDays(), used, issued, problem }
+    const page = renderDashboard({ ...view, ticket: randomUUID() })
+    return c.html(page, problem === null ? 200 : 400, pageHeaders)
+  }
+}
+
+/** Shows the page with the problem when a form is not valid. */
+async function tryForm(c: Context<DoorEnv>, show: ShowPage, work: () => Promise<Response>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Misuse) return await show(c, null, error.message)
+    throw error
+  }
 }
 
 /** The days shown, today last. */
