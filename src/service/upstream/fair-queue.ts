@@ -28,7 +28,6 @@ interface Waiter {
   readonly end: (refusal: Refusal | null) => void
 }
 
-// The number of turns over which their duration is averaged.
 const observedTurns = 16
 const longestRetrySeconds = 60
 
@@ -38,6 +37,8 @@ export class FairQueue {
   readonly #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
+  /** Durations of the last turns. */
+  #observed: readonly number[] = []
   /** Estimated duration of a turn; null until the first one has ended. */
   #turnMs: number | null = null
 
@@ -170,8 +171,11 @@ export class FairQueue {
     })
   }
 
-  /** Averages the last turns, so that one slow search does not block a whole queue. */
+  /** Averages the last turns without the slowest, so that one slow search does not block a whole queue. */
   #observe(ms: number): void {
-    this.#turnMs = this.#turnMs === null ? ms : this.#turnMs + (ms - this.#turnMs) / observedTurns
+    this.#observed = [...this.#observed, ms].slice(-observedTurns)
+    const sorted = this.#observed.toSorted((a, b) => a - b)
+    const counted = sorted.slice(0, Math.max(1, sorted.length - 1))
+    this.#turnMs = counted.reduce((sum, one) => sum + one, 0) / counted.length
   }
 }
