@@ -16,10 +16,7 @@ await runCommand<KeysOptions>(
     define: (program) =>
       program
         .argument('<action>', 'create, revoke, list or usage')
-        .argument(
-          '[key]',
-          'for revoke: its number, …abcd (how it ends), or - to read it from stdin',
-        )
+        .argument('[key]', 'for revoke: its number, or - to read the key from stdin')
         .option('--kind <kind>', 'live or test', 'test')
         .option('--credits <n>', 'number of prepaid credits')
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')

@@ -7,11 +7,7 @@ await runCommand<ServiceFlags>(
   {
     name: 'service',
     about: 'Runs the search service: test keys get invented answers, live keys real pages.',
-    examples: [
-      'npm run service -- --port 8787',
-      'npm run service -- --port 8787 --upstream mock',
-      'npm run service -- --drift garden --today 2026-01-31',
-    ],
+    examples: ['npm run service -- --port 8787', 'npm run service -- --port 8787 --upstream mock'],
     drains: true,
     define: (program) =>
       program
@@ -24,9 +20,7 @@ await runCommand<ServiceFlags>(
         .option('--base-path <path>', 'path prefix of all URLs', '')
         .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
         .option('--test-rate <n>', 'requests per second for the test keys of an account')
-        .option('--log <what>', 'requests, queries (includes the search text) or none', 'requests')
-        .option('--drift <seed>', 'answers drift from day to day, for histories')
-        .option('--today <day>', 'date of the drifting answers'),
+        .option('--log <what>', 'requests, queries (includes the search text) or none', 'requests'),
   },
   async () => (await import('../src/service/command.ts')).runService,
 )

@@ -6,7 +6,6 @@ import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { type Config, readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
-import { isDay } from '../base/time/zone.ts'
 import { loggings } from './reply.ts'
 import { startService, upstreams } from './start.ts'
 
@@ -15,8 +14,6 @@ export interface ServiceFlags {
   readonly host: string
   readonly upstream?: string
   readonly basePath: string
-  readonly drift?: string
-  readonly today?: string
   readonly publicUrl?: string
   readonly testRate?: string
   readonly log: string
@@ -31,7 +28,6 @@ export async function runService({
 }: Call<ServiceFlags>): Promise<Exit> {
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const basePath = pathFlag('base-path', options.basePath)
-  const today = dayFlag('today', options.today)
   const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
@@ -55,8 +51,6 @@ export async function runService({
     publicUrl: publicUrl?.href,
     testRate,
     searxngUrl,
-    drift: options.drift,
-    today,
   })
   const { url } = closers.add('service', opened, (open) => open.close())
   print(JSON.stringify({ url }))
@@ -82,11 +76,4 @@ function pathFlag(name: string, text: string): string {
   // Other characters have a special meaning for the router or arrive percent-encoded.
   if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
-}
-
-/** Reads a day from a flag, as the clock that changing answers follow. */
-function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
-  if (text === undefined) return undefined
-  if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)
-  throw new Misuse(`expected --${name} to be a day like 2026-01-31, got ${text}`)
 }

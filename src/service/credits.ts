@@ -1,5 +1,6 @@
 // Reserves, settles and refunds the credits of a request, and limits the request rate of an account.
 
+import pLimit, { type LimitFunction } from 'p-limit'
 import type pg from 'pg'
 import { type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
@@ -100,8 +101,8 @@ export async function settleCredits(
 ): Promise<number | null> {
   const { keep } = ending
   const { rows } = await pool.query<{ remaining: number }>({
-    name: keep === null ? 'settle' : 'settle-kept',
-    text: keep === null ? settling('') : settling(ownClaim, keepAnswer),
+    name: 'settle',
+    text: settleText,
     values: [
       charge.id,
       charge.accountId,
@@ -109,61 +110,57 @@ export async function settleCredits(
       ending.status,
       Math.round(ending.ms),
       ending.provider,
-      ...(keep === null ? [] : [keep.key, keep.claim, keep.answer]),
+      keep?.key ?? null,
+      keep?.claim ?? null,
+      keep?.answer ?? null,
     ],
   })
   return rows[0]?.remaining ?? null
 }
 
 // Charge and answer are committed together: only a charged answer can be replayed.
-const ownClaim =
-  'and exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update)'
-const keepAnswer = `,
+const settleText = `
+  with open as (
+    select period, reserved
+    from usage
+    where id = $1
+      and credits is null
+      and ($7::text is null
+        or exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update))
+    for update
+  ),
+  paid as (
+    update accounts
+    set
+      held = held - case when open.period = accounts.period then open.reserved else 0 end,
+      used = used + case when open.period = accounts.period then $3 else 0 end
+    from open
+    where accounts.id = $2
+    returning quota - used as remaining
+  ),
+  ended as (
+    update usage
+    set credits = $3, status = $4, ms = $5, provider = $6
+    from paid
+    where id = $1
+  ),
   kept as (
     update kept_answers
     set answer = $9, used = $3, remaining = paid.remaining
     from paid
     where account_id = $2
       and key = $7
-  )`
-
-function settling(condition: string, keeping = ''): string {
-  return `
-    with open as (
-      select period, reserved
-      from usage
-      where id = $1
-        and credits is null
-        ${condition}
-      for update
-    ),
-    paid as (
-      update accounts
-      set
-        held = held - case when open.period = accounts.period then open.reserved else 0 end,
-        used = used + case when open.period = accounts.period then $3 else 0 end
-      from open
-      where accounts.id = $2
-      returning quota - used as remaining
-    ),
-    ended as (
-      update usage
-      set credits = $3, status = $4, ms = $5, provider = $6
-      from paid
-      where id = $1
-    )${keeping}
-    select remaining
-    from paid`
-}
+  )
+  select remaining
+  from paid`
 
 // A settlement in another process releases credits without waking up this process, so poll.
 const lookAgainMs = 100
 const usualPatienceMs = 10_000
 
 interface Line {
-  /** Resolves after the last waiting request. */
-  last: Promise<unknown>
-  length: number
+  /** Admits one request after another. */
+  readonly enter: LimitFunction
   wake: () => void
 }
 
@@ -186,42 +183,30 @@ export class KeyCredits {
       const first = await reserveCredits(this.#pool, key, want)
       if (first.kind !== 'busy') return first
     }
-    return await this.#inLine(key.accountId, async (line) => {
-      for (;;) {
-        if (want.gone.aborted) throw clientLeft()
-        const woken = new Promise<void>((resolve) => {
-          line.wake = resolve
-          setTimeout(resolve, lookAgainMs)
-        })
-        const found = await reserveCredits(this.#pool, key, want)
-        if (found.kind !== 'busy' || performance.now() > end) return found
-        await woken
-      }
-    })
+    const line = this.#lines.get(key.accountId) ?? { enter: pLimit(1), wake: () => undefined }
+    this.#lines.set(key.accountId, line)
+    try {
+      // In order of arrival, so that cheap searches cannot starve an expensive one.
+      return await line.enter(async () => {
+        for (;;) {
+          if (want.gone.aborted) throw clientLeft()
+          const woken = new Promise<void>((resolve) => {
+            line.wake = resolve
+            setTimeout(resolve, lookAgainMs)
+          })
+          const found = await reserveCredits(this.#pool, key, want)
+          if (found.kind !== 'busy' || performance.now() > end) return found
+          await woken
+        }
+      })
+    } finally {
+      if (line.enter.activeCount + line.enter.pendingCount === 0) this.#lines.delete(key.accountId)
+    }
   }
 
   /** Wakes the requests that wait for credits of the account, after some were released. */
   wake(account: number): void {
     this.#lines.get(account)?.wake()
-  }
-
-  /** Serves requests in order of arrival, so that cheap searches cannot starve an expensive one. */
-  async #inLine<T>(account: number, work: (line: Line) => Promise<T>): Promise<T> {
-    const line = this.#lines.get(account) ?? {
-      last: Promise.resolve(),
-      length: 0,
-      wake: () => undefined,
-    }
-    this.#lines.set(account, line)
-    line.length += 1
-    const turn = line.last.then(() => work(line))
-    line.last = turn.catch(() => undefined)
-    try {
-      return await turn
-    } finally {
-      line.length -= 1
-      if (line.length === 0) this.#lines.delete(account)
-    }
   }
 }
 
@@ -233,7 +218,9 @@ export class RateLimiter {
   readonly #pool: pg.Pool
   /** Requests per second of the test keys of one account. */
   readonly #testRate: number
-  readonly #windows = new Map<string, { second: number; count: number }>()
+  /** Requests by kind and account in the current second. */
+  readonly #counts = new Map<string, number>()
+  #second = 0
 
   constructor(pool: pg.Pool, testRate = usualRates.test) {
     this.#pool = pool
@@ -261,13 +248,11 @@ export class RateLimiter {
 
   #count(name: string): number {
     const second = Math.floor(Date.now() / 1000)
-    const window = this.#windows.get(name)
-    if (window === undefined || window.second !== second) {
-      this.#windows.set(name, { second, count: 1 })
-      return 1
-    }
-    window.count += 1
-    return window.count
+    if (second !== this.#second) this.#counts.clear()
+    this.#second = second
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
+    return count
   }
 
   async #countAll(account: number): Promise<number> {

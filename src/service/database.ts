@@ -14,8 +14,6 @@ export interface Tables {
   readonly pool: pg.Pool
   /** For searches: the server cancels their statements at a time limit. */
   readonly searches: pg.Pool
-  /** False if pg_trgm cannot be installed; titles are then compared by words only. */
-  readonly trigrams: boolean
   close(): Promise<void>
 }
 
@@ -39,13 +37,12 @@ function connection(connectionString: string) {
 /** Applies the migrations and opens the pools. A lock protects the migrations if several services start at once. */
 export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
   const trigramSchema = await prepare(databaseUrl)
-  const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
   const open = (max: number, options: string) => {
     const pool = new pg.Pool({
       ...connection(databaseUrl),
       max,
       keepAlive: true,
-      options: `-c search_path=${path} ${options}`,
+      options: `-c search_path=service,${trigramSchema} ${options}`,
     })
     // The pool replaces a broken idle connection; without a listener the error would end the process.
     pool.on('error', () => undefined)
@@ -59,10 +56,10 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
   const close = async () => {
     await Promise.all([pool.end(), searches.end()])
   }
-  return { pool, searches, trigrams: trigramSchema !== null, close }
+  return { pool, searches, close }
 }
 
-async function prepare(databaseUrl: string): Promise<string | null> {
+async function prepare(databaseUrl: string): Promise<string> {
   const client = new pg.Client(connection(databaseUrl))
   client.on('error', () => undefined)
   try {
@@ -79,8 +76,7 @@ async function prepare(databaseUrl: string): Promise<string | null> {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
     const schema = await findTrigrams(client)
-    if (schema === null) return null
-    // Not a migration, because the service works without pg_trgm.
+    // Not a migration, because the schema of the extension differs.
     await client.query(
       `create index if not exists documents_title on documents using gin (lower(title) ${pg.escapeIdentifier(schema)}.gin_trgm_ops)`,
     )
@@ -149,19 +145,16 @@ async function ensureSchema(client: pg.Client): Promise<void> {
   }
 }
 
-const undefinedFile = '58P01'
-const unsupported = '0A000'
-
-/** Returns the schema that holds pg_trgm, and installs the extension if the role may; null where it is unavailable. */
-async function findTrigrams(client: pg.Client): Promise<string | null> {
-  try {
-    await client.query('create extension if not exists pg_trgm with schema service')
-  } catch (error) {
-    const refused = [insufficientPrivilege, undefinedFile, unsupported]
-    if (!refused.includes(codeOf(error) ?? '')) throw error
-  }
+/** Installs pg_trgm unless the database has it; returns its schema. */
+async function findTrigrams(client: pg.Client): Promise<string> {
+  await client
+    .query('create extension if not exists pg_trgm with schema service')
+    .catch((cause: unknown) => {
+      const text = `expected the extension pg_trgm, got ${reasonOf(cause)}; have an administrator run: create extension pg_trgm`
+      throw new WrongDatabase(text, { cause })
+    })
   const { rows } = await client.query<{ schema: string }>(
     "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
   )
-  return rows[0]?.schema ?? null
+  return rows[0]?.schema ?? 'service'
 }

@@ -116,7 +116,7 @@ function refuseOddFlags(options: KeysOptions): void {
 /** Revokes a key. For `-`, reads the key from stdin, because every user of the machine can see a command line. */
 async function revoke(keys: Keys, word: string | undefined): Promise<void> {
   if (word === undefined) {
-    throw new Misuse('expected the number of a key or its last characters (…abcd), got nothing')
+    throw new Misuse('expected the number of a key, got nothing; keys -- list shows it')
   }
   if (await keys.revoke(word === '-' ? (await text(process.stdin)).trim() : word)) return
   throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')

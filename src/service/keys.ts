@@ -8,7 +8,7 @@ import type { HttpBindings } from '@hono/node-server'
 import { createMiddleware } from 'hono/factory'
 import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
-import { missingKey, refusedKey } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 
 export interface NewKey {
   readonly kind: KeyKind
@@ -79,35 +79,13 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
   return rows[0] ?? { id: 0, remaining: 0 }
 }
 
-/**
- * Revokes a key at once and permanently. It is named by its number, by its last four characters if they
- * are unambiguous, or in full. Returns false when there is no such key.
- */
+/** Revokes a key, given by its number or in full, at once and permanently. Returns false when there is no such key. */
 export async function revokeKey(pool: pg.Pool, given: string): Promise<boolean> {
-  const { rows } = await pool.query<{ id: number }>(whichKey(given))
-  if (rows.length > 1) {
-    const ids = rows.map(({ id }) => id).join(', ')
-    throw new Misuse(
-      `expected one key, got ${rows.length} with these last characters; name one by its number: ${ids}`,
-    )
-  }
   const { rowCount } = await pool.query(
-    'update keys set revoked_at = coalesce(revoked_at, now()) where id = $1',
-    [rows[0]?.id ?? 0],
+    'update keys set revoked_at = coalesce(revoked_at, now()) where id = $1 or hash = $2',
+    [/^\d{1,15}$/.test(given) ? Number(given) : null, hashKey(given)],
   )
   return rowCount === 1
-}
-
-function whichKey(given: string): { text: string; values: unknown[] } {
-  if (/^\d{1,15}$/.test(given)) {
-    return { text: 'select id from keys where id = $1', values: [Number(given)] }
-  }
-  const tail = /(?:…|\.\.\.)([0-9A-Za-z]{4})$/.exec(given)?.[1]
-  if (tail === undefined) {
-    return { text: 'select id from keys where hash = $1', values: [hashKey(given)] }
-  }
-  const text = 'select id from keys where tail = $1 and revoked_at is null order by id'
-  return { text, values: [tail] }
 }
 
 export interface ListedKey {
@@ -310,9 +288,12 @@ export interface DoorEnv {
 export function askForKey(keys: KeyRing) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))
-    if (text === null) throw missingKey()
+    if (text === null) {
+      throw new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
+    }
     const key = await keys.find(text)
-    if (key === null) throw refusedKey()
+    // One message for unknown, mistyped and revoked keys, so that an attacker learns nothing from it.
+    if (key === null) throw new Refusal(403, 'API key is invalid or has been revoked')
     c.set('key', key)
     await next()
   })

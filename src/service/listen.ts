@@ -1,4 +1,4 @@
-// Opens the HTTP port, refuses malformed requests in the error format, and compresses responses.
+// Opens the HTTP port, and refuses malformed requests in the error format.
 
 import {
   createServer,
@@ -10,13 +10,9 @@ import {
 import { type AddressInfo, Socket, type Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
-import { createMiddleware } from 'hono/factory'
 import { Unreachable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import type { DoorEnv } from './keys.ts'
 import { ourFault, Refusal } from './refusal.ts'
 import { newRequestId, peerOf } from './reply.ts'
 
@@ -239,62 +235,4 @@ async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | 
     request.once('error', () => resolve('broken'))
     request.once('close', () => resolve('broken'))
   })
-}
-
-// Below this size the saving is less than a packet.
-const leastBytes = 1024
-// The highest quality costs a hundred times the CPU for a tenth less.
-const brotliQuality = 4
-
-const encoders = {
-  br: (bytes: Buffer) =>
-    promisify(brotliCompress)(bytes, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality },
-    }),
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
-}
-
-type Encoding = keyof typeof encoders
-
-/**
- * Compresses responses for clients that accept it. Never compresses the dashboard: its pages hold secrets beside
- * reflected input, and their compressed length would reveal them (BREACH).
- */
-export function compress(basePath: string) {
-  const secret = `${basePath}/dashboard`
-  return createMiddleware<DoorEnv>(async (c, next) => {
-    await next()
-    if (c.req.path.startsWith(secret)) return
-    const { res } = c
-    // A response that is cut off on purpose is already being sent.
-    if (res.body === null || res.headers.has('content-encoding')) return
-    res.headers.set('vary', 'Accept-Encoding')
-    const encoding = chooseEncoding(c.req.header('accept-encoding'))
-    if (encoding === null || c.req.method === 'HEAD') return
-    const bytes = Buffer.from(await res.arrayBuffer())
-    const packed = bytes.length < leastBytes ? bytes : await encoders[encoding](bytes)
-    const smaller = packed.length < bytes.length
-    c.res = undefined
-    c.res = new Response(smaller ? packed : bytes, res)
-    c.res.headers.delete('content-length')
-    if (smaller) c.res.headers.set('content-encoding', encoding)
-  })
-}
-
-/** The encoding that the client prefers among ours; null: identity. */
-export function chooseEncoding(header: string | undefined): Encoding | null {
-  if (header === undefined) return null
-  const weights = new Map<string, number>()
-  for (const part of header.toLowerCase().split(',')) {
-    const [name = '', ...params] = part.split(';').map((text) => text.trim())
-    const weight = params.find((param) => /^q\s*=/.test(param))?.replace(/^q\s*=\s*/, '')
-    weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight))
-  }
-  const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0
-  // Use identity when it is preferred by name, and the smaller encoding otherwise.
-  const asItIs = weights.get('identity') ?? 0
-  const [best] = (['br', 'gzip'] as const)
-    .filter((name) => weightOf(name) > 0 && weightOf(name) >= asItIs)
-    .toSorted((a, b) => weightOf(b) - weightOf(a))
-  return best ?? null
 }

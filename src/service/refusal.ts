@@ -81,16 +81,6 @@ export class Refusal extends MillError {
   }
 }
 
-/** For a request without a key, or with one in the wrong format. */
-export function missingKey(): Refusal {
-  return new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
-}
-
-/** One message for unknown, mistyped and revoked keys, so that an attacker learns nothing from it. */
-export function refusedKey(): Refusal {
-  return new Refusal(403, 'API key is invalid or has been revoked')
-}
-
 /** Ends the work for a client that has disconnected; nobody reads this response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
@@ -111,13 +101,6 @@ export function noEngine(retryAfter: string): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter,
   })
-}
-
-/** Response if the upstream sent an invalid answer. */
-export function invalidAnswer(cause?: unknown): Refusal {
-  const refusal = new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
-  refusal.cause = cause
-  return refusal
 }
 
 /** Refuses parameters that break their rules, and names the first problem. */

@@ -2,7 +2,6 @@
 
 import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
-import { Refusal } from './refusal.ts'
 
 const usedDay = z.object({
   day: z.iso.date(),
@@ -42,12 +41,8 @@ export const usageParams = z.object({
 
 export type UsageResponse = z.infer<typeof usageResponse>
 
-const mostPages = 10
-/** Maximum results per query, over all its pages. */
-export const mostReach = 100
-
-const safeties = ['off', 'moderate', 'strict'] as const
-const ages = ['any', 'day', 'week', 'month', 'year'] as const
+/** Maximum results per query. */
+export const mostResults = 100
 
 /** Maximum characters per query, the same as in large search engines. */
 const longestQuery = 2048
@@ -105,7 +100,7 @@ export const searchParams = z.object({
     }),
   num: wholeParam('num', {
     least: 1,
-    most: 100,
+    most: mostResults,
     usual: 10,
     description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
   }),
@@ -114,28 +109,6 @@ export const searchParams = z.object({
     description:
       'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
-  // Not in the specification: a client that does not send the next three sees no difference.
-  page: wholeParam('page', {
-    least: 1,
-    most: mostPages,
-    usual: 1,
-    description: `Not in the specification: page 2 continues where page 1 ended, positions included; page times num is at most ${mostReach}.`,
-  }),
-  safe: z
-    .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
-    .optional()
-    .openapi({
-      description:
-        'Not in the specification: how strictly adult pages are excluded; no default. Named in X-Ignored-Params if the upstream does not support it.',
-    }),
-  freshness: z
-    .enum(ages, rule('freshness', `one of ${ages.join(', ')}`))
-    .optional()
-    .openapi({
-      default: 'any',
-      description:
-        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params if the upstream does not support it.',
-    }),
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
@@ -220,26 +193,22 @@ export type SearchResponse = z.infer<typeof searchResponse>
 /** A search as providers see it, with a value for every parameter. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/**
- * Fills in defaults, and refuses a page out of range. Spec gap 4.1: `num` is 10; the others have no effect unless they
- * are sent.
- */
-export function readSearch(params: z.infer<typeof searchParams>) {
-  const { q, num = 10, page = 1, freshness = 'any' } = params
-  if (page > 1 && page * num > mostReach) {
-    const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
-    throw new Refusal(400, text)
-  }
+/** Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. */
+export function readSearch({
+  q,
+  num = 10,
+  hl,
+  gl,
+  location,
+  device,
+}: z.infer<typeof searchParams>) {
   return {
     q,
     num,
-    hl: params.hl ?? null,
-    gl: params.gl?.toUpperCase() ?? null,
-    location: params.location?.trim() || null,
-    device: params.device ?? null,
-    page,
-    safe: params.safe ?? null,
-    freshness: freshness === 'any' ? null : freshness,
+    hl: hl ?? null,
+    gl: gl?.toUpperCase() ?? null,
+    location: location?.trim() || null,
+    device: device ?? null,
   }
 }
 

@@ -1,9 +1,6 @@
 // Sells an answer: reserves credits, searches, settles the cost and stores the answer for replay.
 
-import type { ServerResponse } from 'node:http'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type pg from 'pg'
-import { pause } from '../base/waiting.ts'
 import { type Keeping, type KeyCredits, settleCredits, type Unpaid } from './credits.ts'
 import {
   type Answered,
@@ -13,16 +10,7 @@ import {
   type Provider,
 } from './stored-answers.ts'
 import { cost, type FoundKey } from './keys.ts'
-import {
-  clientLeft,
-  invalidAnswer,
-  missingKey,
-  noEngine,
-  ourFault,
-  Refusal,
-  refusedKey,
-  tooLate,
-} from './refusal.ts'
+import { clientLeft, Refusal, tooLate } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
 /** An answer with its price. */
@@ -152,49 +140,4 @@ function unpaid({ kind, remaining }: Unpaid, most: number): Refusal {
   }
   const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
   return new Refusal(402, text, headers)
-}
-
-const refusals: Readonly<Record<string, () => Refusal>> = {
-  401: missingKey,
-  402: () =>
-    new Refusal(402, 'Not enough credits for this search: 0 left', {
-      'x-credits-remaining': '0',
-      'x-credits-reset': '3600',
-    }),
-  403: refusedKey,
-  429: () => new Refusal(429, 'At most 1 request a second', { 'retry-after': '2' }),
-  500: ourFault,
-  502: () => invalidAnswer(),
-  503: () => noEngine('3'),
-  504: tooLate,
-}
-
-// Shorter than the time limit of a request.
-const longestSlowMs = 30_000
-
-/** The fault that a test key requests with a query such as `trouble:429`; null for every other query. */
-export function readTrouble(q: string): string | null {
-  return /^trouble:([a-z0-9]+)$/.exec(q.trim())?.[1] ?? null
-}
-
-/** Fails as requested, for testing clients; returns true when the response is to be cut off. */
-export async function makeTrouble(trouble: string, gone: AbortSignal): Promise<boolean> {
-  const refusal = refusals[trouble]
-  if (refusal !== undefined) throw refusal()
-  const slow = /^slow(\d{0,5})$/.exec(trouble)
-  if (slow !== null) await pause(Math.min(longestSlowMs, Number(slow[1] || 5000)), gone)
-  return trouble === 'cut'
-}
-
-/** Cuts a response off in the middle, like a lost connection. */
-export function cutShort(
-  outgoing: ServerResponse,
-  body: object,
-  headers: Readonly<Record<string, string>>,
-): Response {
-  const text = JSON.stringify(body)
-  outgoing.writeHead(200, { ...headers, 'content-length': String(Buffer.byteLength(text)) })
-  // Send half of the promised length, then disconnect.
-  outgoing.write(text.slice(0, text.length / 2), () => outgoing.destroy())
-  return RESPONSE_ALREADY_SENT
 }

@@ -75,7 +75,6 @@ export async function startService(options: ServiceOptions) {
     )
     const { pool } = tables
     const { mock, provider } = openSources(options, tables, log)
-    closers.add('provider', provider, (one) => one.close())
     let base = `http://${host}:${wantedPort}${basePath}`
     const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
     const app = buildApp({

@@ -84,16 +84,13 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/** The request as text. Optional parameters that were not sent are left out, so that older keys stay valid. */
-function identityOf({ page, safe, freshness, ...search }: Search): string {
+/** The request as text. */
+function identityOf(search: Search): string {
   return JSON.stringify({
     ...search,
     // A parameter that is sent with its default value equals one that is not sent.
     hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
     device: search.device === 'desktop' ? null : search.device,
-    ...(page === 1 ? {} : { page }),
-    ...(safe === null ? {} : { safe }),
-    ...(freshness === null ? {} : { freshness }),
   })
 }
 
@@ -140,16 +137,10 @@ export interface Asker {
   readonly deadline: number
 }
 
-/** The results of the requested page. */
-export function shownOf<Result>({ page, num }: Search, results: readonly Result[]): Result[] {
-  return results.slice((page - 1) * num, page * num)
-}
-
 /** A source of answers: generated pages, the documents of this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>
-  close(): Promise<void>
 }
 
 /** Returns those of the named parameters that were sent. */

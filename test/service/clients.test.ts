@@ -179,8 +179,6 @@ describe('the description', () => {
       ['hl', 'en'],
       ['num', 10],
       ['device', 'desktop'],
-      ['page', 1],
-      ['freshness', 'any'],
     ])
   })
 

@@ -187,6 +187,14 @@ describe('fields of an answer (section 2)', () => {
     }
   })
 
+  test('a search for ten returns the first ten results of a search for thirty', async () => {
+    for (const key of [live, mock]) {
+      const [ten, thirty] = [await found(grid, key), await found(`${grid}&num=30`, key)]
+      expect(thirty.organic_results).toHaveLength(30)
+      expect(ten.organic_results).toEqual(thirty.organic_results.slice(0, 10))
+    }
+  })
+
   test('20: every result has a title', async () => {
     for (const { title } of (await found(`${grid}&num=100`)).organic_results)
       expect(title).toMatch(/\S/)
@@ -362,9 +370,7 @@ describe('the description of the API', () => {
     expect(document.openapi).toBe('3.1.0')
     const { parameters, responses } = document.paths['/v1/search'].get
     const inQuery = parameters.filter((parameter) => parameter.in === 'query')
-    expect(inQuery.map(({ name }) => name).join(' ')).toBe(
-      'q location hl gl num device page safe freshness api_key',
-    )
+    expect(inQuery.map(({ name }) => name).join(' ')).toBe('q location hl gl num device api_key')
     const open = Object.entries(responses).filter(([, { description }]) =>
       description.startsWith('Not in the specification'),
     )

@@ -43,7 +43,7 @@ function found(results: number): Answered {
 
 /** A service in this process; the caller determines the number of results. */
 function openProcess(answer: () => Promise<Answered>) {
-  const provider: Provider = { name: 'try', answer, close: () => Promise.resolve() }
+  const provider: Provider = { name: 'try', answer }
   const { pool } = tables
   const shop = {
     pool,
@@ -171,7 +171,6 @@ describe('a client that disconnects', () => {
       name: 'slow',
       answer: (_search, { signal }) =>
         new Promise(() => signal.addEventListener('abort', () => (told = true))),
-      close: () => Promise.resolve(),
     }
     const { pool } = tables
     const shop = {

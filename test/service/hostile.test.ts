@@ -193,7 +193,7 @@ describe('a revoked key', () => {
     upstream.behave(() => ({ results: [fakeResult(1)], suggestions: ['a', 'b', 'c', 'd'] }))
     const issued = await web.service.keys.create({ kind: 'live', credits: 9 })
     const inWork = web.ask('/v1/search?q=tea', issued.key)
-    await expect.poll(() => upstream.paths.length).toBe(1)
+    await expect.poll(() => upstream.asked.length).toBe(1)
     await web.service.keys.revoke(String(issued.id))
     expect((await web.ask('/v1/search?q=more', issued.key)).status).toBe(403)
     go()

@@ -55,8 +55,6 @@ describe('the service command', () => {
   test('with wrong flags exits with 2 and names the valid ones', async () => {
     const wrong = [
       ['--upstream', 'google'],
-      ['--today', 'yesterday'],
-      ['--today', '2026-02-30'],
       ['--port', '70000'],
       ['--base-path', 'foo'],
       ['--base-path', '/a b'],

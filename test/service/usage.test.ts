@@ -61,24 +61,17 @@ describe('stored queries', () => {
 })
 
 describe('a key to be revoked', () => {
-  test('is named by its number or its last characters, so that it never appears on a command line', async () => {
-    const { key } = await shop.service.keys.create({ kind: 'test' })
-    expect(await shop.service.keys.revoke(`…${key.slice(-4)}`)).toBe(true)
+  test('is named by its number, so that it never appears on a command line', async () => {
+    const { key, id } = await shop.service.keys.create({ kind: 'test' })
+    expect(await shop.service.keys.revoke(String(id))).toBe(true)
     expect((await shop.ask('/v1/search?q=a', key)).status).toBe(403)
-    expect(await shop.service.keys.revoke('…0000')).toBe(false)
-  })
-
-  test('is not guessed: if two have the same ending, their numbers are named', async () => {
-    const one = await shop.service.keys.create({ kind: 'test' })
-    const two = await shop.service.keys.create({ kind: 'test' })
-    await tables.pool.query("update keys set tail = 'same' where id = any($1)", [[one.id, two.id]])
-    await expect(shop.service.keys.revoke('…same')).rejects.toThrow(`${one.id}, ${two.id}`)
+    expect(await shop.service.keys.revoke('999999')).toBe(false)
   })
 
   test('is refused while its search is in progress elsewhere, and that search is still charged once', async () => {
-    const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
+    const { key, id, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
     const search = shop.ask('/v1/search?q=css', key)
-    await shop.service.keys.revoke(`…${key.slice(-4)}`)
+    await shop.service.keys.revoke(String(id))
     const { status } = await search
     expect([200, 403]).toContain(status)
     expect((await shop.ask('/v1/search?q=css', key)).status).toBe(403)

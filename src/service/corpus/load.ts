@@ -51,23 +51,15 @@ export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile) {
   let documents = 0
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
-    let batch: CorpusLine[] = []
     let line = 0
-    const insert = async () => {
-      const refused = await insertLines(client, batch)
-      documents += batch.length - refused.length
-      rejected.push(...refused.map(({ line: at, why }) => `${shown}:${at}: ${why}`))
-      batch = []
-    }
     for await (const text of lines()) {
       line += 1
       if (text.trim() === '') continue
       const document = parseLine(text)
-      if (typeof document === 'string') rejected.push(`${shown}:${line}: ${document}`)
-      else batch.push({ line, document })
-      if (batch.length >= batchSize) await insert()
+      const problem = typeof document === 'string' ? document : await tryInsert(client, document)
+      if (problem === null) documents += 1
+      else rejected.push(`${shown}:${line}: ${problem}`)
     }
-    await insert()
     if (documents > 0) await refreshWords(client)
   })
   return { documents, rejected }
@@ -132,45 +124,21 @@ function parseLine(text: string): Document | string {
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
 
-/** Maximum number of pages in one INSERT. */
+/** Maximum number of shipped pages in one INSERT. */
 const batchSize = 2000
 
-/** A page and its line number. */
-interface CorpusLine {
-  readonly line: number
-  readonly document: Document
-}
-
-/** Inserts pages except those that PostgreSQL rejects: a failing batch is halved until the bad pages are alone. */
-async function insertLines(
-  client: pg.PoolClient,
-  lines: readonly CorpusLine[],
-): Promise<{ line: number; why: string }[]> {
-  const [first] = lines
-  if (first === undefined) return []
-  await client.query('savepoint batch')
+/** Inserts a page; returns the reason if PostgreSQL rejects it. */
+async function tryInsert(client: pg.PoolClient, document: Document): Promise<string | null> {
+  await client.query('savepoint page')
   try {
-    await insertBatch(
-      client,
-      lines.map(({ document }) => document),
-      false,
-    )
-    await client.query('release savepoint batch')
-    return []
+    await insertBatch(client, [document], false)
+    await client.query('release savepoint page')
+    return null
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || !isAboutData(error)) throw error
-    await client.query('rollback to savepoint batch')
-    if (lines.length === 1) {
-      return [
-        { line: first.line, why: `expected a page that can be indexed, got: ${error.message}` },
-      ]
-    }
+    await client.query('rollback to savepoint page')
+    return `expected a page that can be indexed, got: ${error.message}`
   }
-  const half = Math.ceil(lines.length / 2)
-  return [
-    ...(await insertLines(client, lines.slice(0, half))),
-    ...(await insertLines(client, lines.slice(half))),
-  ]
 }
 
 /** True for SQLSTATE classes 22, 23 and 54: the page is at fault, not the database. */

@@ -50,13 +50,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
   const path = `${parts.basePath}/dashboard`
-  const show = async (c: Context<DoorEnv>, { issued, problem }: FormResult) => {
-    const keys = await listKeys(pool)
-    const used = await readDays(pool, { days: shownDays, account: null })
-    const view = { path, address: parts.publicUrl(), keys, days: lastDays(), used, issued, problem }
-    const page = renderDashboard({ ...view, ticket: randomUUID() })
-    return c.html(page, problem === null ? 200 : 400, pageHeaders)
-  }
+  const show = pageOf(parts, path)
   const back = (c: Context<DoorEnv>, found: boolean) => {
     if (!found) throw new Refusal(404, 'There is no such key')
     return c.redirect(path, 303)
@@ -68,38 +62,55 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   })
   // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
   for (const shown of ['/dashboard', '/dashboard/keys']) {
-    app.get(shown, (c) => show(c, { issued: null, problem: null }))
+    app.get(shown, (c) => show(c, null, null))
   }
   app.get('/dashboard/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
-  app.post('/dashboard/keys', async (c) => {
-    const form = await readForm(c)
-    const ticket = form['ticket'] ?? ''
-    // Reloading the page that shows a key sends its form again.
-    if (tickets.has(ticket)) return await show(c, again)
-    const made = await make(pool, form)
-    if (made.issued !== null) tickets.add(ticket)
-    return await show(c, made)
-  })
+  app.post('/dashboard/keys', (c) =>
+    tryForm(c, show, async () => {
+      const form = await readForm(c, newShape)
+      // Reloading the page that shows a key sends its form again.
+      if (tickets.has(form.ticket)) {
+        throw new Misuse('This form was sent before: its key was shown then.')
+      }
+      const issued = await createKey(pool, toOrder(form))
+      tickets.add(form.ticket)
+      return await show(c, issued, null)
+    }),
+  )
   app.post('/dashboard/keys/:id{\\d{1,15}}/revoke', async (c) =>
     back(c, await revokeKey(pool, c.req.param('id'))),
   )
-  app.post('/dashboard/keys/:id{\\d{1,15}}/change', async (c) => {
-    const change = changeShape.safeParse(await readForm(c))
-    if (!change.success) return await show(c, { issued: null, problem: whyNot(change.error) })
-    return back(c, await changeKey(pool, { id: Number(c.req.param('id')), ...change.data }))
-  })
+  app.post('/dashboard/keys/:id{\\d{1,15}}/change', (c) =>
+    tryForm(c, show, async () => {
+      const { name, rate = null } = await readForm(c, changeShape)
+      return back(c, await changeKey(pool, { id: Number(c.req.param('id')), name, rate }))
+    }),
+  )
 }
 
-interface FormResult {
-  readonly issued: IssuedKey | null
-  readonly problem: string | null
+type ShowPage = ReturnType<typeof pageOf>
+
+/** Returns a function that shows the page, with a new key or with a problem. */
+function pageOf({ pool, publicUrl }: DashboardParts, path: string) {
+  return async (c: Context<DoorEnv>, issued: IssuedKey | null, problem: string | null) => {
+    const keys = await listKeys(pool)
+    const used = await readDays(pool, { days: shownDays, account: null })
+    const view = { path, address: publicUrl(), keys, days: lastDays(), used, issued, problem }
+    const page = renderDashboard({ ...view, ticket: randomUUID() })
+    return c.html(page, problem === null ? 200 : 400, pageHeaders)
+  }
 }
 
-const again: FormResult = {
-  issued: null,
-  problem: 'This form was sent before: its key was shown then.',
+/** Shows the page with the problem when a form is not valid. */
+async function tryForm(c: Context<DoorEnv>, show: ShowPage, work: () => Promise<Response>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Misuse) return await show(c, null, error.message)
+    throw error
+  }
 }
 
 /** The days shown, today last. */
@@ -109,11 +120,16 @@ function lastDays(): string[] {
   )
 }
 
-async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
+async function readForm<Shape extends z.ZodType>(
+  c: Context<DoorEnv>,
+  shape: Shape,
+): Promise<z.output<Shape>> {
   if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
     throw new Refusal(400, 'The form is too large')
   }
-  return Object.fromEntries(new URLSearchParams(await c.req.text()))
+  const form = shape.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
+  if (form.success) return form.data
+  throw new Misuse(form.error.issues[0]?.message ?? 'The form is not valid')
 }
 
 function whole(name: string, least: number, most: number) {
@@ -121,8 +137,8 @@ function whole(name: string, least: number, most: number) {
   return z
     .union([z.literal(''), z.string().regex(/^\d{1,15}$/, { error })], { error })
     .optional()
-    .transform((text) => (text === undefined || text === '' ? null : Number(text)))
-    .refine((value) => value === null || (value >= least && value <= most), { error })
+    .transform((text) => (text === undefined || text === '' ? undefined : Number(text)))
+    .refine((value) => value === undefined || (value >= least && value <= most), { error })
 }
 
 const nameField = z
@@ -132,6 +148,7 @@ const nameField = z
 const rate = whole('Requests a second', 1, 1_000_000)
 const changeShape = z.object({ name: nameField, rate })
 const newShape = z.object({
+  ticket: z.string().default(''),
   name: nameField,
   rate,
   kind: z.enum(keyKinds),
@@ -140,29 +157,14 @@ const newShape = z.object({
   account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
 })
 
-function whyNot(error: z.ZodError): string {
-  return error.issues[0]?.message ?? 'The form is not valid'
-}
-
-async function make(pool: pg.Pool, form: Record<string, string>): Promise<FormResult> {
-  const shape = newShape.safeParse(form)
-  if (!shape.success) return { issued: null, problem: whyNot(shape.error) }
-  const { kind, plan, credits, account, rate: limit, name: text } = shape.data
-  const prepaid = plan === 'prepaid'
-  if (kind === 'live' && account === null && prepaid && credits === null) {
-    return { issued: null, problem: 'Credits: expected the number of prepaid credits, got nothing' }
-  }
+function toOrder({ kind, name, plan, credits, account, rate: limit }: z.output<typeof newShape>) {
   // A test key spends no credits, and a key of an existing account has the plan and rate of that account.
-  const bought = prepaid ? { credits: credits ?? 0 } : { plan }
-  const terms = kind === 'live' ? { ...bought, rate: limit ?? undefined } : {}
-  try {
-    const order = { kind, name: text, account: account ?? undefined, ...terms }
-    const issued = await createKey(pool, order)
-    return { issued, problem: null }
-  } catch (error) {
-    if (error instanceof Misuse) return { issued: null, problem: error.message }
-    throw error
+  if (kind === 'test') return { kind, name, account }
+  if (plan !== 'prepaid') return { kind, name, account, rate: limit, plan }
+  if (account === undefined && credits === undefined) {
+    throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
   }
+  return { kind, name, account, rate: limit, credits: credits ?? 0 }
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i

@@ -173,7 +173,8 @@ interface Series {
 function drawChart(days: readonly string[], used: readonly KeyDay[]) {
   const series = toSeries(used)
   const total = (day: string) => series.reduce((sum, one) => sum + (one.byDay.get(day) ?? 0), 0)
-  const top = niceTop(Math.max(1, ...days.map(total)))
+  // Even, so that the label in the middle is a whole number.
+  const top = 2 * Math.ceil(Math.max(1, ...days.map(total)) / 2)
   const y = (value: number) =>
     height - margin.bottom - (value / top) * (height - margin.bottom - margin.top)
   const step = (width - margin.left) / days.length
@@ -233,13 +234,6 @@ function toSeries(used: readonly KeyDay[]): Series[] {
     byDay.set(day, (byDay.get(day) ?? 0) + credits)
   }
   return series
-}
-
-/** The next round number for the top of an axis. */
-function niceTop(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value))
-  const top = [1, 2, 4, 6, 8, 10].map((one) => one * power).find((one) => one >= value)
-  return Math.max(2, top ?? value)
 }
 
 /** The style sheet. It is a separate file, so that the content security policy can forbid inline styles. */

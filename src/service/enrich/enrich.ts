@@ -11,8 +11,6 @@ import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
 /** The results of a provider before they are labelled. */
 interface Findings {
   readonly results: OrganicResult[]
-  /** Results of the first page: labels of a query are the same on every page. */
-  readonly first: readonly OrganicResult[]
   /** Results and further candidates: labels are based on more pages than are shown. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
@@ -25,8 +23,8 @@ export async function enrich(
   found: Findings,
   gazetteer: Gazetteer,
 ): Promise<FoundAnswer> {
-  const { results, first, pool, suggestions, known } = found
-  const top = first.slice(0, 10)
+  const { results, pool, suggestions, known } = found
+  const top = results.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${titleAlone(title)}. ${snippet}`)
   const clusters = labelClusters(q, freshTexts(pool), (text) => gazetteer.isName(text))
   return {

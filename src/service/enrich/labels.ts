@@ -84,13 +84,6 @@ export function tone(text: string): number {
 }
 
 const most = 8
-// Words that name a kind of page, not its subject.
-const fillers = new Set(
-  'tutorial tutorials article articles guide information official website site blog post introduction introducing detailed google developers wikipedia mozilla demo demos repository home page project'.split(
-    ' ',
-  ),
-)
-
 /** Sources of related searches, best first. */
 interface Sources {
   readonly suggestions: readonly string[]
@@ -135,7 +128,7 @@ function headOf(title: string): string {
 
 function subject(text: string): string[] {
   return wordsOf(headOf(text))
-    .filter((word) => !stopWords.has(word) && !fillers.has(word))
+    .filter((word) => !stopWords.has(word))
     .map(stem)
 }
 

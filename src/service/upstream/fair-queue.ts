@@ -1,6 +1,6 @@
 /**
  * Schedules searches at an upstream with few slots: round-robin over accounts, first in, first out within each account.
- * A turn that cannot end by its deadline is refused as soon as that is known.
+ * A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
  */
 import { Refusal } from '../refusal.ts'
 
@@ -34,7 +34,7 @@ const longestRetrySeconds = 60
 export class FairQueue {
   readonly #limits: QueueLimits
   /** The queue of each waiting account; the account at the front is served next. */
-  #waiting = new Map<number, Waiter[]>()
+  readonly #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
   /** Durations of the last turns. */
@@ -102,7 +102,6 @@ export class FairQueue {
   }
 
   #vacate(account: number): void {
-    this.#refuseLate()
     this.#free += 1
     const left = this.#workingOf(account) - 1
     if (left === 0) this.#working.delete(account)
@@ -114,43 +113,23 @@ export class FairQueue {
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
-      const next = line.shift()
+      const next = this.#takeInTime(line)
       // Move the account behind all others.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
       this.#occupy(account)
-      next.end(null)
-      return
+      return next.end(null)
     }
   }
 
-  /** At the end of a turn, walks the queue in the order of service and refuses every turn that would be late. */
-  #refuseLate(): void {
-    const kept = new Map<number, Waiter[]>()
-    let ends = 0
-    let round = [...this.#waiting].map(([account, line]) => ({ account, rest: line.toReversed() }))
-    while (round.length > 0) {
-      for (const { account, rest } of round) {
-        const waiter = this.#takeInTime(rest, ends)
-        if (waiter === null) continue
-        const line = kept.get(account) ?? []
-        line.push(waiter)
-        kept.set(account, line)
-        ends += 1
-      }
-      round = round.filter(({ rest }) => rest.length > 0)
+  /** Takes the first turn that can be in time out of a line, and refuses those before it. */
+  #takeInTime(line: Waiter[]): Waiter | undefined {
+    for (let one = line.shift(); one !== undefined; one = line.shift()) {
+      if (this.#isInTime(one.deadline, 0)) return one
+      one.end(this.#refusal(0))
     }
-    this.#waiting = kept
-  }
-
-  /** Returns the last turn that can be in time, and refuses those behind it. */
-  #takeInTime(reversed: Waiter[], ends: number): Waiter | null {
-    for (let one = reversed.pop(); one !== undefined; one = reversed.pop()) {
-      if (this.#isInTime(one.deadline, ends)) return one
-      one.end(this.#refusal(ends))
-    }
-    return null
+    return undefined
   }
 
   /** The turns that are served before the next one of the account. */

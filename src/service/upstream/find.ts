@@ -1,7 +1,7 @@
 // Finds pages among the documents of this machine, the best first.
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
-import { type Interpretation, mostReach, type Search } from '../schemas.ts'
+import { type Interpretation, mostResults, type Search } from '../schemas.ts'
 import type { AskedWords, Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
@@ -23,8 +23,6 @@ interface FindOptions {
   readonly question: AskedWords
   /** Number of pages to show. */
   readonly shown: number
-  /** True where the server can compare texts by trigrams. */
-  readonly trigrams: boolean
   /** Finds known names in a text, in lower case. */
   readonly subjectsIn: (text: string) => readonly string[]
 }
@@ -55,7 +53,7 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 
 /** Finds pages with all words, then pages with the rarest ones. */
 export async function findPages(run: Statements, options: FindOptions) {
-  const { search, question, shown, trigrams } = options
+  const { search, question, shown } = options
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
@@ -70,8 +68,8 @@ export async function findPages(run: Statements, options: FindOptions) {
       : await parseOperators(run, question.operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
   const pages = await run.rows<FoundPage>({
-    name: trigrams ? 'find' : 'find-plain',
-    text: trigrams ? ranking.trigrams : ranking.plain,
+    name: 'find',
+    text: ranking,
     values: [
       meant,
       strict,
@@ -80,8 +78,8 @@ export async function findPages(run: Statements, options: FindOptions) {
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The candidates are the same for every page of an answer; otherwise, page 2 could reorder page 1.
-      mostReach,
+      // The candidates do not depend on `num`, so that ten results are the first ten of a hundred.
+      mostResults,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
       unknown * 3 <= known.length ? leastShare.known : leastShare.strange,

@@ -1,7 +1,7 @@
 // Answers searches from the documents of this machine, without a network.
 
 import { codeOf } from '../../base/errors.ts'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
+import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './mock.ts'
@@ -39,9 +39,6 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
         return await answer(parts, search, asker)
       })
     },
-    close: async () => {
-      await gazetteer.catch(() => undefined)
-    },
   }
 }
 
@@ -66,16 +63,13 @@ async function answer(
   { signal }: Asker,
 ): Promise<Answered> {
   const question = readQuestion(search.q)
-  const reach = search.page * search.num
-  const shown = drift.moves ? reach + reserve : reach
+  const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const options = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
+    const options = { search, question, shown, subjectsIn }
     const found = await findPages(run, options)
-    const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, reach)
-    // Labels are based on the first page, whichever page is shown.
-    const read = [...moved.slice(0, search.num), ...shownOf(search, moved)]
-    const texts = await readTexts(run, read)
+    const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
+    const texts = await readTexts(run, moved)
     const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
     return {
       pages: found.pages.slice(0, leastPool).map(withText),
@@ -90,12 +84,10 @@ async function answer(
     const snippet = makeSnippet(search.q, text)
     return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
   })
-  const given = shownOf(search, results)
   const said = await enrich(
     search.q,
     {
-      results: given,
-      first: results.slice(0, search.num),
+      results,
       pool: closePages(pages),
       // The specification has no field for the corrected query, so the corrected query becomes the first related
       // search.
@@ -106,7 +98,7 @@ async function answer(
   )
   return {
     answer: meant === null ? said : { ...said, interpretation: meant },
-    ignored: ignoredParams(search, shownOf(search, ranked)),
+    ignored: ignoredParams(search, ranked),
     partial: false,
   }
 }
@@ -122,12 +114,12 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 const queryCanceled = '57014'
 
 /**
- * Lists parameters without effect: documents have no place, device, age or rating. A language has an effect if some
+ * Lists parameters without effect: documents have no place and no device. A language has an effect if some
  * documents are written in it.
  */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)
   const hl = spoken ? [] : (['hl'] as const)
-  return sentParams(search, ['location', ...hl, 'gl', 'device', 'safe', 'freshness'])
+  return sentParams(search, ['location', ...hl, 'gl', 'device'])
 }

@@ -1,7 +1,7 @@
 // Generates answers, and changes them from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
-import { type FoundAnswer, type Provider, shownOf } from '../stored-answers.ts'
+import type { Answered, FoundAnswer } from '../stored-answers.ts'
 import { intents } from '../enrich/labels.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
@@ -67,23 +67,21 @@ const endings = [
 ] as const
 
 /** Opens a provider of generated answers on reserved example hosts. The same search always gives the same answer. */
-export function openMock(drift: Drift = noDrift): Provider {
+export function openMock(drift: Drift = noDrift) {
   return {
     name: 'mock',
-    answer: (search) =>
+    answer: (search: Search): Promise<Answered> =>
       Promise.resolve({ answer: invent(search, drift), ignored: [], partial: false }),
-    close: () => Promise.resolve(),
   }
 }
 
 /** Generates an answer from a seed of all parameters, so that a different place gives different results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
-  const { q, location, gl, safe, freshness } = search
+  const { q, location, gl } = search
   // A parameter that is sent with its default value equals one that is not sent.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  const added = safe === null && freshness === null ? [] : [safe, freshness]
-  // Without `num` and `page`, so that the first ten of a hundred results equal a search for ten.
-  const random = seeded(JSON.stringify([q, location, hl, gl, device, ...added]))
+  // Without `num`, so that the first ten of a hundred results equal a search for ten.
+  const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')
   return {
     intent: pick(random, intents),
@@ -98,14 +96,10 @@ function invent(search: Search, drift: Drift): FoundAnswer {
 }
 
 function inventResults(search: Search, drift: Drift, random: Random): OrganicResult[] {
-  const reach = search.page * search.num
-  const count = drift.moves ? reach + 12 : reach
+  const count = drift.moves ? search.num + 12 : search.num
   const pages = Array.from({ length: count }, (_, index) => inventPage(search.q, index, random))
-  const ranked = drift.rank(search.q, pages)
-  return shownOf(
-    search,
-    ranked.map((page, index) => ({ ...page, position: index + 1 })),
-  )
+  const ranked = drift.rank(search.q, pages).slice(0, search.num)
+  return ranked.map((page, index) => ({ ...page, position: index + 1 }))
 }
 
 function inventPage(q: string, index: number, random: Random): OrganicResult {

@@ -1,8 +1,11 @@
 // Statements that find and rank documents.
 
-const bareTitle = "regexp_replace(documents.head, ' [-|] .*$', '')"
-
-const matching = `
+/**
+ * One statement finds and ranks. Its parameters: the words as text, a query of all words, the same for titles, the
+ * rarest words, each term, their weights, the most pages, how many pages are enough, the language, the number of
+ * candidates, the least share of the weight that a page has to match, and each term for titles and addresses.
+ */
+export const ranking = `
   with terms as materialized (
     select
       term::tsquery as term,
@@ -48,96 +51,70 @@ const matching = `
     -- There may be more than are ranked: those with the rarest words are.
     order by holding.weight desc, ts_rank(tsv, $4::tsquery) desc
     limit 300
-  ),`
-
-function candidates(alike: string): string {
-  return `
-    alike as (${alike}),
-    candidates as (
-      select distinct id
-      from (
-        select * from titled
-        union all select * from strict
-        union all select * from loose where share >= $11::real
-        union all select * from alike
-      ) as every_way
-    ),`
-}
-
-function order(likeness: string): string {
-  return `
-    ranked as (
-      select
-        documents.id,
-        documents.url,
-        documents.title,
-        documents.body,
-        documents.lang,
-        held.rank
-          -- Squared: of two pages that hold half of what was asked neither is half as good as one that holds it all.
-          + 0.9 * power(held.share, 2)
-          + 0.4 * power(held.ahead, 2)
-          -- What a page is there to explain stands on it, not on those that only speak of it.
-          + case when documents.subject then 0.15 else 0 end
-          + case when documents.lang = $9 then 0.2 else 0 end
-          -- Bounded: how often a page repeats the words says less than what it is called.
-          + ts_rank_cd(held_words, $2::tsquery, 32)
-          -- A member of something is less than the thing, unless it is asked for as one.
-          - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
-          + ${likeness} as score
-      from candidates
-      join documents using (id)
-      -- Unpacked once, not by each function that looks into it.
-      cross join lateral (select documents.tsv || ''::tsvector as held_words offset 0) as unpacked
-      cross join lateral (
-        select
-          coalesce(sum(weight * ts_rank(held_words, term)) / nullif(sum(weight), 0), 0) as rank,
-          coalesce(sum(weight) filter (where held_words @@ term) / nullif(sum(weight), 0), 0) as share,
-          coalesce(sum(weight) filter (where held_words @@ headed) / nullif(sum(weight), 0), 0) as ahead
-        from terms
-      ) as held
-    ),
-    placed as (
-      select *, row_number() over (order by score desc, url) as place
-      from ranked
-      order by place
-      limit $7
-    )
+  ),
+  -- Words with more than one wrong letter match nothing, but similar titles do.
+  alike as (
+    select id, 0::real as share
+    from documents
+    where not exists (select from strict)
+      and not exists (select from loose where share >= $11::real)
+      and numnode($4::tsquery) > 0
+      and $1 <% lower(title)
+    limit 200
+  ),
+  candidates as (
+    select distinct id
+    from (
+      select * from titled
+      union all select * from strict
+      union all select * from loose where share >= $11::real
+      union all select * from alike
+    ) as every_way
+  ),
+  ranked as (
     select
-      id,
-      url,
-      title,
-      lang,
-      score,
-      left(body, 400) as text
-    from placed
-    order by place`
-}
-
-function statement({ likeness, alike }: { likeness: string; alike: string }): string {
-  return `${matching}${candidates(alike)}${order(likeness)}`
-}
-
-/**
- * One statement finds and ranks. Its parameters: the words as text, a query of all words, the same for titles, the
- * rarest words, each term, their weights, the most pages, how many pages are enough, the language, the number of
- * candidates, the least share of the weight that a page has to match, and each term for titles and addresses.
- */
-export const ranking = {
-  trigrams: statement({
-    likeness: `0.2 * word_similarity($1, lower(documents.title)) + similarity(${bareTitle}, $1)`,
-    // Words with more than one wrong letter match nothing, but similar titles do.
-    alike: `
-      select id, 0::real as share
-      from documents
-      where not exists (select from strict)
-        and not exists (select from loose where share >= $11::real)
-        and numnode($4::tsquery) > 0
-        and $1 <% lower(title)
-      limit 200`,
-  }),
-  plain: statement({
-    likeness: `case when lower(${bareTitle}) = $1 then 1 else 0 end`,
-    alike: 'select id, 0::real as share from documents where $1::text is null',
-  }),
-}
+      documents.id,
+      documents.url,
+      documents.title,
+      documents.body,
+      documents.lang,
+      held.rank
+        -- Squared: of two pages that hold half of what was asked neither is half as good as one that holds it all.
+        + 0.9 * power(held.share, 2)
+        + 0.4 * power(held.ahead, 2)
+        -- What a page is there to explain stands on it, not on those that only speak of it.
+        + case when documents.subject then 0.15 else 0 end
+        + case when documents.lang = $9 then 0.2 else 0 end
+        -- Bounded: how often a page repeats the words says less than what it is called.
+        + ts_rank_cd(held_words, $2::tsquery, 32)
+        -- A member of something is less than the thing, unless it is asked for as one.
+        - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
+        + 0.2 * word_similarity($1, lower(documents.title))
+        + similarity(regexp_replace(documents.head, ' [-|] .*$', ''), $1) as score
+    from candidates
+    join documents using (id)
+    -- Unpacked once, not by each function that looks into it.
+    cross join lateral (select documents.tsv || ''::tsvector as held_words offset 0) as unpacked
+    cross join lateral (
+      select
+        coalesce(sum(weight * ts_rank(held_words, term)) / nullif(sum(weight), 0), 0) as rank,
+        coalesce(sum(weight) filter (where held_words @@ term) / nullif(sum(weight), 0), 0) as share,
+        coalesce(sum(weight) filter (where held_words @@ headed) / nullif(sum(weight), 0), 0) as ahead
+      from terms
+    ) as held
+  ),
+  placed as (
+    select *, row_number() over (order by score desc, url) as place
+    from ranked
+    order by place
+    limit $7
+  )
+  select
+    id,
+    url,
+    title,
+    lang,
+    score,
+    left(body, 400) as text
+  from placed
+  order by place`

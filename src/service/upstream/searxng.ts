@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
-import { invalidAnswer, noEngine, Refusal } from '../refusal.ts'
+import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
+import { noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 
@@ -19,18 +19,13 @@ const usualRetryAfter = '60'
 interface SearxngOptions {
   readonly url: URL
   readonly log: Log
-  readonly fetch?: typeof fetch
   /** Time limit of a search; at the deadline, the results received so far are returned. */
   readonly budgetMs?: number | undefined
 }
 
 /** Opens the provider. */
-export function openSearxng({
-  url: base,
-  log,
-  fetch: get = fetch,
-  budgetMs = usualBudgetMs,
-}: SearxngOptions): Provider {
+export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
+  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
   // One page at a time, because the engines block an instance that sends requests too quickly.
   const queue = new FairQueue({
     places: pagesAtOnce,
@@ -41,16 +36,14 @@ export function openSearxng({
     name: 'searxng',
     answer: async (search, asker) => {
       const regionOf = await (regions ??= readRegions())
-      return await answer({ base, log, get, queue, budgetMs, regionOf }, search, asker)
+      return await answer({ base, log, queue, budgetMs, regionOf }, search, asker)
     },
-    close: () => Promise.resolve(),
   }
 }
 
-/** A SearXNG instance, its HTTP client and its queue. */
+/** A SearXNG instance and its queue. */
 interface Web {
   readonly base: URL
-  readonly get: typeof fetch
   readonly log: Log
   readonly queue: FairQueue
   readonly budgetMs: number
@@ -63,23 +56,13 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
   const found = await collect(web, search, { ...asker, over, deadline })
-  const results = shownOf(search, found.results)
-  const suggestions = [...found.corrections, ...[...found.suggestions].toSorted()]
-  if (suggestions.length < 4) {
-    const turn = { account: asker.account, signal: over, deadline: null }
-    const completing = web.queue.run(turn, () => complete(web, search, over))
-    // Suggestions are optional: answer without them when time is short.
-    suggestions.push(...(await completing.catch(() => [])))
-    asker.signal.throwIfAborted()
-  }
   return {
     answer: await enrich(
       search.q,
       {
-        results,
-        first: found.results.slice(0, search.num),
+        results: found.results.slice(0, search.num),
         pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
-        suggestions,
+        suggestions: [...found.corrections, ...[...found.suggestions].toSorted()],
         known: found.entities,
       },
       unnamed,
@@ -130,7 +113,7 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
     for (const result of page.results) addResult(byPlace, result)
     if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0)
       throw noEngine(usualRetryAfter)
-    if (byPlace.size === before || byPlace.size >= search.page * search.num) break
+    if (byPlace.size === before || byPlace.size >= search.num) break
   }
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
@@ -229,8 +212,6 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-const strictness = { off: '0', moderate: '1', strict: '2' } as const
-
 interface PageRequest {
   readonly number: number
   readonly signal: AbortSignal
@@ -238,16 +219,20 @@ interface PageRequest {
 
 /** Fetches one page of results; null when no engine could be asked. A response that is not from SearXNG is an error. */
 async function getPage(web: Web, search: Search, request: PageRequest): Promise<EnginePage | null> {
-  const url = new URL('search', baseOf(web.base))
+  const url = new URL('search', web.base)
   url.search = new URLSearchParams({
     q: withoutCommands(search.q),
     format: 'json',
     pageno: String(request.number),
     ...upstreamLanguage(search, web.regionOf),
-    ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
-    ...(search.freshness === null ? {} : { time_range: search.freshness }),
   }).toString()
-  const response = await fetchPage(web, url, request.signal)
+  const { signal } = request
+  // Redirects are never followed: an engine shortcut in a query can lead anywhere.
+  const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
+    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
+    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    return null
+  })
   if (response === null) return null
   if (!response.ok) {
     web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
@@ -267,44 +252,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     return page.data
   }
   web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
-  throw invalidAnswer(page.error)
-}
-
-async function fetchPage(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
-  try {
-    // Redirects are never followed: an engine shortcut in a query can lead anywhere.
-    return await web.get(url, { redirect: 'manual', signal })
-  } catch (error) {
-    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
-    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
-    return null
-  }
-}
-
-// Suggestions must not delay the answer for longer than this.
-const completionMs = 2000
-
-/** Fetches completions of the query when there are no suggestions. The answer does not depend on them. */
-async function complete(web: Web, search: Search, over: AbortSignal): Promise<string[]> {
-  const signal = AbortSignal.any([over, AbortSignal.timeout(completionMs)])
-  const url = new URL('autocompleter', baseOf(web.base))
-  url.search = new URLSearchParams({ q: withoutCommands(search.q) }).toString()
-  try {
-    const headers = { 'x-requested-with': 'XMLHttpRequest' }
-    const response = await web.get(url, { redirect: 'manual', headers, signal })
-    if (!response.ok) return []
-    const body = z.array(z.unknown()).parse(await readJson(response))
-    // A plain list, or an OpenSearch response, whose second item is the list.
-    const list = Array.isArray(body[1]) ? (body[1] as unknown[]) : body
-    return list.filter((text): text is string => typeof text === 'string')
-  } catch (error) {
-    web.log.info({ err: error }, 'the upstream has no completions')
-    return []
-  }
-}
-
-function baseOf(url: URL): URL {
-  return new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
+  throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
 }
 
 /**

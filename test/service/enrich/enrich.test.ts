@@ -73,7 +73,7 @@ describe('entities', () => {
       domain: 'example.com',
     })
     const results = [result(1), result(2)]
-    const found = { results, first: results, pool: [], suggestions: [], known: [] }
+    const found = { results, pool: [], suggestions: [], known: [] }
     expect((await enrich('map', found, gazetteer)).entities).toEqual([])
   })
 
@@ -192,7 +192,7 @@ describe('related searches', () => {
 
 describe('an answer', () => {
   test('without results has no labels', async () => {
-    const found = { results: [], first: [], pool: [], suggestions: [], known: [] }
+    const found = { results: [], pool: [], suggestions: [], known: [] }
     expect(await enrich('zzqqxx', found, none)).toEqual({
       intent: 'informational',
       sentiment: 'neutral',

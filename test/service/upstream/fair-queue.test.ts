@@ -2,9 +2,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FairQueue } from '../../../src/service/upstream/fair-queue.ts'
-import { readSearch } from '../../../src/service/schemas.ts'
-import { openSearxng } from '../../../src/service/upstream/searxng.ts'
-import { quietLog } from '../../../src/base/log.ts'
 import { pause } from '../../../src/base/waiting.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
 import { fakeResult, startFakeSearxng, type FakePage, type FakeSearxng } from './metasearch.ts'
@@ -35,7 +32,6 @@ afterAll(async () => {
 beforeEach(() => {
   begun = []
   upstream.asked.length = 0
-  upstream.paths.length = 0
   upstream.hold(() => new Promise<void>((resolve) => begun.push(resolve)))
 })
 afterEach(() => releaseAll())
@@ -205,32 +201,6 @@ describe('a client that disconnects while its search waits', () => {
     for (const { status } of await Promise.all(staying)) expect(status).toBe(200)
     expect(askedFor('leaves')).toEqual([])
     expect((await shop.ask('/v1/usage', key)).headers['x-credits-remaining']).toBe('997')
-  })
-})
-
-describe('a search that has its results', () => {
-  test('is answered without completions if there is no time left to fetch them', async () => {
-    const { signal } = new AbortController()
-    const provider = openSearxng({
-      url: upstream.url,
-      log: quietLog(),
-      budgetMs: 4000,
-      // The searches in the slots keep them beyond their deadline.
-      fetch: (input, init) => fetch(input, { ...init, signal: null }),
-    })
-    const asker = { account: 1, signal, gone: signal, deadline: Infinity }
-    const ask = (q: string) => provider.answer(readSearch({ q, num: 1 }), asker)
-    upstream.behave(() => ({ results: [fakeResult(1)] }))
-    const first = ask('first')
-    await expect.poll(() => begun.length, seldom).toBe(1)
-    const others = [ask('holds a place'), ask('holds another')]
-    await expect.poll(() => begun.length, seldom).toBe(2)
-    begun.shift()?.()
-    expect((await first).answer.organic_results).toHaveLength(1)
-    expect(upstream.paths).not.toContain('/autocompleter')
-    releaseAll()
-    await Promise.allSettled(others)
-    upstream.behave(oneTurnEach)
   })
 })
 

@@ -11,13 +11,8 @@ import { root } from '../../../src/base/root.ts'
 import { addDocuments, loadShipped, shippedFile } from '../../../src/service/corpus/load.ts'
 import { openPages } from '../../../src/service/corpus/document.ts'
 import { openTables, type Tables } from '../../../src/service/database.ts'
-import { createKey } from '../../../src/service/keys.ts'
-import { noDrift } from '../../../src/service/upstream/mock.ts'
-import { openLocal } from '../../../src/service/upstream/local.ts'
-import { readSearch } from '../../../src/service/schemas.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
-import { patienceMs } from '../../support/patience.ts'
 
 let shop: Shop
 let tables: Tables
@@ -300,25 +295,8 @@ describe('documents', () => {
   })
 })
 
-describe('a server without trigrams', () => {
-  test('still finds pages', async () => {
-    const databaseUrl = await emptyUrl()
-    const admin = await openTables(databaseUrl, 1)
-    await admin.pool.query('drop extension pg_trgm cascade')
-    await loadShipped(admin.pool)
-    const local = openLocal({ ...admin, trigrams: false }, noDrift)
-    const wish = readSearch({ q: 'service workers', num: 5 })
-    const account = (await createKey(admin.pool, { kind: 'live' })).account
-    const signal = AbortSignal.timeout(patienceMs)
-    const asker = { account, signal, gone: signal, deadline: Infinity }
-    const { answer } = await local.answer(wish, asker)
-    expect(answer.organic_results.map(({ url }) => url)).toContain(
-      'https://www.w3.org/TR/service-workers/',
-    )
-    await admin.close()
-  })
-
-  test('since it does not let this role have them, starts all the same', async () => {
+describe('a role without the right to install anything', () => {
+  test('is told what its owner has to run, and starts after that', async () => {
     const url = new URL(await emptyUrl())
     const role = `plain_${randomBytes(4).toString('hex')}`
     const admin = new pg.Client({ connectionString: url.href })
@@ -327,9 +305,9 @@ describe('a server without trigrams', () => {
     const limited = Object.assign(new URL(url), { username: role, password: 'plain' }).href
     await expect(openTables(limited, 1)).rejects.toThrow('create schema service authorization')
     await admin.query(`create schema service authorization ${role}`)
-    const lone = await openTables(limited, 1)
-    expect(lone.trigrams).toBe(false)
-    await lone.pool.end()
+    await expect(openTables(limited, 1)).rejects.toThrow('create extension pg_trgm')
+    await admin.query('create extension pg_trgm')
+    await (await openTables(limited, 1)).close()
     await admin.query(`drop owned by ${role}`)
     await admin.query(`drop role ${role}`)
     await admin.end()

@@ -26,7 +26,6 @@ export interface FakeSearxng {
   readonly url: URL
   /** The parameters of every request, in order of arrival. */
   readonly asked: Record<string, string>[]
-  readonly paths: string[]
   /** Maximum number of concurrent requests. */
   readonly busiest: () => number
   behave(behaviour: Behaviour): void
@@ -38,14 +37,12 @@ export interface FakeSearxng {
 /** Responds like SearXNG's source code: seven keys, the same parameter checks, JSON enabled. */
 export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   const asked: Record<string, string>[] = []
-  const paths: string[] = []
   let behaviour: Behaviour = () => ({})
   let [busy, busiest] = [0, 0]
   let held: () => Promise<unknown> = () => Promise.resolve()
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     asked.push(Object.fromEntries(url.searchParams))
-    paths.push(url.pathname)
     busy += 1
     busiest = Math.max(busiest, busy)
     const reply = () => {
@@ -60,7 +57,6 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   return {
     url: new URL(`http://127.0.0.1:${port}`),
     asked,
-    paths,
     busiest: () => busiest,
     behave: (next) => (behaviour = next),
     hold: (until) => {
@@ -78,11 +74,6 @@ function answer(response: ServerResponse, url: URL, given: FakePage | Raw): void
   if ('status' in given) {
     response.writeHead(given.status, given.headers ?? {})
     response.end(given.body)
-    return
-  }
-  if (url.pathname === '/autocompleter') {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(given.suggestions ?? []))
     return
   }
   const language = url.searchParams.get('language')

@@ -27,7 +27,6 @@ afterAll(async () => {
 beforeEach(async () => {
   key = await shop.live(100)
   upstream.asked.length = 0
-  upstream.paths.length = 0
 })
 
 const ten = Array.from({ length: 10 }, (_, index) => fakeResult(index + 1))
@@ -149,15 +148,6 @@ describe('a healthy upstream', () => {
       'garden chairs',
       'garden tools',
     ])
-  })
-
-  test('is queried for completions if it has few suggestions', async () => {
-    upstream.behave((params) =>
-      params.has('format') ? { results: ten } : { suggestions: ['garden gnome', 'garden hose'] },
-    )
-    const { json } = await shop.ask('/v1/search?q=garden', key)
-    expect(upstream.paths).toContain('/autocompleter')
-    expect(json.related_searches).toEqual(expect.arrayContaining(['garden gnome', 'garden hose']))
   })
 
   test('names entities in boxes, whose properties show their type', async () => {
@@ -296,12 +286,6 @@ describe('an upstream in trouble', () => {
   test('with an endless response is a 502', async () => {
     upstream.behave(() => ({ status: 200, body: `["${'x'.repeat(5_000_000)}"]` }))
     expect((await shop.ask('/v1/search?q=garden', key)).status).toBe(502)
-  })
-
-  test('with hanging completions still gives its answer', async () => {
-    upstream.behave((params) => (params.has('format') ? { results: ten } : 'never'))
-    const { status, json } = await shop.ask('/v1/search?q=garden', key)
-    expect([status, json.organic_results?.length]).toEqual([200, 10])
   })
 
   test('that is slow gives each of eight expensive searches the results received in time', async () => {
