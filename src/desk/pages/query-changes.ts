@@ -29,7 +29,7 @@ function daysOf(first: readonly ShownResult[]): readonly Day[] {
 }
 
 /** A rank that one of our domains lost between two answers. */
-export interface LostRank {
+interface LostRank {
   readonly runDate: string
   readonly previousDate: string
   readonly domain: string

@@ -29,7 +29,7 @@ type SliceFlag = (typeof sliceFlags)[number]
 type SpanFlag = (typeof spanFlags)[number]
 
 /** Flags of `npm run report`. */
-export type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
+type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
   Readonly<Partial<Record<SpanFlag, string>>> & {
     readonly to?: string
     readonly domains?: string
@@ -37,7 +37,6 @@ export type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]
     readonly summary?: true
     readonly send?: true
     readonly desk?: string
-    readonly json?: true
   }
 
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {

@@ -17,10 +17,9 @@ import {
 import { rebuild } from '../../core/runs/rebuild.ts'
 
 /** Flags of `npm run rebuild`. */
-export interface RebuildFlags {
+interface RebuildFlags {
   readonly days?: true
   readonly since?: string
-  readonly json?: true
 }
 
 /** Recreates the queue's jobs or computes the sums of finished days, and prints how many. */

@@ -26,7 +26,6 @@ export interface TrustFlags {
   readonly because?: string
   readonly by?: string
   readonly usual?: true
-  readonly json?: true
 }
 
 type TrustCall = Call<TrustFlags>

@@ -341,7 +341,7 @@ export async function readDomainMoves(
 }
 
 /** Clicks that another domain won from a domain, or lost to it, between two days. */
-export interface DomainFlow {
+interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
   readonly won: number
@@ -360,7 +360,7 @@ export async function readDomainFlows(
 }
 
 /** A page of a domain in the last known answers up to a day. */
-export interface DomainPage {
+interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
   readonly queries: number

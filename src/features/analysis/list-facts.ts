@@ -118,7 +118,7 @@ export async function readListDays(
 }
 
 /** A query on a list. */
-export interface ListMember {
+interface ListMember {
   readonly id: string
   readonly q: string
   readonly variant: string
@@ -194,7 +194,7 @@ export async function readListMembers(
 }
 
 /** An invalid line of a list. */
-export interface RejectedLine {
+interface RejectedLine {
   readonly line: number
   readonly reason: string
   readonly content: string

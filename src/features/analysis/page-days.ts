@@ -6,7 +6,7 @@ import type { DomainDay, PlaceMove } from './domains.ts'
 import type { ReadSpan } from './span.ts'
 
 /** A page by id. */
-export interface PageFacts {
+interface PageFacts {
   readonly id: string
   readonly url: string
   /**
@@ -93,7 +93,7 @@ export async function readPageHoldings(
 }
 
 /** Position change of a page for one query, between the last known answers on two days. */
-export interface PageMove extends PlaceMove {
+interface PageMove extends PlaceMove {
   /** Domain that now has the page's previous position; null if it is unknown, or if the page had no position. */
   readonly taker: string | null
 }

@@ -28,7 +28,7 @@ export async function readQueryFacts(db: Database, id: string): Promise<QueryFac
 }
 
 /** Labels and settings of a query on one list. */
-export interface SaidOfQuery {
+interface SaidOfQuery {
   readonly listId: number
   readonly list: string
   readonly weight: number | null
@@ -64,7 +64,7 @@ interface QuerySpan extends Pick<ReadSpan, 'since' | 'until'> {
 }
 
 /** Outcome of a query in one run. */
-export interface QueryDay {
+interface QueryDay {
   readonly runDate: string
   readonly run: number
   readonly listId: number
@@ -97,7 +97,7 @@ export async function readQueryDays(
 }
 
 /** Best position of a domain on a day. A day without a row has no answer, or one without the domain. */
-export interface DayRank {
+interface DayRank {
   readonly runDate: string
   readonly domain: string
   readonly position: number

@@ -21,7 +21,7 @@ import { type ParquetEngine, withEngine } from './engine.ts'
 import { readDayRange } from './load.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly older?: string
   readonly to?: string
   readonly back?: string

@@ -13,12 +13,11 @@ import { movesSeen, type QueryHistory, replayNights, sumUp } from './replay.ts'
 import { dateOf, unpackFirstTens } from './comparison.ts'
 
 /** Flags of `npm run cadence`. */
-export interface CadenceOptions {
+interface CadenceOptions {
   readonly backtest?: true
   readonly list?: string
   readonly longest: string
   readonly share: string
-  readonly json?: true
 }
 
 /** Shows adaptive lists, or what an adaptive cadence would have saved; writes nothing. */

@@ -44,7 +44,6 @@ export interface DemoFlags {
   readonly nights?: string
   readonly faults?: true
   readonly cadence?: true
-  readonly json?: true
 }
 
 /** Starts a search service whose answers change from day to day, and creates an API key for it. */

@@ -12,7 +12,6 @@ export interface ExpandFlags extends TypedFilter {
   readonly credits?: string
   readonly depth?: string
   readonly yes?: true
-  readonly json?: true
 }
 
 /** Validated settings of an expansion. */

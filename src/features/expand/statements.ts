@@ -8,7 +8,7 @@ import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
 
 /** A target list, and the origin of the answers used. */
-export interface Expanding {
+interface Expanding {
   readonly into: number
   readonly origin: string
 }

@@ -30,7 +30,7 @@ import {
 import { type DeletedRows, relatedTo } from './naming.ts'
 
 /** Flags of `forget`. */
-export interface ForgetFlags {
+interface ForgetFlags {
   readonly list?: string
   readonly query?: string
   readonly yes?: true

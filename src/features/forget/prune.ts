@@ -9,10 +9,9 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly older?: string
   readonly yes?: true
-  readonly json?: true
 }
 
 /** Deletes raw bodies older than an age, or only counts them as a preview, and reports how many. */

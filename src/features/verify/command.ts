@@ -22,10 +22,9 @@ import {
   readFinishedDays,
 } from './verify.ts'
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly deep?: true
   readonly maxExternal?: string
-  readonly json?: true
 }
 
 /** Result of a verification: the checks, and facts that the database can't prove. */
