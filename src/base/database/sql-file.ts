@@ -34,6 +34,15 @@ export function statement<Row = unknown>(
 
 type Parameters = Readonly<Record<string, unknown>>
 
+/** Runs a statement of `sql/statements`, and returns its rows. */
+export async function readRows<Row>(
+  db: Database,
+  name: string,
+  parameters: Parameters,
+): Promise<readonly Row[]> {
+  return (await db.executeQuery(statement<Row>(name, parameters))).rows
+}
+
 /** Binds the values of the named parameters of a statement. */
 export function bindParameters<Row>(
   path: string,

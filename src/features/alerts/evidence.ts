@@ -1,7 +1,7 @@
 // Reads the answers and positions on which alerts are based.
 
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 
 /** A query of a run, with the attributes from its lists. */
 export interface AskedQuery {
@@ -17,7 +17,7 @@ export interface AskedQuery {
 }
 
 /** Next answered queries of a run, ordered by id. */
-export async function readAsked(
+export function readAsked(
   trx: Database,
   next: {
     readonly run: number
@@ -26,7 +26,7 @@ export async function readAsked(
     readonly limit: number
   },
 ) {
-  return (await trx.executeQuery(statement<AskedQuery>('read_asked_queries', next))).rows
+  return readRows<AskedQuery>(trx, 'read_asked_queries', next)
 }
 
 /** An answer usable as evidence: its run has been judged and is not suspect. */
@@ -45,19 +45,19 @@ export interface RankAnswer {
  * Newest answers to some queries, up to a limit per query, oldest first, one per day. Includes answers up to the given
  * day, and those of later days that have already been checked.
  */
-export async function readEvidence(
+export function readEvidence(
   trx: Database,
   about: { readonly queries: readonly string[]; readonly date: string; readonly limit: number },
 ) {
-  return (await trx.executeQuery(statement<RankAnswer>('read_rank_evidence', about))).rows
+  return readRows<RankAnswer>(trx, 'read_rank_evidence', about)
 }
 
 /** An answer that was read by its id, even if its run is no longer trusted. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** Answers that alerts are based on. */
-export async function readAnswersById(trx: Database, searches: readonly number[]) {
-  return (await trx.executeQuery(statement<ShownAnswer>('read_alert_answers', { searches }))).rows
+export function readAnswersById(trx: Database, searches: readonly number[]) {
+  return readRows<ShownAnswer>(trx, 'read_alert_answers', { searches })
 }
 
 /** Best position of a domain in an answer, and its page there. */
@@ -74,9 +74,7 @@ export async function readPlaces(
   searches: readonly number[],
   domains: readonly string[] | null,
 ): Promise<ReadonlyMap<number, ReadonlyMap<string, Place>>> {
-  const { rows } = await trx.executeQuery(
-    statement<Place>('read_best_places', { searches, domains }),
-  )
+  const rows = await readRows<Place>(trx, 'read_best_places', { searches, domains })
   const found = new Map<number, Map<string, Place>>()
   for (const place of rows) {
     const held = found.get(place.search_id) ?? new Map<string, Place>()
@@ -96,5 +94,5 @@ interface Holder {
 export async function readHolders(trx: Database, sought: readonly Omit<Holder, 'domain'>[]) {
   const searches = sought.map((place) => place.search_id)
   const positions = sought.map(({ position }) => position)
-  return (await trx.executeQuery(statement<Holder>('read_holders', { searches, positions }))).rows
+  return readRows<Holder>(trx, 'read_holders', { searches, positions })
 }

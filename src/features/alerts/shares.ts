@@ -1,7 +1,7 @@
 // Checks shares of voice after a run for changes watched by rules.
 
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { readOursOn } from '../analysis/domains.ts'
 import {
@@ -148,13 +148,11 @@ interface ShareDay {
  * none is suspect. The last day is the given one, or a later one that has already been checked.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
-  const { rows } = await trx.executeQuery(
-    statement<{ run_date: string }>('read_share_days', {
-      until,
-      list,
-      limit: confirm + passedOver,
-    }),
-  )
+  const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', {
+    until,
+    list,
+    limit: confirm + passedOver,
+  })
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 
@@ -162,11 +160,11 @@ async function readShareDays(trx: Database, { list, confirm }: AlertRule, until:
  * Shares of some domains for a label on one day, as in analysis.share_of_voice; empty if no query of the label was
  * answered.
  */
-export async function readSharesOn(
+export function readSharesOn(
   trx: Database,
   on: { readonly tag: string; readonly date: string; readonly domains: readonly string[] },
-): Promise<readonly ShareDay[]> {
-  return (await trx.executeQuery(statement<ShareDay>('read_shares_on', on))).rows
+) {
+  return readRows<ShareDay>(trx, 'read_shares_on', on)
 }
 
 /** Domain whose share of a label grew most between two days; empty if none grew. */
@@ -174,7 +172,7 @@ async function readGainers(
   trx: Database,
   between: { readonly tag: string; readonly before: string; readonly date: string },
 ) {
-  const { rows } = await trx.executeQuery(statement<{ domain: string }>('read_gainer', between))
+  const rows = await readRows<{ domain: string }>(trx, 'read_gainer', between)
   return rows.map(({ domain }) => domain)
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../base/database/kysely.ts'
 import { lockKey } from '../../base/database/lock.ts'
 import type { AlertRules, Alerts } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 
 /** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
@@ -448,9 +448,7 @@ export async function readNoticeFacts(
   since: Date,
   kinds: readonly string[],
 ): Promise<readonly NoticeFacts[]> {
-  const { rows } = await db.executeQuery(
-    statement<{ fields: NoticeFacts }>('take_news', { since, kinds }),
-  )
+  const rows = await readRows<{ fields: NoticeFacts }>(db, 'take_news', { since, kinds })
   return rows.map(({ fields }) => fields)
 }
 

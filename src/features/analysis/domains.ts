@@ -3,9 +3,9 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, formatDate } from '../../base/time/zone.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from './span.ts'
 
 /** A domain of ours or of a rival, with its label and period; empty dates are null. */
 export interface OwnDomain {
@@ -107,7 +107,7 @@ function isSame(
 
 /** Our own domains on a day. */
 export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
-  const { rows } = await db.executeQuery(statement<{ domain: string }>('read_ours_on', { date }))
+  const rows = await readRows<{ domain: string }>(db, 'read_ours_on', { date })
   return rows.map(({ domain }) => domain)
 }
 
@@ -212,7 +212,7 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
 }
 
 /** Domain and days to read. */
-interface DomainSpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface DomainSpan extends DaySpan {
   readonly domain: string
 }
 
@@ -244,7 +244,7 @@ export interface HeldDay extends DomainDay {
 }
 
 /** Domains and days to read, and the label of the queries; `*` for all. */
-interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
 }
@@ -253,14 +253,8 @@ interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
  * Reads the sums for some domains, day by day. Same numbers as analysis.share_of_voice and position_buckets, but only
  * for these domains; a domain without a row had no results that day.
  */
-export async function readHeldDays(
-  db: Database,
-  { domains, tag, since, until }: ShareSpan,
-): Promise<readonly HeldDay[]> {
-  const { rows } = await db.executeQuery(
-    statement<HeldDay>('read_held_days', { domains, tag, since, until }),
-  )
-  return rows
+export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
+  return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
 /** A known domain: from a result, or an own or rival domain. */
@@ -305,15 +299,8 @@ export interface DomainRow {
 }
 
 /** Domains by their share on the last answered day of a span, compared with the first; own domains first. */
-export async function readDomainTable(
-  db: Database,
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
-  word: string | null,
-): Promise<readonly DomainRow[]> {
-  const { rows } = await db.executeQuery(
-    statement<DomainRow>('read_domain_table', { until, since, word }),
-  )
-  return rows
+export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
+  return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
 
 /** Position change for one query between the last known answers on two days. */
@@ -330,18 +317,12 @@ export interface PlaceMove {
 }
 
 /** Position changes of a domain between two days, largest gains and losses first. */
-export async function readDomainMoves(
-  db: Database,
-  { domain, since, until }: DomainSpan,
-): Promise<readonly PlaceMove[]> {
-  const { rows } = await db.executeQuery(
-    statement<PlaceMove>('read_domain_moves', { since, until, domain }),
-  )
-  return rows
+export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
+  return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
 
 /** Clicks that another domain won from a domain, or lost to it, between two days. */
-interface DomainFlow {
+export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
   readonly won: number
@@ -349,18 +330,12 @@ interface DomainFlow {
 }
 
 /** Reads which domains won the clicks that a domain lost, and which domains lost clicks to it; largest first. */
-export async function readDomainFlows(
-  db: Database,
-  { domain, since, until }: DomainSpan,
-): Promise<readonly DomainFlow[]> {
-  const { rows } = await db.executeQuery(
-    statement<DomainFlow>('read_domain_flows', { domain, since, until }),
-  )
-  return rows
+export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
+  return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
 /** A page of a domain in the last known answers up to a day. */
-interface DomainPage {
+export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
   readonly queries: number
@@ -370,14 +345,11 @@ interface DomainPage {
 }
 
 /** Pages of a domain in the last known answers up to a day; pages that rank for the most queries come first. */
-export async function readDomainPages(
+export function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
-): Promise<readonly DomainPage[]> {
-  const { rows } = await db.executeQuery(
-    statement<DomainPage>('read_domain_pages', { until, domain }),
-  )
-  return rows
+) {
+  return readRows<DomainPage>(db, 'read_domain_pages', { until, domain })
 }
 
 /** A domain that appears in the same answers as a given domain. */
@@ -390,10 +362,6 @@ export interface Rival {
 }
 
 /** Domains in the last known answers that show a given domain, most frequent first. */
-export async function readRivals(
-  db: Database,
-  { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
-): Promise<readonly Rival[]> {
-  const { rows } = await db.executeQuery(statement<Rival>('read_rivals', { until, domain }))
-  return rows
+export function readRivals(db: Database, { domain, until }: Pick<DomainSpan, 'domain' | 'until'>) {
+  return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

@@ -8,7 +8,7 @@ import { count } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { readSlice, sliceFlags, spanFlags } from '../../base/database/views.ts'
 import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { openMill } from '../../core/mill.ts'
@@ -191,9 +191,7 @@ function nameOf(question: string): string {
 
 /** Finds a table or view by its typed name; returns it quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
-  const { rows } = await db.executeQuery(
-    statement<{ name: string; quoted: string }>('list_relations', {}),
-  )
+  const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()
   // Analysts' views come first; no table has the same name as a view.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
@@ -243,9 +241,7 @@ async function selectRows(
 }
 
 async function findTime(db: Database, relation: string): Promise<string> {
-  const { rows } = await db.executeQuery(
-    statement<{ name: string }>('read_time_column', { relation, times }),
-  )
+  const rows = await readRows<{ name: string }>(db, 'read_time_column', { relation, times })
   const [found] = rows
   if (found !== undefined) return found.name
   throw new Misuse(

@@ -1,7 +1,7 @@
 // Reads the data of a report.
 
 import type { Database } from '../../base/database/database.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
 import { type HeldDay, readHeldDays } from './domains.ts'
 import { type Note, readNotes } from './notes.ts'
@@ -131,14 +131,13 @@ async function readReportSummary(
   trx: Database,
   { conditions, since, until }: Slice,
 ): Promise<ReportSummary> {
-  const { rows } = await trx.executeQuery(
-    statement<ReportSummary>('read_report_summary', {
+  return only(
+    await readRows<ReportSummary>(trx, 'read_report_summary', {
       since: since ?? null,
       until: until ?? null,
       sliced: conditions.length > 0,
     }),
   )
-  return only(rows)
 }
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']

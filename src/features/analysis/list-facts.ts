@@ -3,8 +3,8 @@
 import type { Database } from '../../base/database/database.ts'
 import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
-import type { ReadSpan } from './span.ts'
+import { readRows } from '../../base/database/sql-file.ts'
+import type { DaySpan } from './span.ts'
 
 /** A list with the result of its newest run. */
 export interface ListFacts {
@@ -107,14 +107,11 @@ export interface ListDay {
 }
 
 /** Coverage and cost of a list, day by day, newest first. */
-export async function readListDays(
+export function readListDays(
   db: Database,
-  { name, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly name: string },
-): Promise<readonly ListDay[]> {
-  const { rows } = await db.executeQuery(
-    statement<ListDay>('read_list_days', { name, since, until }),
-  )
-  return rows
+  { name, since, until }: DaySpan & { readonly name: string },
+) {
+  return readRows<ListDay>(db, 'read_list_days', { name, since, until })
 }
 
 /** A query on a list. */

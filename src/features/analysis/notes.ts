@@ -1,6 +1,6 @@
 // Analysts' notes about days.
 import type { Database } from '../../base/database/database.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from './span.ts'
 
 /** A note that an analyst wrote about a day. */
 export interface Note {
@@ -19,7 +19,7 @@ export async function readNotes(db: Database, tags: readonly string[]): Promise<
 /** Notes about all queries within a period, oldest first; shown in charts. */
 export async function readNotesBetween(
   db: Database,
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+  { since, until }: DaySpan,
 ): Promise<readonly Note[]> {
   return notes(db)
     .where('tag', '=', '*')

@@ -1,7 +1,7 @@
 // Origins of answers included in the analysis.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
@@ -21,11 +21,9 @@ export function readOrigins(typed: string): string {
 
 /** Origins of stored answers if none of them has an origin that the views show; otherwise null. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
-  const { rows } = await db.executeQuery(
-    statement<{ shown: boolean; there: string | null }>('read_hidden_origins', {
-      asked: asked ?? null,
-    }),
-  )
+  const rows = await readRows<{ shown: boolean; there: string | null }>(db, 'read_hidden_origins', {
+    asked: asked ?? null,
+  })
   const [found] = rows
   return found === undefined || found.shown ? null : found.there
 }

@@ -1,9 +1,9 @@
 // Reads the positions of a page, day by day, and their changes.
 
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from './span.ts'
 
 /** A page by id. */
 interface PageFacts {
@@ -42,14 +42,11 @@ export interface PageDay {
 export const mostPageDays = 20_000
 
 /** Reads all positions of a page, under every spelling of its URL, newest first. */
-export async function readPageDays(
+export function readPageDays(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
-): Promise<readonly PageDay[]> {
-  const { rows } = await db.executeQuery(
-    statement<PageDay>('read_page_days', { key, since, until, most: mostPageDays }),
-  )
-  return rows
+  { key, since, until }: DaySpan & { readonly key: string },
+) {
+  return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
 /** Newest answer, within the period, to a query that was bought again after the page ranked for it. */
@@ -63,33 +60,27 @@ export interface NewestAnswer {
 }
 
 /** Newest answers to some queries, each with the domain at the page's last position. */
-export async function readNewestAnswers(
+export function readNewestAnswers(
   db: Database,
   places: readonly { readonly queryId: string; readonly position: number }[],
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
-): Promise<readonly NewestAnswer[]> {
-  const { rows } = await db.executeQuery(
-    statement<NewestAnswer>('read_newest_answers', {
-      queries: places.map(({ queryId }) => queryId),
-      positions: places.map(({ position }) => position),
-      since,
-      until,
-    }),
-  )
-  return rows
+  { since, until }: DaySpan,
+) {
+  return readRows<NewestAnswer>(db, 'read_newest_answers', {
+    queries: places.map(({ queryId }) => queryId),
+    positions: places.map(({ position }) => position),
+    since,
+    until,
+  })
 }
 
 /**
  * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like those of a domain.
  */
-export async function readPageHoldings(
+export function readPageHoldings(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
-): Promise<readonly DomainDay[]> {
-  const { rows } = await db.executeQuery(
-    statement<DomainDay>('read_page_holdings', { since, until, key }),
-  )
-  return rows
+  { key, since, until }: DaySpan & { readonly key: string },
+) {
+  return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
 /** Position change of a page for one query, between the last known answers on two days. */
@@ -99,12 +90,9 @@ interface PageMove extends PlaceMove {
 }
 
 /** Position changes of a page, under every spelling of its URL, between two days, largest gains and losses first. */
-export async function readPageMoves(
+export function readPageMoves(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
-): Promise<readonly PageMove[]> {
-  const { rows } = await db.executeQuery(
-    statement<PageMove>('read_page_moves', { since, until, key }),
-  )
-  return rows
+  { key, since, until }: DaySpan & { readonly key: string },
+) {
+  return readRows<PageMove>(db, 'read_page_moves', { since, until, key })
 }

@@ -2,9 +2,9 @@
 
 import type { Database } from '../../base/database/database.ts'
 import type { NotNull } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from './span.ts'
 
 /** A query with its parameters. */
 export interface QueryFacts {
@@ -28,7 +28,7 @@ export async function readQueryFacts(db: Database, id: string): Promise<QueryFac
 }
 
 /** Labels and settings of a query on one list. */
-interface SaidOfQuery {
+export interface SaidOfQuery {
   readonly listId: number
   readonly list: string
   readonly weight: number | null
@@ -59,12 +59,12 @@ export async function readSaidOf(db: Database, query: string): Promise<readonly 
 }
 
 /** Query and days to read. */
-interface QuerySpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface QuerySpan extends DaySpan {
   readonly query: string
 }
 
 /** Outcome of a query in one run. */
-interface QueryDay {
+export interface QueryDay {
   readonly runDate: string
   readonly run: number
   readonly listId: number
@@ -86,33 +86,24 @@ interface QueryDay {
 }
 
 /** All runs that included a query, newest first, with the answer of the day and its cost. */
-export async function readQueryDays(
-  db: Database,
-  { query, since, until }: QuerySpan,
-): Promise<readonly QueryDay[]> {
-  const { rows } = await db.executeQuery(
-    statement<QueryDay>('read_query_days', { query, since, until }),
-  )
-  return rows
+export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
+  return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
 
 /** Best position of a domain on a day. A day without a row has no answer, or one without the domain. */
-interface DayRank {
+export interface DayRank {
   readonly runDate: string
   readonly domain: string
   readonly position: number
 }
 
 /** Positions of some domains for a query, day by day. */
-export async function readDayRanks(
+export function readDayRanks(
   db: Database,
   { query, since, until }: QuerySpan,
   domains: readonly string[],
-): Promise<readonly DayRank[]> {
-  const { rows } = await db.executeQuery(
-    statement<DayRank>('read_day_ranks', { query, since, until, domains }),
-  )
-  return rows
+) {
+  return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
 /** One of the first results of a bought answer; without a page if the answer names none. */
@@ -129,15 +120,12 @@ export interface ShownResult {
 }
 
 /** Reads the first results of a query's newest answers, newest first. */
-export async function readFirstResults(
+export function readFirstResults(
   db: Database,
   { query, since, until }: QuerySpan,
   { places, most }: { readonly places: number; readonly most: number },
-): Promise<readonly ShownResult[]> {
-  const { rows } = await db.executeQuery(
-    statement<ShownResult>('read_query_pages', { query, since, until, places, most }),
-  )
-  return rows
+) {
+  return readRows<ShownResult>(db, 'read_query_pages', { query, since, until, places, most })
 }
 
 /** Domains that are our own on a day, followed by the highest-ranking domains of an answer. */
@@ -145,9 +133,10 @@ export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
 ): Promise<readonly { readonly domain: string; readonly ours: boolean }[]> {
-  const { rows } = await db.executeQuery(
-    statement<{ domain: string; ours: boolean }>('read_interesting_domains', { day, search }),
-  )
+  const rows = await readRows<{ domain: string; ours: boolean }>(db, 'read_interesting_domains', {
+    day,
+    search,
+  })
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
@@ -192,7 +181,7 @@ export interface SerpWords {
 
 /** Answer to a query on a day; null if none is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
-  const { rows } = await db.executeQuery(statement<Serp>('read_serp', { query, day }))
+  const rows = await readRows<Serp>(db, 'read_serp', { query, day })
   return rows[0] ?? null
 }
 
@@ -213,9 +202,8 @@ export async function readSerpResults(
 }
 
 /** Entities, clusters, related searches and blocks of an answer. */
-export async function readSerpWords(db: Database, search: number): Promise<readonly SerpWords[]> {
-  const { rows } = await db.executeQuery(statement<SerpWords>('read_serp_words', { search }))
-  return rows
+export function readSerpWords(db: Database, search: number) {
+  return readRows<SerpWords>(db, 'read_serp_words', { search })
 }
 
 /** The nearest days before and after a day on which a query has an answer. */
@@ -224,11 +212,13 @@ export async function readNeighbours(
   query: string,
   day: string,
 ): Promise<{ readonly before: string | null; readonly after: string | null }> {
-  const { rows } = await db.executeQuery(
-    statement<{ before: string | null; after: string | null }>('read_neighbour_days', {
+  const rows = await readRows<{ before: string | null; after: string | null }>(
+    db,
+    'read_neighbour_days',
+    {
       day,
       query,
-    }),
+    },
   )
   return rows[0] ?? { before: null, after: null }
 }
@@ -284,14 +274,8 @@ export interface SuspectRun {
 }
 
 /** Newest suspect runs within some days. */
-export async function readSuspects(
-  trx: Database,
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
-): Promise<readonly SuspectRun[]> {
-  const { rows } = await trx.executeQuery(
-    statement<SuspectRun>('read_suspect_runs', { since, until }),
-  )
-  return rows
+export function readSuspects(trx: Database, { since, until }: DaySpan) {
+  return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
 /** Domains with the largest shares of voice on a day; empty if no day is given. */
@@ -299,27 +283,22 @@ export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
 ): Promise<readonly string[]> {
-  const { rows } = await trx.executeQuery(
-    statement<{ domain: string }>('read_greatest_domains', { day, most }),
-  )
+  const rows = await readRows<{ domain: string }>(trx, 'read_greatest_domains', { day, most })
   return rows.map(({ domain }) => domain)
 }
 
 /** Positions of some domains for their highest-weighted queries, day by day. */
-export async function readRanks(
+export function readRanks(
   trx: Database,
   {
     domains,
     since,
     until,
-  }: Pick<ReadSpan, 'since' | 'until'> & {
+  }: DaySpan & {
     readonly domains: readonly string[]
   },
-): Promise<readonly RankPoint[]> {
-  const { rows } = await trx.executeQuery(
-    statement<RankPoint>('read_ranks', { domains, since, until }),
-  )
-  return rows
+) {
+  return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }
 
 /** All queries with the given texts, for any device or place. */

@@ -1,11 +1,15 @@
 // Period covered by a page or report.
 import type { Database } from '../../base/database/database.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 
-/** Period that is read. */
-export interface ReadSpan {
+/** Days from `since` to `until`, both inclusive. */
+export interface DaySpan {
   readonly since: string
   readonly until: string
+}
+
+/** Period that is read. */
+export interface ReadSpan extends DaySpan {
   /** True if more days were requested than are read at once. */
   readonly cut: boolean
 }
@@ -25,14 +29,12 @@ export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
 ): Promise<ReadSpan> {
-  const { rows } = await db.executeQuery(
-    statement<{ since: string; until: string; earliest: string }>('read_span', {
-      since,
-      days,
-      most,
-      until,
-    }),
-  )
+  const rows = await readRows<{ since: string; until: string; earliest: string }>(db, 'read_span', {
+    since,
+    days,
+    most,
+    until,
+  })
   const found = only(rows)
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
@@ -43,8 +45,6 @@ export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,
 ): Promise<ReadSpan> {
-  const { rows } = await db.executeQuery(
-    statement<{ since: string }>('read_first_answered', { since, until }),
-  )
+  const rows = await readRows<{ since: string }>(db, 'read_first_answered', { since, until })
   return { since: only(rows).since, until, cut }
 }

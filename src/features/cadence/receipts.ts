@@ -1,7 +1,7 @@
 // Reads past nights of adaptive lists, with the calls they saved and the moves they hid.
 
 import type { Database } from '../../base/database/database.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 
 /** An adaptive list: its newest decision, and the results of recent nights. */
 export interface CadenceReceipt {
@@ -26,11 +26,8 @@ export interface CadenceReceipt {
 const recentNights = 28
 
 /** All adaptive lists, over the nights of the last four weeks. */
-export async function readCadenceReceipts(db: Database): Promise<readonly CadenceReceipt[]> {
-  const { rows } = await db.executeQuery(
-    statement<CadenceReceipt>('read_resting_lists', { nights: recentNights }),
-  )
-  return rows
+export function readCadenceReceipts(db: Database) {
+  return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: recentNights })
 }
 
 /** A night of a list that is adaptive now or became adaptive later. */
@@ -49,12 +46,9 @@ export interface CadenceNightCost {
 }
 
 /** All nights of adaptive lists, newest first, including nights before the lists became adaptive. */
-export async function readCadenceNightCosts(
+export function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },
-): Promise<readonly CadenceNightCost[]> {
-  const { rows } = await db.executeQuery(
-    statement<CadenceNightCost>('read_resting_nights', { since, until }),
-  )
-  return rows
+) {
+  return readRows<CadenceNightCost>(db, 'read_resting_nights', { since, until })
 }

@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
-import { only, statement } from '../../base/database/sql-file.ts'
+import { only, readRows, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
@@ -271,10 +271,7 @@ export async function readRoundYields(
 ): Promise<readonly RoundYield[]> {
   return db.transaction().execute(async (trx) => {
     await prepareReading(trx, { origins: origin })
-    const { rows } = await trx.executeQuery(
-      statement<RoundYield>('read_expansion_rounds', { list }),
-    )
-    return rows
+    return readRows<RoundYield>(trx, 'read_expansion_rounds', { list })
   })
 }
 
@@ -289,9 +286,8 @@ export interface FrontierRound extends Pick<
 }
 
 /** All answered rounds of all lists, based on answers of the shown origins. */
-export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
-  const { rows } = await db.executeQuery(statement<FrontierRound>('read_answered_rounds', {}))
-  return rows
+export function readFrontierRounds(db: Database) {
+  return readRows<FrontierRound>(db, 'read_answered_rounds', {})
 }
 
 /** Selects the answers whose related searches are candidates. */
@@ -341,8 +337,7 @@ export async function rankFrontier(
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
   // New related searches, by the number and weight of the queries they are related to.
   await trx.executeQuery(statement('rank_frontier', {}))
-  const { rows } = await trx.executeQuery(statement<Frontier>('count_frontier', {}))
-  return only(rows)
+  return only(await readRows<Frontier>(trx, 'count_frontier', {}))
 }
 
 const pageSize = 2000
@@ -351,9 +346,10 @@ const pageSize = 2000
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {
-    const { rows } = await trx.executeQuery(
-      statement<RelatedQuery>('read_frontier', { after, until: after + pageSize }),
-    )
+    const rows = await readRows<RelatedQuery>(trx, 'read_frontier', {
+      after,
+      until: after + pageSize,
+    })
     if (rows.length === 0) return
     yield rows
   }

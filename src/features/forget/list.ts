@@ -11,7 +11,7 @@ import {
 } from '../../base/database/kysely.ts'
 import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import {
@@ -225,9 +225,7 @@ async function choosePending(
   answers: readonly number[],
 ): Promise<readonly number[]> {
   const most = answers.length === 0 ? tasksAtOnce : null
-  const { rows } = await trx.executeQuery(
-    statement<{ id: number }>('pending_tasks', { queries, answers, most }),
-  )
+  const rows = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
   return rows.map(({ id }) => id)
 }
 

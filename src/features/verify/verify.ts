@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { otherQuery } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
-import { bindParameters, nameParameters, only, statement } from '../../base/database/sql-file.ts'
+import { bindParameters, nameParameters, only, readRows } from '../../base/database/sql-file.ts'
 import { root } from '../../base/root.ts'
 
 /** An invariant, and the number of rows that violate it. */
@@ -77,7 +77,7 @@ function firstLine(text: string): string {
 
 /** Rows of `finished_days` that can be computed again, in random order. */
 export async function readFinishedDays(db: Database): Promise<readonly number[]> {
-  const { rows } = await db.executeQuery(statement<{ id: number }>('read_finished_days', {}))
+  const rows = await readRows<{ id: number }>(db, 'read_finished_days', {})
   return rows.map(({ id }) => id)
 }
 
@@ -98,7 +98,6 @@ export interface Conservation {
 }
 
 /** Opening - used - unknown - unexplained + added = closing, over every change of the balance. */
-export async function conserveCredits(db: Database): Promise<readonly Conservation[]> {
-  const { rows } = await db.executeQuery(statement<Conservation>('conserve_credits', {}))
-  return rows
+export function conserveCredits(db: Database) {
+  return readRows<Conservation>(db, 'conserve_credits', {})
 }
