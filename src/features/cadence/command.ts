@@ -6,11 +6,17 @@ import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
-import { type Bounds, unseenOf } from './draws.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
 import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
-import { movesSeen, type QueryHistory, replayNights, sumUp } from './replay.ts'
-import { dateOf, unpackFirstTens } from './comparison.ts'
+import {
+  type Bounds,
+  movesSeen,
+  type QueryHistory,
+  replayNights,
+  sumUp,
+  unseenOf,
+} from './replay.ts'
+import { dateOf, unpackFirstTens } from './night.ts'
 
 /** Flags of `npm run cadence`. */
 interface CadenceOptions {

@@ -26,7 +26,7 @@ import {
   findLivingList,
   type Forgettable,
   mentionsLeft,
-} from './list.ts'
+} from './subject.ts'
 import { type DeletedRows, relatedTo } from './naming.ts'
 
 /** Flags of `forget`. */
