@@ -7,30 +7,10 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from './span.ts'
 
 /** A list with the result of its newest run. */
-export interface ListFacts {
-  readonly id: number
-  readonly name: string
-  readonly source: string
-  readonly budget: number | null
-  /** Reading options specified by a user. */
-  readonly reading: Readonly<Record<string, unknown>> | null
-  readonly members: number
-  readonly run: number | null
-  readonly runDate: string | null
-  readonly rows: number | null
-  readonly accepted: number | null
-  readonly duplicates: number | null
-  readonly rejected: number | null
-  readonly state: string | null
-  /** Credits used by its runs in the last thirty days. */
-  readonly credits: number
-}
+export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]
 
 /** Reads all lists, or one, each with its newest run. */
-export async function readListFacts(
-  db: Database,
-  only: number | null,
-): Promise<readonly ListFacts[]> {
+export function readListFacts(db: Database, only: number | null) {
   return db
     .selectFrom('lists')
     .leftJoinLateral(
@@ -49,7 +29,7 @@ export async function readListFacts(
     .select(['newest.id as run', 'newest.run_date as runDate', 'newest.rows', 'newest.accepted'])
     .select(['newest.duplicates', 'newest.rejected', 'newest.state'])
     .select((eb) => [
-      eb.ref('lists.reading').$castTo<ListFacts['reading']>().as('reading'),
+      eb.ref('lists.reading').$castTo<Readonly<Record<string, unknown>> | null>().as('reading'),
       eb.fn
         .coalesce(
           eb
@@ -114,20 +94,6 @@ export function readListDays(
   return readRows<ListDay>(db, 'read_list_days', { name, since, until })
 }
 
-/** A query on a list. */
-interface ListMember {
-  readonly id: string
-  readonly q: string
-  readonly variant: string
-  readonly weight: number | null
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly target: string | null
-  /** The line of the file, if it differs from the query. */
-  readonly given: string | null
-  readonly current: boolean
-}
-
 /** Selects the members to read. */
 interface MemberChoice {
   readonly list: number
@@ -140,10 +106,10 @@ interface MemberChoice {
 }
 
 /** Members of a list, highest weight first, followed by queries that are no longer on the list. */
-export async function readListMembers(
+export function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,
-): Promise<readonly ListMember[]> {
+) {
   return db
     .selectFrom('list_queries as members')
     .innerJoin('queries', 'queries.id', 'members.query_id')
@@ -190,18 +156,8 @@ export async function readListMembers(
     .execute()
 }
 
-/** An invalid line of a list. */
-interface RejectedLine {
-  readonly line: number
-  readonly reason: string
-  readonly content: string
-}
-
 /** Lines rejected by a run, in order. */
-export async function readRejectedLines(
-  db: Database,
-  run: number,
-): Promise<readonly RejectedLine[]> {
+export function readRejectedLines(db: Database, run: number) {
   return db
     .selectFrom('rejected_lines')
     .select(['line', 'reason', 'content'])

@@ -5,19 +5,8 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from './span.ts'
 
-/** A page by id. */
-interface PageFacts {
-  readonly id: string
-  readonly url: string
-  /**
-   * Address without scheme, fragment, tracking parameters and trailing slash, so that all spellings have the same key.
-   */
-  readonly key: string
-  readonly domain: string | null
-}
-
 /** Finds a page by id; null if there is none. */
-export async function readPageFacts(db: Database, id: string): Promise<PageFacts | null> {
+export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
     .leftJoin('domains', 'domains.id', 'pages.domain_id')
