@@ -1,7 +1,6 @@
 // Parses the addresses of pages: names in the path, filters in the query string.
 
-import { dayMs, dayOf, formatDate, isDay } from '../base/time/zone.ts'
-import type { DaySpan } from '../features/analysis/span.ts'
+import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone.ts'
 
 /** Error for an address with an invalid value. */
 export class BadAddress extends Error {}

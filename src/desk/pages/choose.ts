@@ -1,7 +1,8 @@
 // Forms for selecting days, lists, labels and the like.
 
 import { siteName } from '../../base/address.ts'
-import type { AskedSpan, DaySpan, ReadSpan } from '../../features/analysis/span.ts'
+import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 import { BadAddress, type PageAddress } from '../address.ts'
 import { element, type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'

@@ -18,7 +18,7 @@ import { addMarks, type TrustDecision, undoMark } from '../../core/nights/quaran
 import { endNights } from './find-alerts.ts'
 
 /** Flags of `npm run trust`. */
-export interface TrustFlags {
+interface TrustFlags {
   readonly run?: string
   readonly date?: string
   readonly list?: string

@@ -4,8 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import { dayMs, dayOf, formatDate } from '../../base/time/zone.ts'
-import type { DaySpan } from './span.ts'
+import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
 /** A domain of ours or of a rival, with its label and period; empty dates are null. */
 export interface OwnDomain {

@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import type { DaySpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** A list with the result of its newest run. */
 export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]

@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
-import type { DaySpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** Finds a page by id; null if there is none. */
 export async function readPageFacts(db: Database, id: string) {

@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import type { NotNull } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
-import type { DaySpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** A query with its parameters. */
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>

@@ -1,12 +1,7 @@
 // Period covered by a page or report.
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
-
-/** Days from `since` to `until`, both inclusive. */
-export interface DaySpan {
-  readonly since: string
-  readonly until: string
-}
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** Period that is read. */
 export interface ReadSpan extends DaySpan {

@@ -335,9 +335,7 @@ order by queries desc, d.host
 limit 5`
 
 /** Result of the query. */
-async function askQuestion(
-  db: Database,
-): Promise<readonly { host: string; queries: number; best: number }[]> {
+async function askQuestion(db: Database) {
   const { rows } = await sql<{
     host: string
     queries: number

@@ -134,10 +134,7 @@ export function blockersOfQueries(db: Database, ids: readonly string[]): Promise
 }
 
 /** Finds the queries with the given text. */
-export async function findHeldQueries(
-  db: Database,
-  q: string,
-): Promise<readonly (Query & { readonly id: string })[]> {
+export function findHeldQueries(db: Database, q: string) {
   return db
     .selectFrom('queries')
     .select(['id', 'q', 'location', 'hl', 'gl', 'num'])
