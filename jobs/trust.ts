@@ -1,9 +1,8 @@
 // Flags and help text of the `trust` command.
 
-import type { TrustFlags } from '../src/features/alerts/trust-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<TrustFlags>(
+await runCommand(
   {
     name: 'trust',
     about: 'Shows which runs and answers are quarantined, and overrides such a decision.',

@@ -1,18 +1,12 @@
 // Parses the addresses of pages: names in the path, filters in the query string.
 
-import { dayMs, dayOf, formatDate, isDay } from '../base/time/zone.ts'
+import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone.ts'
 
 /** Error for an address with an invalid value. */
 export class BadAddress extends Error {}
 
 /** Error for an address of something that does not exist. */
 export class NotThere extends Error {}
-
-/** Days from `since` to `until`, both inclusive. */
-export interface DaySpan {
-  readonly since: string
-  readonly until: string
-}
 
 const longestText = 8_000
 const firstDay = '2000-01-01'

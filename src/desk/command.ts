@@ -17,12 +17,11 @@ import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
 /** Flags of `npm run desk`. */
-export interface DeskFlags {
+interface DeskFlags {
   readonly port?: string
   readonly host?: string
   readonly passwordFile?: string
   readonly publicUrl?: string
-  readonly json?: true
 }
 
 const usualPort = 8750

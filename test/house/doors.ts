@@ -90,7 +90,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'features/forget': ['command', 'prune'],
   'features/notifications': ['command', 'monitor', 'news', 'webhook'],
   'features/package': ['querymill'],
-  'features/verify': ['command', 'verify'],
+  'features/verify': ['command'],
   service: ['command', 'corpus/command', 'keys-command', 'spoiling-front', 'start'],
 }
 

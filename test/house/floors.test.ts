@@ -36,14 +36,14 @@ describe('floors', () => {
       climbs(
         tree({
           'src/core/worker/duties.ts': imports('../../features/alerts/find-alerts.ts'),
-          'src/features/notifications/news.ts': imports('../alerts/told.ts'),
-          'src/features/alerts/find-alerts.ts': imports('../notifications/news.ts'),
-          'src/features/demo/month.ts': imports('../alerts/told.ts'),
+          'src/features/analysis/sql-command.ts': imports('../archive/load.ts'),
+          'src/features/archive/load.ts': imports('../analysis/sql-command.ts'),
+          'src/features/demo/nights.ts': imports('../alerts/told.ts'),
         }),
       ),
     ).toEqual([
       'src/core/worker/duties.ts -> src/features/alerts/find-alerts.ts',
-      'src/features/alerts/find-alerts.ts -> src/features/notifications/news.ts',
+      'src/features/archive/load.ts -> src/features/analysis/sql-command.ts',
     ])
   })
 
@@ -129,10 +129,10 @@ describe('libraries', () => {
           'src/core/ledger/admission.ts': imports('kysely', 'zod', 'node:fs'),
           'src/base/database/kysely.ts': imports('kysely', 'pg'),
           'src/core/lists/encoding.ts': imports('jschardet'),
-          'src/desk/report/read.ts': imports('jschardet'),
+          'src/desk/report/page.ts': imports('jschardet'),
         }),
       ),
-    ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/read.ts -> jschardet'])
+    ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/page.ts -> jschardet'])
   })
 
   test('a library without an owner is found', () => {

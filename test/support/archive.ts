@@ -1,8 +1,7 @@
 // const past = await makePast(database, 'seed')  → a few nights with odd texts, late, reused and refused answers, written
 // straight into the tables. moveAll(database, folder) archives them; readTables(pool) is what the tables hold, row by row.
 import type { Pool } from 'pg'
-import { archiveDay, type ArchiveStep } from '../../src/features/archive/day.ts'
-import { bringBack } from '../../src/features/archive/back.ts'
+import { archiveDay, type ArchiveStep, bringBack } from '../../src/features/archive/day.ts'
 import { ParquetEngine } from '../../src/features/archive/engine.ts'
 import { ArchiveFolder } from '../../src/features/archive/folder.ts'
 import { seeded } from '../../src/service/random.ts'

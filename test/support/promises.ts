@@ -1,6 +1,6 @@
 // verifyPromises(db) → every check of `verify`, over one snapshot.
 import type { Database } from '../../src/base/database/database.ts'
-import { runChecks, type Check, onSnapshot } from '../../src/features/verify/verify.ts'
+import { type Check, onSnapshot, runChecks } from '../../src/features/verify/command.ts'
 
 export async function verifyPromises(db: Database, zone = 'UTC'): Promise<readonly Check[]> {
   return onSnapshot(db, (snapshot) => runChecks(snapshot, { zone, days: null }))

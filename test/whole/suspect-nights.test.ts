@@ -1,7 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
-import { composeNotices } from '../../src/features/notifications/news.ts'
-import { readNoticeFacts } from '../../src/features/alerts/statements.ts'
+import { composeNotices, readNoticeFacts } from '../../src/features/notifications/news.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'

@@ -2,7 +2,7 @@
 // Replies with wrong prices or for another query, keys of other accounts, and two accounts on one database.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { conserveCredits } from '../../src/features/verify/verify.ts'
+import { conserveCredits } from '../../src/features/verify/command.ts'
 import { startFaulty } from '../faults/api/standin.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { verifyPromises } from '../support/promises.ts'

@@ -9,8 +9,9 @@ import { asTyped, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
 /** Flags, arguments and environment of a command. */
-export interface Call<Options> {
-  readonly options: Options
+export interface Call<Options = unknown> {
+  /** Every command has --json. */
+  readonly options: Options & { readonly json?: true }
   readonly args: readonly string[]
   readonly env: Environment
   readonly closers: Closers
@@ -54,7 +55,7 @@ export async function runCommand<Options>(
     const signal = watchSignals(manual.drains ?? false)
     const run = await load()
     exit = await run({
-      options: program.opts<Options & object>(),
+      options: program.opts<Options & { json?: true }>(),
       args: program.args,
       env,
       closers,

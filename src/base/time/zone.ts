@@ -5,6 +5,12 @@ const around = 26 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
+/** Days from `since` to `until`, both inclusive. */
+export interface DaySpan {
+  readonly since: string
+  readonly until: string
+}
+
 /** Local time of the zone, represented as if it were UTC. */
 export function wallTime(zone: string, instant: Date): number {
   const found: Record<string, number> = {}

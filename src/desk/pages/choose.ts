@@ -2,6 +2,7 @@
 
 import { siteName } from '../../base/address.ts'
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 import { BadAddress, type PageAddress } from '../address.ts'
 import { element, type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
@@ -54,15 +55,11 @@ export function chooser(
 }
 
 /** The form with which most pages choose their days. */
-export function dayChooser(
-  place: PagePlace,
-  span: Pick<ReadSpan, 'since' | 'until'>,
-  keep: readonly string[] = [],
-): Html {
+export function dayChooser(place: PagePlace, span: DaySpan, keep: readonly string[] = []): Html {
   return chooser({ place, name: 'Which days', keep }, dayFields(span))
 }
 
-export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): readonly Field[] {
+export function dayFields({ since, until }: DaySpan): readonly Field[] {
   return [dayField('since', 'From', since), dayField('until', 'To', until)]
 }
 

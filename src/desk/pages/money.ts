@@ -14,7 +14,8 @@ import {
 } from '../../core/ledger/money.ts'
 import { readEvents, readStatement } from '../../core/ledger/statement.ts'
 import { type NamedEvent, nameRises } from '../../core/runs/statement.ts'
-import { dayAfter, type DaySpan } from '../address.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
+import { dayAfter } from '../address.ts'
 import { type Html, html, numberText, shortNumber } from '../drawing/html.ts'
 import { drawPicture } from '../drawing/lines.ts'
 import {

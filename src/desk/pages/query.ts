@@ -1,15 +1,30 @@
-// The page of a query and its history.
+// The page of a query: its rank chart, the changes between its answers, and its nights.
 
+import { npmRun } from '../../base/cli/commands.ts'
+import { count } from '../../base/cli/text.ts'
+import { groupBy } from '../../base/query.ts'
+import { dayOf } from '../../base/time/zone.ts'
+import type { ShownResult } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
-import { badge, instant, lines, nothing, section, tiles, unknown } from '../drawing/parts.ts'
-import { column, tableSection } from '../drawing/tables.ts'
+import { figuresLink, lineChart } from '../drawing/lines.ts'
+import {
+  amount,
+  badge,
+  given,
+  instant,
+  lines,
+  nothing,
+  scrolled,
+  section,
+  tiles,
+  unknown,
+} from '../drawing/parts.ts'
+import { column, type Column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { askedDomains, askedSpan, daysText } from './choose.ts'
+import { askedDomains, askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
 import { drawWords, resultTable } from './query-night.ts'
 import { type QueryFound, readQueryPage } from './query-read.ts'
-import { drawChanges } from './query-changes.ts'
-import { drawHistory } from './rank-chart.ts'
-import { askedAs, nameVariants, toList, toNight, toQuery, toRun } from './ways.ts'
+import { askedAs, nameVariants, toDomain, toList, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 /** The page of a query. */
 export const queryPage = definePage({
@@ -143,4 +158,290 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
       column.text('Its line', 'given'),
     ],
   )
+}
+
+interface ChartDay {
+  readonly at: Date
+  readonly runDate: string
+  /** Null if no answer is shown for the day. */
+  readonly evidence: string | null
+  /** Reason why no answer is shown; null if one is. */
+  readonly silence: string | null
+  readonly depth: number | null
+}
+
+/** Days of a query, one entry each, oldest first; if a day has several runs, the one with an answer is used. */
+function chartDays({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
+  const found = new Map<string, ChartDay>()
+  for (const { runDate, evidence, silence, depth } of days) {
+    const known = found.get(runDate)
+    if (known !== undefined && (known.evidence !== null || silence !== null)) continue
+    const told = silence === null ? null : (silences[silence] ?? 'asked, not answered')
+    found.set(runDate, { at: dayOf(runDate), runDate, evidence, silence: told, depth })
+  }
+  return [...found.values()].toReversed()
+}
+
+const silences: Readonly<Record<string, string>> = {
+  suspect: 'answered in a suspect night, left out',
+  unreadable: 'answered, not readable',
+  hidden: 'answered, of a kind that is not shown',
+  archived: 'answered, in the archive',
+  open: 'not answered yet',
+  unaffordable: 'not asked, the budget was used up',
+  cancelled: 'not asked, the run was cancelled',
+}
+
+/** Draws positions over time: position 1 at the top, "not in it" at the bottom, gaps for days without an answer. */
+function rankChart({ shown, ranks, notes }: QueryFound, days: readonly ChartDay[], title: string) {
+  const deepest = Math.max(10, ...ranks.map(({ position }) => position))
+  const out = deepest * 1.12 + 0.5
+  const places = placesOf(ranks)
+  return lineChart({
+    title,
+    ...{ grain: 'day', width: 1040, height: 340, hover: true, spots: true },
+    range: [out, 0.5],
+    ticks: [1, ...[3, 5, 10, 20, 50, 100].filter((tick) => tick <= deepest), out],
+    format: (position) => (position === out ? 'not in' : String(position)),
+    notes,
+    gaps: days.flatMap(({ at, runDate, silence }) =>
+      silence === null ? [] : [{ at, name: `${runDate}: ${silence}` }],
+    ),
+    series: shown.map(({ domain }) => ({
+      name: domain,
+      points: days.map((day) => {
+        const position = places.get(`${day.runDate} ${domain}`)
+        return {
+          at: day.at,
+          value: day.evidence === null ? null : (position ?? out),
+          words: placeWords(day, position),
+          hollow: day.evidence !== 'bought',
+        }
+      }),
+    })),
+  })
+}
+
+function placeWords({ evidence, depth }: ChartDay, position: number | undefined): string {
+  const place =
+    position === undefined ? `not among the first ${depth ?? 0}` : `position ${position}`
+  if (evidence === 'bought') return place
+  const older =
+    evidence === 'not asked' ? 'not asked: the last answer is used' : 'an older answer, reused'
+  return `${place}, ${older}`
+}
+
+/** Positions by day, as chart and numbers, with a form for the days. */
+function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
+  const days = chartDays(found)
+  const title = `Positions for ${found.query.q}, day by day`
+  const form = chooser({ place, name: 'What the history shows' }, [
+    ...dayFields(found.span),
+    textField('domain', 'Other domains', { value: asked.join(' '), placeholder: 'example.com' }),
+  ])
+  const empty = nothing(
+    'The query was not asked in this period.',
+    npmRun('enqueue inputs/keywords.csv'),
+  )
+  return section(
+    {
+      id: 'history',
+      title: 'Rank history',
+      about:
+        'Position 1 is at the top. A hollow point is a reused answer, a dotted line a day without an answer (point at it for the reason), "not in" an answer without the domain.',
+    },
+    html`${form}
+    ${
+      days.length === 0
+        ? empty
+        : html`${legend(found, place)}
+          ${scrolled('Rank history, as a picture', rankChart(found, days, title))}
+          ${figuresLink(title, figureRows(found, days))} ${numbers(found, days, place)}`
+    }`,
+  )
+}
+
+/** Rows with the data of the chart. Their state distinguishes a day without the domain from a day without an answer. */
+function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
+  const places = placesOf(ranks)
+  return [
+    ['day', 'answer', ...shown.map(({ domain }) => domain)],
+    ...days.map(({ runDate, evidence, silence }) => [
+      runDate,
+      silence ?? evidence,
+      ...shown.map(({ domain }) => (silence === null ? places.get(`${runDate} ${domain}`) : null)),
+    ]),
+  ]
+}
+
+function placesOf(ranks: QueryFound['ranks']): ReadonlyMap<string, number> {
+  return new Map(ranks.map((rank) => [`${rank.runDate} ${rank.domain}`, rank.position]))
+}
+
+function legend({ shown, span }: QueryFound, place: PagePlace): Html {
+  return html`<ul class="legend">
+    ${shown.map(
+      ({ domain, ours }, index) =>
+        html`<li class="c${index % 8}">
+          <svg viewBox="0 0 18 10" aria-hidden="true"><path d="M0 5H18" /></svg>
+          ${toDomain(place, domain, span)}${ours ? html` <span class="soft">ours</span>` : null}
+        </li>`,
+    )}
+  </ul>`
+}
+
+function numbers(
+  { query, shown, ranks, notes }: QueryFound,
+  days: readonly ChartDay[],
+  place: PagePlace,
+): Html {
+  const places = placesOf(ranks)
+  const none = html`<span class="none">no answer</span>`
+  return html`<details id="numbers">
+    <summary>In numbers${notes.length === 0 ? null : ', and the notes'}</summary>
+    ${table('Positions day by day', days.toReversed(), [
+      column.word('Day', ({ runDate }) => toNight(place, query.id, { day: runDate })),
+      column.word('Answer', ({ evidence, silence }) => silence ?? evidence),
+      ...shown.map(({ domain }) =>
+        column.right(domain, ({ runDate, silence }: ChartDay) =>
+          silence === null ? amount(places.get(`${runDate} ${domain}`) ?? null) : none,
+        ),
+      ),
+    ])}
+    ${
+      notes.length === 0
+        ? null
+        : html`<ol class="notes">
+            ${notes.map(({ date, text }) => html`<li>${date}: ${given(text)}</li>`)}
+          </ol>`
+    }
+  </details>`
+}
+
+/** Answers of one day. */
+interface Day {
+  readonly runDate: string
+  readonly depth: number
+  readonly features: readonly string[]
+  readonly results: readonly ShownResult[]
+}
+
+/** First results of days, newest first. */
+function answerDays(first: readonly ShownResult[]): readonly Day[] {
+  return [...groupBy(first, ({ runDate }) => runDate)].map(([runDate, results]) => ({
+    runDate,
+    depth: results[0]?.depth ?? 0,
+    features: results[0]?.features ?? [],
+    results,
+  }))
+}
+
+/** A rank that one of our domains lost between two answers. */
+interface LostRank {
+  readonly runDate: string
+  readonly previousDate: string
+  readonly domain: string
+  readonly previous: number
+  /** Null if the page is not in the answer, although the answer is deep enough to show the previous position. */
+  readonly rank: number | null
+  /** Domain that now has the previous position. */
+  readonly taker: string | null
+}
+
+/** Ranks that these domains lost from one answer to the next, newest first. */
+export function lostRanks(
+  first: readonly ShownResult[],
+  domains: readonly string[],
+): readonly LostRank[] {
+  const days = answerDays(first)
+  const rankIn = ({ results }: Day, domain: string) =>
+    results.find((result) => result.domain === domain)?.position ?? null
+  return days.flatMap((now, index) => {
+    const before = days[index + 1]
+    if (before === undefined) return []
+    return domains.flatMap((domain) => {
+      const [previous, rank] = [rankIn(before, domain), rankIn(now, domain)]
+      if (previous === null || (rank !== null && rank <= previous)) return []
+      if (rank === null && now.depth < previous) return []
+      const taker = now.results.find(({ position }) => position === previous)?.domain ?? null
+      const { runDate: previousDate } = before
+      return [{ runDate: now.runDate, previousDate, domain, previous, rank, taker }]
+    })
+  })
+}
+
+/** Days of entries, which are sorted from new to old. */
+function seen(own: readonly { readonly runDate: string }[]) {
+  const days = [...new Set(own.map(({ runDate }) => runDate))]
+  return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
+}
+
+const seenColumns = [
+  column.word('First seen', 'first'),
+  column.word('Last seen', 'last'),
+  column.number('Days', 'days'),
+] as const
+
+const mostRows = 20
+
+/** Renders the changes between consecutive answers; sections without a row are left out. */
+function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
+  const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
+  const days = answerDays(first)
+  const pages = pagesOf(first, ours)
+  const features = days.flatMap(({ runDate, features: own }) =>
+    own.map((name) => ({ name, runDate })),
+  )
+  const about = `In the first results of the newest ${count(days.length, 'answer')}.`
+  const draw = <Row>(
+    heading: { readonly id: string; readonly title: string },
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+  ) =>
+    rows.length === 0 ? null : tableSection({ ...heading, about }, rows.slice(0, mostRows), columns)
+  return html`${draw({ id: 'lost', title: 'Who took the rank' }, lostRanks(first, ours), [
+    column.word('Night', ({ runDate: day, previousDate: beside }) =>
+      toNight(place, query.id, { day, beside }),
+    ),
+    column.plain('Taken by', ({ taker }) => toDomain(place, taker)),
+    column.number('Before', 'previous'),
+    column.right('Now', ({ rank }) => (rank === null ? 'not in' : amount(rank))),
+    column.plain('Lost by', ({ domain }) => toDomain(place, domain)),
+  ])}
+  ${draw({ id: 'seen', title: 'Pages, first and last seen' }, pages, [
+    column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
+    column.number('Best', 'best'),
+    ...seenColumns,
+  ])}
+  ${draw(
+    { id: 'retitled', title: 'Changed titles' },
+    pages.flatMap(({ titles }) => (titles.length > 1 ? titles : [])),
+    [
+      column.text('Title', 'title'),
+      column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
+      ...seenColumns,
+    ],
+  )}
+  ${draw(
+    { id: 'features', title: 'SERP features over time' },
+    [...groupBy(features, ({ name }) => name)].map(([name, own]) => ({ name, ...seen(own) })),
+    [column.plain('Feature', ({ name }) => name.replaceAll('_', ' ')), ...seenColumns],
+  )}`
+}
+
+/** Pages among the results, ours first, then those seen last. */
+function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
+  const isOurs = ({ domain }: { domain: string | null }) => Number(ours.includes(domain ?? ''))
+  return [...groupBy(first, ({ pageKey }) => pageKey)]
+    .flatMap(([pageKey, own]) => {
+      const [newest] = own
+      if (pageKey === null || newest === undefined) return []
+      const { page, domain } = newest
+      const titles = [...groupBy(own, ({ title }) => title)].map(([title, named]) => {
+        return { page, pageKey, title, ...seen(named) }
+      })
+      const best = Math.min(...own.flatMap(({ position }) => position ?? []))
+      return [{ page, pageKey, domain, best, titles, ...seen(own) }]
+    })
+    .toSorted((a, b) => isOurs(b) - isOurs(a))
 }

@@ -20,8 +20,7 @@ import { mostDomains } from '../../features/analysis/figures.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/origins.ts'
 import { readSnapshot } from '../../features/analysis/snapshot.ts'
 import { findTarget, promisedFormat, writeTarget } from '../../features/analysis/target.ts'
-import { renderPage } from './page.ts'
-import { readReport } from './read.ts'
+import { readReport, renderPage } from './page.ts'
 import { readOverview } from '../pages/overview-read.ts'
 import { renderSummary, sendSummary, summarise } from './summary.ts'
 
@@ -29,7 +28,7 @@ type SliceFlag = (typeof sliceFlags)[number]
 type SpanFlag = (typeof spanFlags)[number]
 
 /** Flags of `npm run report`. */
-export type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
+type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
   Readonly<Partial<Record<SpanFlag, string>>> & {
     readonly to?: string
     readonly domains?: string
@@ -37,7 +36,6 @@ export type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]
     readonly summary?: true
     readonly send?: true
     readonly desk?: string
-    readonly json?: true
   }
 
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {

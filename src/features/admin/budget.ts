@@ -19,11 +19,10 @@ import { databaseNow } from '../../core/nights/nights.ts'
 import { expectList } from '../../core/runs/run.ts'
 
 /** Flags of `npm run budget`. */
-export interface BudgetFlags {
+interface BudgetFlags {
   readonly list?: string
   readonly credits?: string
   readonly none?: true
-  readonly json?: true
 }
 
 /** Sets the budget of a list, or shows all budgets and what is left of them. */

@@ -13,10 +13,6 @@ import { scrubbedReason } from '../../base/secret.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
 
-export interface DoctorFlags {
-  readonly json?: true
-}
-
 interface Finding {
   readonly check: string
   readonly ok: boolean
@@ -31,7 +27,7 @@ const mostClockMs = 5_000
 const answerWithinMs = 10_000
 
 /** Prints one line per check; exit code 1 if any failed. */
-export async function runDoctor({ options, env, closers }: Call<DoctorFlags>): Promise<Exit> {
+export async function runDoctor({ options, env, closers }: Call): Promise<Exit> {
   const config = readConfig(env)
   const findings: Finding[] = []
   const examine = async (check: string, look: () => string | Promise<string>) => {

@@ -7,11 +7,10 @@ import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
 
 /** Flags of `npm run health`. */
-export interface HealthFlags {
+interface HealthFlags {
   readonly ready?: true
   readonly tables?: true
   readonly url?: string
-  readonly json?: true
 }
 
 /** Longest wait for a reply: container probes run every few seconds. */

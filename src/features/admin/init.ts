@@ -7,12 +7,8 @@ import { type Call, print, printJson } from '../../base/cli/command.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { root, workplace } from '../../base/root.ts'
 
-export interface InitFlags {
-  readonly json?: true
-}
-
 /** Creates missing files, and prints their names and the next commands to run. */
-export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
+export async function runInit({ options }: Call): Promise<Exit> {
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
   else {

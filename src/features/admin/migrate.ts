@@ -10,9 +10,8 @@ import { type Exit, exits } from '../../base/errors.ts'
 import { migrateAll } from '../../core/mill.ts'
 
 /** Flags of `npm run migrate`. */
-export interface MigrateFlags {
+interface MigrateFlags {
   readonly analyst?: string
-  readonly json?: true
 }
 
 /** Migrates all tables and views, and creates an analyst's login on request. */

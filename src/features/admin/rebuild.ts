@@ -12,10 +12,9 @@ import { analyzeFinished, finishDays, readDaysLeft } from '../../core/nights/fin
 import { rebuild } from '../../core/runs/rebuild.ts'
 
 /** Flags of `npm run rebuild`. */
-export interface RebuildFlags {
+interface RebuildFlags {
   readonly days?: true
   readonly since?: string
-  readonly json?: true
 }
 
 /** Recreates the queue's jobs or computes the sums of finished days, and prints how many. */

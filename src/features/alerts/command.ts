@@ -27,11 +27,10 @@ import {
 } from './statements.ts'
 
 /** Flags of `npm run alerts -- <action>`. */
-export interface AlertFlags {
+interface AlertFlags {
   readonly standing?: true
   readonly rule?: string
   readonly limit: string
-  readonly json?: true
 }
 
 const shipped = 'inputs/config/alerts.csv'

@@ -10,7 +10,6 @@ import {
 } from '../../base/database/kysely.ts'
 import { lockKey } from '../../base/database/lock.ts'
 import type { AlertRules, Alerts } from '../../base/database/schema.ts'
-import { readRows } from '../../base/database/sql-file.ts'
 
 /** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
@@ -337,130 +336,6 @@ export async function listAlerts(db: Database, { id, rule, standing, limit }: Al
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
-}
-
-/** An alert as reported, with both answers. */
-interface AlertFacts {
-  readonly id: number
-  readonly text: string
-  readonly question: string
-  readonly list: string | null
-  readonly tag: string | null
-  readonly query_id: string | null
-  readonly q: string | null
-  readonly domain: string | null
-  readonly other_domain: string | null
-  readonly feature: string | null
-  readonly direction: string | null
-  readonly origin: string
-  readonly run: number
-  readonly previous_position: number | null
-  readonly position: number | null
-  readonly previous_share: number | null
-  readonly share: number | null
-  readonly base_search_id: number | null
-  readonly search_id: number | null
-  readonly base_run_date: string
-  readonly run_date: string
-}
-
-/** End of an alert, with the answer that shows it. */
-export interface RecoveryFacts extends Pick<
-  AlertFacts,
-  'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
-> {
-  readonly run_date: string | null
-}
-
-/** An event for which no notice has been sent to the webhook. */
-export type NoticeFacts =
-  | {
-      readonly kind: 'run_finished'
-      readonly subject: string
-      readonly at: string
-      readonly run: number
-      readonly list: string
-      readonly run_date: string
-      readonly state: string
-      readonly spent: number
-      readonly uncertain: number
-      readonly tasks: Readonly<Record<string, number>>
-    }
-  | {
-      readonly kind: 'run_suspect' | 'run_odd'
-      readonly subject: string
-      readonly at: string
-      readonly run: number
-      readonly list: string
-      readonly run_date: string
-      readonly reasons: readonly string[]
-    }
-  | {
-      readonly kind: 'stop'
-      readonly subject: string
-      readonly at: string
-      readonly account: string
-      readonly reason: string
-      readonly detail: string | null
-      readonly until: string | null
-    }
-  | {
-      readonly kind: 'night_missed' | 'night_skipped' | 'night_late' | 'night_failed'
-      readonly subject: string
-      readonly at: string
-      readonly schedule: string
-      readonly due_at: string
-      readonly run_date: string
-      readonly run: number | null
-      readonly note: string | null
-    }
-  | {
-      readonly kind: 'rank_alert'
-      readonly subject: string
-      readonly at: string
-      readonly alert: string
-      readonly what: string
-      /** Total number of alerts from one check; the top 20 are reported. */
-      readonly found: number
-      /** Combined severity of the night's alerts, and their summary sentence. */
-      readonly severity?: Severity
-      readonly headline?: string
-      readonly alerts: readonly AlertFacts[]
-    }
-  | {
-      readonly kind: 'rank_recovered'
-      readonly subject: string
-      readonly at: string
-      readonly alert: string
-      readonly what: string
-      readonly found: number
-      /** Reason for the withdrawal; null if answers show that the alert is over. */
-      readonly because: string | null
-      readonly alerts: readonly RecoveryFacts[]
-    }
-
-/**
- * Claims events of the given kinds that happened since a time and are not recorded yet, oldest first. Each event goes
- * to only one of several processes.
- */
-export async function readNoticeFacts(
-  db: Database,
-  since: Date,
-  kinds: readonly string[],
-): Promise<readonly NoticeFacts[]> {
-  const rows = await readRows<{ fields: NoticeFacts }>(db, 'take_news', { since, kinds })
-  return rows.map(({ fields }) => fields)
-}
-
-/** Records an event that does not come from the database; false if it was recorded before. */
-export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
-  const taken = await db
-    .insertInto('notices')
-    .values({ kind, subject })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return taken !== undefined
 }
 
 export const alertKinds = [

@@ -18,7 +18,7 @@ import { judgeEnded } from '../../core/nights/judge.ts'
 import { endNights } from './find-alerts.ts'
 
 /** Flags of `npm run trust`. */
-export interface TrustFlags {
+interface TrustFlags {
   readonly run?: string
   readonly date?: string
   readonly list?: string
@@ -26,7 +26,6 @@ export interface TrustFlags {
   readonly because?: string
   readonly by?: string
   readonly usual?: true
-  readonly json?: true
 }
 
 type TrustCall = Call<TrustFlags>

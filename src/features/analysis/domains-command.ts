@@ -25,14 +25,13 @@ import {
 } from './domains.ts'
 
 /** Flags of `npm run domains -- <action>`. */
-export interface DomainFlags {
+interface DomainFlags {
   readonly label?: string
   readonly brand?: string
   readonly rival?: true
   readonly since?: string
   readonly until?: string
   readonly on?: string
-  readonly json?: true
 }
 
 const shipped = 'inputs/config/domains.csv'

@@ -4,8 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import { dayMs, dayOf, formatDate } from '../../base/time/zone.ts'
-import type { ReadSpan } from './span.ts'
+import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
 /** A domain of ours or of a rival, with its label and period; empty dates are null. */
 export interface OwnDomain {
@@ -212,7 +211,7 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
 }
 
 /** Domain and days to read. */
-interface DomainSpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface DomainSpan extends DaySpan {
   readonly domain: string
 }
 
@@ -244,7 +243,7 @@ export interface HeldDay extends DomainDay {
 }
 
 /** Domains and days to read, and the label of the queries; `*` for all. */
-interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
 }
@@ -299,11 +298,7 @@ export interface DomainRow {
 }
 
 /** Domains by their share on the last answered day of a span, compared with the first; own domains first. */
-export function readDomainTable(
-  db: Database,
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
-  word: string | null,
-) {
+export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
 

@@ -22,7 +22,7 @@ import { findTarget, promisedFormat, type Target, writeTarget } from './target.t
 const formats = ['csv', 'ndjson', 'parquet', 'xlsx'] as const
 type Format = (typeof formats)[number]
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly format?: string
   readonly to?: string
   readonly question?: string
@@ -36,7 +36,6 @@ export interface ExportOptions {
   readonly withArchive?: true
   readonly archived?: string
   readonly archive?: string
-  readonly json?: true
 }
 
 /** Writes a relation or result to a file or stdout, row by row; validates all input before running the query. */

@@ -131,12 +131,13 @@ async function readReportSummary(
   trx: Database,
   { conditions, since, until }: Slice,
 ): Promise<ReportSummary> {
-  const rows = await readRows<ReportSummary>(trx, 'read_report_summary', {
-    since: since ?? null,
-    until: until ?? null,
-    sliced: conditions.length > 0,
-  })
-  return only(rows)
+  return only(
+    await readRows<ReportSummary>(trx, 'read_report_summary', {
+      since: since ?? null,
+      until: until ?? null,
+      sliced: conditions.length > 0,
+    }),
+  )
 }
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']

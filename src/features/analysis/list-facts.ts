@@ -4,33 +4,13 @@ import type { Database } from '../../base/database/database.ts'
 import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** A list with the result of its newest run. */
-export interface ListFacts {
-  readonly id: number
-  readonly name: string
-  readonly source: string
-  readonly budget: number | null
-  /** Reading options specified by a user. */
-  readonly reading: Readonly<Record<string, unknown>> | null
-  readonly members: number
-  readonly run: number | null
-  readonly runDate: string | null
-  readonly rows: number | null
-  readonly accepted: number | null
-  readonly duplicates: number | null
-  readonly rejected: number | null
-  readonly state: string | null
-  /** Credits used by its runs in the last thirty days. */
-  readonly credits: number
-}
+export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]
 
 /** Reads all lists, or one, each with its newest run. */
-export async function readListFacts(
-  db: Database,
-  only: number | null,
-): Promise<readonly ListFacts[]> {
+export function readListFacts(db: Database, only: number | null) {
   return db
     .selectFrom('lists')
     .leftJoinLateral(
@@ -49,7 +29,7 @@ export async function readListFacts(
     .select(['newest.id as run', 'newest.run_date as runDate', 'newest.rows', 'newest.accepted'])
     .select(['newest.duplicates', 'newest.rejected', 'newest.state'])
     .select((eb) => [
-      eb.ref('lists.reading').$castTo<ListFacts['reading']>().as('reading'),
+      eb.ref('lists.reading').$castTo<Readonly<Record<string, unknown>> | null>().as('reading'),
       eb.fn
         .coalesce(
           eb
@@ -109,23 +89,9 @@ export interface ListDay {
 /** Coverage and cost of a list, day by day, newest first. */
 export function readListDays(
   db: Database,
-  { name, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly name: string },
+  { name, since, until }: DaySpan & { readonly name: string },
 ) {
   return readRows<ListDay>(db, 'read_list_days', { name, since, until })
-}
-
-/** A query on a list. */
-export interface ListMember {
-  readonly id: string
-  readonly q: string
-  readonly variant: string
-  readonly weight: number | null
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly target: string | null
-  /** The line of the file, if it differs from the query. */
-  readonly given: string | null
-  readonly current: boolean
 }
 
 /** Selects the members to read. */
@@ -140,10 +106,10 @@ interface MemberChoice {
 }
 
 /** Members of a list, highest weight first, followed by queries that are no longer on the list. */
-export async function readListMembers(
+export function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,
-): Promise<readonly ListMember[]> {
+) {
   return db
     .selectFrom('list_queries as members')
     .innerJoin('queries', 'queries.id', 'members.query_id')
@@ -190,18 +156,8 @@ export async function readListMembers(
     .execute()
 }
 
-/** An invalid line of a list. */
-export interface RejectedLine {
-  readonly line: number
-  readonly reason: string
-  readonly content: string
-}
-
 /** Lines rejected by a run, in order. */
-export async function readRejectedLines(
-  db: Database,
-  run: number,
-): Promise<readonly RejectedLine[]> {
+export function readRejectedLines(db: Database, run: number) {
   return db
     .selectFrom('rejected_lines')
     .select(['line', 'reason', 'content'])

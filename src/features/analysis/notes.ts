@@ -1,26 +1,19 @@
 // Analysts' notes about days.
 import type { Database } from '../../base/database/database.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** A note that an analyst wrote about a day. */
-export interface Note {
-  readonly date: string
-  readonly text: string
-  readonly tag: string
-}
+export type Note = Readonly<Awaited<ReturnType<typeof readNotes>>[number]>
 
 /** Notes that apply to some tags, oldest first. Notes about all queries apply to each tag. */
-export async function readNotes(db: Database, tags: readonly string[]): Promise<readonly Note[]> {
+export function readNotes(db: Database, tags: readonly string[]) {
   return notes(db)
     .where((eb) => eb('tag', '=', eb.fn.any(eb.val(['*', ...tags]))))
     .execute()
 }
 
 /** Notes about all queries within a period, oldest first; shown in charts. */
-export async function readNotesBetween(
-  db: Database,
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
-): Promise<readonly Note[]> {
+export function readNotesBetween(db: Database, { since, until }: DaySpan) {
   return notes(db)
     .where('tag', '=', '*')
     .where('date', '>=', since)

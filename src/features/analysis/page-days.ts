@@ -3,21 +3,10 @@
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
-import type { ReadSpan } from './span.ts'
-
-/** A page by id. */
-export interface PageFacts {
-  readonly id: string
-  readonly url: string
-  /**
-   * Address without scheme, fragment, tracking parameters and trailing slash, so that all spellings have the same key.
-   */
-  readonly key: string
-  readonly domain: string | null
-}
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** Finds a page by id; null if there is none. */
-export async function readPageFacts(db: Database, id: string): Promise<PageFacts | null> {
+export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
     .leftJoin('domains', 'domains.id', 'pages.domain_id')
@@ -44,7 +33,7 @@ export const mostPageDays = 20_000
 /** Reads all positions of a page, under every spelling of its URL, newest first. */
 export function readPageDays(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
+  { key, since, until }: DaySpan & { readonly key: string },
 ) {
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
@@ -63,7 +52,7 @@ export interface NewestAnswer {
 export function readNewestAnswers(
   db: Database,
   places: readonly { readonly queryId: string; readonly position: number }[],
-  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+  { since, until }: DaySpan,
 ) {
   return readRows<NewestAnswer>(db, 'read_newest_answers', {
     queries: places.map(({ queryId }) => queryId),
@@ -78,13 +67,13 @@ export function readNewestAnswers(
  */
 export function readPageHoldings(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
+  { key, since, until }: DaySpan & { readonly key: string },
 ) {
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
 /** Position change of a page for one query, between the last known answers on two days. */
-export interface PageMove extends PlaceMove {
+interface PageMove extends PlaceMove {
   /** Domain that now has the page's previous position; null if it is unknown, or if the page had no position. */
   readonly taker: string | null
 }
@@ -92,7 +81,7 @@ export interface PageMove extends PlaceMove {
 /** Position changes of a page, under every spelling of its URL, between two days, largest gains and losses first. */
 export function readPageMoves(
   db: Database,
-  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
+  { key, since, until }: DaySpan & { readonly key: string },
 ) {
   return readRows<PageMove>(db, 'read_page_moves', { since, until, key })
 }

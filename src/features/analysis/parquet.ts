@@ -21,7 +21,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
 }
 
 /** A Parquet file that is being written. It holds one row group at a time, and returns the bytes written so far. */
-export class ParquetDraft {
+class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
   readonly #writer: ParquetWriter

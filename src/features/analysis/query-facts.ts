@@ -4,21 +4,13 @@ import type { Database } from '../../base/database/database.ts'
 import type { NotNull } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
-import type { ReadSpan } from './span.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** A query with its parameters. */
-export interface QueryFacts {
-  readonly id: string
-  readonly q: string
-  readonly location: string | null
-  readonly hl: string | null
-  readonly gl: string | null
-  readonly num: number
-  readonly device: string | null
-}
+export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
 /** Finds a query by id; null if there is none. */
-export async function readQueryFacts(db: Database, id: string): Promise<QueryFacts | null> {
+export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
     .select(['id', 'q', 'location', 'hl', 'gl', 'num', 'device'])
@@ -27,22 +19,8 @@ export async function readQueryFacts(db: Database, id: string): Promise<QueryFac
   return found ?? null
 }
 
-/** Labels and settings of a query on one list. */
-export interface SaidOfQuery {
-  readonly listId: number
-  readonly list: string
-  readonly weight: number | null
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly target: string | null
-  /** The line as on the list, if the query differs from it. */
-  readonly given: string | null
-  /** False if the query was missing when the list was last read. */
-  readonly current: boolean
-}
-
 /** Reads the settings of a query on all lists; lists that still contain it come first. */
-export async function readSaidOf(db: Database, query: string): Promise<readonly SaidOfQuery[]> {
+export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
     .innerJoin('lists', 'lists.id', 'list_queries.list_id')
@@ -59,7 +37,7 @@ export async function readSaidOf(db: Database, query: string): Promise<readonly 
 }
 
 /** Query and days to read. */
-interface QuerySpan extends Pick<ReadSpan, 'since' | 'until'> {
+interface QuerySpan extends DaySpan {
   readonly query: string
 }
 
@@ -156,18 +134,6 @@ export interface Serp {
   readonly bytes: number | null
 }
 
-/** One result of an answer. */
-export interface SerpResult {
-  readonly ordinal: number
-  readonly position: number | null
-  readonly title: string | null
-  readonly snippet: string | null
-  readonly url: string | null
-  readonly page: string | null
-  readonly pageKey: string | null
-  readonly domain: string | null
-}
-
 /** A part of an answer other than its results. */
 export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
@@ -185,11 +151,11 @@ export async function readSerp(db: Database, query: string, day: string): Promis
   return rows[0] ?? null
 }
 
+/** One result of an answer. */
+export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
+
 /** Results of an answer in order. */
-export async function readSerpResults(
-  db: Database,
-  search: number,
-): Promise<readonly SerpResult[]> {
+export function readSerpResults(db: Database, search: number) {
   return db
     .selectFrom('result_domains as shown')
     .leftJoin('pages', 'pages.id', 'shown.page_id')
@@ -223,18 +189,8 @@ export async function readNeighbours(
   return rows[0] ?? { before: null, after: null }
 }
 
-/** A stored body as received. */
-interface BodyAsItCame {
-  readonly body: Buffer
-  readonly truncated: boolean
-}
-
 /** Body of a call for this query; null if there is none or it is no longer stored. */
-export async function readKeptBody(
-  db: Database,
-  query: string,
-  call: number,
-): Promise<BodyAsItCame | null> {
+export async function readKeptBody(db: Database, query: string, call: number) {
   const body = await db
     .selectFrom('raw_answers')
     .innerJoin('calls', 'calls.id', 'raw_answers.call_id')
@@ -255,17 +211,6 @@ export interface RankPoint {
   readonly depth: number
 }
 
-/** A query with all parameters that distinguish it from others with the same text. */
-export interface Variant {
-  readonly queryId: string
-  readonly q: string
-  readonly device: string | null
-  readonly location: string | null
-  readonly hl: string | null
-  readonly gl: string | null
-  readonly num: number
-}
-
 /** A run whose answers are excluded from all charts. */
 export interface SuspectRun {
   readonly runDate: string
@@ -274,7 +219,7 @@ export interface SuspectRun {
 }
 
 /** Newest suspect runs within some days. */
-export function readSuspects(trx: Database, { since, until }: Pick<ReadSpan, 'since' | 'until'>) {
+export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
@@ -294,18 +239,18 @@ export function readRanks(
     domains,
     since,
     until,
-  }: Pick<ReadSpan, 'since' | 'until'> & {
+  }: DaySpan & {
     readonly domains: readonly string[]
   },
 ) {
   return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }
 
+/** A query with all parameters that distinguish it from others with the same text. */
+export type Variant = Awaited<ReturnType<typeof readVariants>>[number]
+
 /** All queries with the given texts, for any device or place. */
-export async function readVariants(
-  trx: Database,
-  texts: readonly string[],
-): Promise<readonly Variant[]> {
+export function readVariants(trx: Database, texts: readonly string[]) {
   return trx
     .selectFrom('queries')
     .select(['id as queryId', 'q', 'device', 'location', 'hl', 'gl', 'num'])

@@ -1,11 +1,10 @@
 // Period covered by a page or report.
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
+import type { DaySpan } from '../../base/time/zone.ts'
 
 /** Period that is read. */
-export interface ReadSpan {
-  readonly since: string
-  readonly until: string
+export interface ReadSpan extends DaySpan {
   /** True if more days were requested than are read at once. */
   readonly cut: boolean
 }

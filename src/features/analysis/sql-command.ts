@@ -17,9 +17,8 @@ import { findQuestion, readQuestions, type SqlQuestion } from './library.ts'
 import { firstOrigins, hintOrigins, readOrigins } from './origins.ts'
 import { object, writeRows } from './rows.ts'
 
-export interface SqlOptions {
+interface SqlOptions {
   readonly format: string
-  readonly json?: true
   readonly timeout: string
   readonly origins?: string
   readonly suspects?: true
@@ -77,7 +76,7 @@ interface SqlRequest {
 /** Opens the database, runs the query, and prints the result as it arrives. */
 async function printAnswer(
   { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
-  { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
+  { env, closers }: Pick<Call, 'env' | 'closers'>,
 ): Promise<void> {
   const config = readConfig(env)
   const mill = await openMill({

@@ -7,8 +7,7 @@ import { type Exit, exits, Misuse, reasonOf, unhandled } from '../../base/errors
 import { readDuration } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { finishDays, readDaysToFinish } from '../../core/nights/finish.ts'
-import { bringBack, checkArchive } from './back.ts'
-import { type Archived, archiveDay } from './day.ts'
+import { type Archived, archiveDay, bringBack, checkArchive } from './day.ts'
 import {
   type Archivist,
   countLeaving,
@@ -21,7 +20,7 @@ import { type ParquetEngine, withEngine } from './engine.ts'
 import { readDayRange } from './load.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly older?: string
   readonly to?: string
   readonly back?: string

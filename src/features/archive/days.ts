@@ -63,21 +63,13 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
 }
 
 /** An archived day, or a part of one. */
-export interface ArchivedDay {
-  readonly run_date: string
-  readonly part: number
-  readonly folder: string
-  readonly manifest_sha256: string
-  readonly answers: number
-  readonly moved_rows: number
-  readonly bytes: number
-}
+export type ArchivedDay = Awaited<ReturnType<typeof readArchivedDays>>[number]
 
 /** Parts of archived days, oldest first. */
-export async function readArchivedDays(
+export function readArchivedDays(
   db: Database,
   { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
-): Promise<readonly ArchivedDay[]> {
+) {
   return db
     .selectFrom('archived_days')
     .select(['run_date', 'part', 'folder', 'manifest_sha256', 'answers', 'moved_rows', 'bytes'])

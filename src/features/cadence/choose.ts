@@ -7,9 +7,8 @@ import { dayNumber } from '../../base/time/zone.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { findList } from '../../core/nights/nights.ts'
 import { storeFirstTens } from './first-tens.ts'
-import { decideNight, type KnownQuery, usualShare } from './night.ts'
+import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
-import { dateOf, unpackFirstTens } from './comparison.ts'
 
 /** Night of an adaptive schedule, about to be planned. */
 interface CadenceNight {

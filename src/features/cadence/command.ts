@@ -6,19 +6,24 @@ import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
-import { type Bounds, unseenOf } from './draws.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
 import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
-import { movesSeen, type QueryHistory, replayNights, sumUp } from './replay.ts'
-import { dateOf, unpackFirstTens } from './comparison.ts'
+import {
+  type Bounds,
+  movesSeen,
+  type QueryHistory,
+  replayNights,
+  sumUp,
+  unseenOf,
+} from './replay.ts'
+import { dateOf, unpackFirstTens } from './night.ts'
 
 /** Flags of `npm run cadence`. */
-export interface CadenceOptions {
+interface CadenceOptions {
   readonly backtest?: true
   readonly list?: string
   readonly longest: string
   readonly share: string
-  readonly json?: true
 }
 
 /** Shows adaptive lists, or what an adaptive cadence would have saved; writes nothing. */

@@ -12,17 +12,57 @@ import type { Summary } from '../../core/worker/summary.ts'
 import { work } from '../../core/worker/work.ts'
 import { endNights } from '../alerts/find-alerts.ts'
 import { decideByName } from '../cadence/choose.ts'
-import {
-  type MonthStage,
-  type Purpose,
-  purposeOf,
-  purposes,
-  spentByOthers,
-  supplyOf,
-} from './month.ts'
 
 /** List that the demo buys. */
 export const file = { shown: 'inputs/keywords.csv', queries: 60 }
+
+/** Faults injected into nights, with descriptions. */
+const purposes = {
+  empty: 'every answer empty',
+  shallow: 'answers a tenth as deep',
+  failing: 'two of five queries fail',
+  nobody: 'no worker',
+  html: 'HTML instead of answers',
+  dear: 'three times the price',
+} as const
+
+type Purpose = keyof typeof purposes
+
+/** Simulated API of the month, with controls for its faults and balance. */
+export interface MonthStage {
+  readonly url: string
+  readonly key: string
+  readonly set: (fault: Purpose | null) => void
+  readonly change: (credits: number) => void
+}
+
+/** Minimum number of nights that leaves room for all faults and for the normal nights before them. */
+export const leastNights = 12
+
+const usualNights = 4
+const planned = Object.keys(purposes) as readonly Purpose[]
+
+/** Chooses the fault of a night. The first nights are normal; then each fault occurs once, evenly spaced. */
+export function purposeOf(night: number, nights: number): Purpose | null {
+  const apart = Math.floor((nights - usualNights) / planned.length)
+  const since = night - usualNights
+  return since < 0 || since % apart > 0 ? null : (planned[since / apart] ?? null)
+}
+
+/** A single fault, four nights before the newest. */
+export function onePurpose(night: number, nights: number): Purpose | null {
+  return night === nights - 5 ? 'shallow' : null
+}
+
+const spentByOthers = 25
+
+/**
+ * Half of the credits for these nights and queries, including about five extra nights. This amount is available at
+ * first, and added again halfway through.
+ */
+export function supplyOf(nights: number, queries: number): number {
+  return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
+}
 
 /** Options for a drain of the demo. */
 interface Draining {

@@ -1,15 +1,26 @@
 // The expand command: adds related searches of a list, round by round.
 
+import { addYesHint, type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
-import { type Call, print, printJson, say, addYesHint } from '../../base/cli/command.ts'
+import { countFlag, wholeFlag } from '../../base/cli/flags.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import { reaching } from '../../base/database/trouble.ts'
-import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { typedName } from '../../core/enqueue/flags.ts'
 import { openMill } from '../../core/mill.ts'
-import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
-import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
-import { type RoundYield, readRoundYields, type RelatedQuery } from './statements.ts'
+import { readFilter, type TypedFilter } from './choose.ts'
+import { expand, type ExpandOrder, type ExpandOutcome, type Takeable } from './expand.ts'
+import { readRoundYields, type RelatedQuery, type RoundYield } from './statements.ts'
+
+/** Flags of `npm run expand --`. */
+export interface ExpandFlags extends TypedFilter {
+  readonly list?: string
+  readonly as?: string
+  readonly credits?: string
+  readonly depth?: string
+  readonly yes?: true
+}
 
 /** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
@@ -30,6 +41,38 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
   if (json) printJson(expandReport(order, outcome, rounds))
   else show([...roundLines(rounds), ...outcomeLines(outcome, order)])
   return exitOf(outcome, mill.supplier.origin)
+}
+
+const mostDepth = 20
+// Contains no comma or space, because users type list names and separate them by commas.
+const ending = '-expanded'
+
+/** Validates the flags before anything is opened. */
+export function readOrder(flags: ExpandFlags): ExpandOrder {
+  const { list, as, credits, depth } = flags
+  if (list === undefined || list.trim() === '') {
+    throw new Misuse(
+      `expected --list with the name of a list, got none; ${npmRun('status')} shows them`,
+    )
+  }
+  if (credits === undefined) {
+    throw new Misuse(
+      'expected --credits with the most that all rounds may cost together, got none; without --yes, nothing is bought',
+    )
+  }
+  return {
+    list,
+    into: as === undefined ? `${list}${ending}` : typedName(as),
+    credits: countFlag('credits', credits),
+    depth: readDepth(depth),
+    wanted: readFilter(flags),
+  }
+}
+
+function readDepth(typed: string | undefined): number {
+  const depth = wholeFlag('depth', typed, mostDepth) ?? 1
+  if (depth > 0) return depth
+  throw new Misuse(`expected --depth to be a whole number from 1 to ${mostDepth}, got ${typed}`)
 }
 
 function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {

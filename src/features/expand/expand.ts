@@ -13,8 +13,7 @@ import { type Funds, readFunds } from '../../core/ledger/prices.ts'
 import { readReading } from '../../core/lists/options.ts'
 import type { Mill } from '../../core/mill.ts'
 import { expectList } from '../../core/runs/run.ts'
-import { choose, type Chosen, scriptsOfAll } from './choose.ts'
-import type { ExpandOrder } from './flags.ts'
+import { choose, type Chosen, scriptsOfAll, type TextFilter } from './choose.ts'
 import {
   expandedFrom,
   type Frontier,
@@ -32,6 +31,17 @@ import {
   takeExpansions,
   TakenElsewhere,
 } from './statements.ts'
+
+/** Validated settings of an expansion. */
+export interface ExpandOrder {
+  readonly list: string
+  /** Name of the target list. */
+  readonly into: string
+  /** Maximum credits for all rounds together. */
+  readonly credits: number
+  readonly depth: number
+  readonly wanted: TextFilter
+}
 
 /** Callbacks for user interaction. */
 export interface ExpandPrompts {

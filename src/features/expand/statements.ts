@@ -8,7 +8,7 @@ import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
 
 /** A target list, and the origin of the answers used. */
-export interface Expanding {
+interface Expanding {
   readonly into: number
   readonly origin: string
 }
@@ -337,8 +337,7 @@ export async function rankFrontier(
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
   // New related searches, by the number and weight of the queries they are related to.
   await trx.executeQuery(statement('rank_frontier', {}))
-  const rows = await readRows<Frontier>(trx, 'count_frontier', {})
-  return only(rows)
+  return only(await readRows<Frontier>(trx, 'count_frontier', {}))
 }
 
 const pageSize = 2000

@@ -26,11 +26,11 @@ import {
   findLivingList,
   type Forgettable,
   mentionsLeft,
-} from './list.ts'
+} from './subject.ts'
 import { type DeletedRows, relatedTo } from './naming.ts'
 
 /** Flags of `forget`. */
-export interface ForgetFlags {
+interface ForgetFlags {
   readonly list?: string
   readonly query?: string
   readonly yes?: true

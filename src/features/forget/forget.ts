@@ -1,23 +1,17 @@
 // Deletes all data about a list or a query, in steps that can be resumed after an interruption.
 
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { expressionBuilder, type Transaction } from '../../base/database/kysely.ts'
-import { lockKey } from '../../base/database/lock.ts'
-import type { DB } from '../../base/database/schema.ts'
 import {
-  aloneIn,
-  clearDays,
-  endList,
-  type Forgettable,
-  forgetMembers,
-  forgetQueries,
-  type List,
-  markAlone,
-  markDays,
-  mentionTables,
-  type OnDeleted,
-  type QueryIds,
-} from './list.ts'
+  type Expression,
+  expressionBuilder,
+  type SelectQueryBuilder,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
+import { lockKey, lockList } from '../../base/database/lock.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import {
   addRows,
   countRows,
@@ -25,10 +19,21 @@ import {
   patiently,
   readCounts,
   relatedTo,
+  removeAnswers,
   tablesOfAnswers,
   touched,
 } from './naming.ts'
+import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { countTexts, forgetTexts, forgetWords } from './texts.ts'
+
+/** Subquery for the ids of queries. */
+type QueryIds = ReturnType<typeof aloneIn> | SelectQueryBuilder<DB, 'queries', { query_id: string }>
+
+/** Tables with data of a list about its queries, in the order of deletion: the members of the list come last. */
+const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
+
+/** Called with the rows deleted so far. */
+type OnDeleted = (gone: DeletedRows) => void
 
 /** Queries to delete with a subject. */
 function queriesOf(subject: Forgettable): QueryIds {
@@ -139,7 +144,7 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
   })
 }
 
-const answersAtOnce = 1000
+const relatedAtOnce = 1000
 
 /**
  * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain it.
@@ -160,7 +165,7 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
     .select((eb) => eb.fn.coalesce(eb.fn.max('id'), eb.lit(0)).as('last'))
     .executeTakeFirstOrThrow()
   let gone: DeletedRows = {}
-  for (let after = 0; after < last; after += answersAtOnce) {
+  for (let after = 0; after < last; after += relatedAtOnce) {
     const some = await patiently(() =>
       db.transaction().execute(async (trx) => removeRelated(trx, after)),
     )
@@ -175,7 +180,7 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
   const rows = await trx
     .deleteFrom('search_related_searches')
     .where('search_id', '>', after)
-    .where('search_id', '<=', after + answersAtOnce)
+    .where('search_id', '<=', after + relatedAtOnce)
     .where('related_search_id', 'in', (eb) =>
       eb.selectFrom('forgetting_words').where('kind', '=', 'related_searches').select('id'),
     )
@@ -239,4 +244,351 @@ async function countQueries(db: Database, queries: QueryIds): Promise<DeletedRow
     .select(['name', 'rows'])
     .execute()
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+}
+
+const listPortion = 2000
+
+/** Records the queries that only this list has. */
+async function markAlone(db: Database, list: number): Promise<void> {
+  await db
+    .insertInto('forgetting_queries')
+    .columns(['query_id', 'list_id'])
+    .expression((eb) =>
+      eb.selectFrom(aloneIn(list).as('alone')).select(['query_id', eb.val(list).as('list_id')]),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Deletes the list's data about queries that other lists also contain. */
+async function forgetMembers(
+  db: Database,
+  list: number,
+  onDeleted: OnDeleted,
+): Promise<DeletedRows> {
+  let gone: DeletedRows = {}
+  for (const table of mentionTables) {
+    for (;;) {
+      const rows = await patiently(() => takeMembers(db, table, list))
+      gone = addRows(gone, { [table]: rows })
+      onDeleted(gone)
+      if (rows < listPortion) break
+    }
+  }
+  return gone
+}
+
+function takeMembers(
+  db: Database,
+  table: (typeof mentionTables)[number],
+  list: number,
+): Promise<number> {
+  const some = db.selectFrom(table).where('list_id', '=', list).limit(listPortion)
+  return touched(db, db.deleteFrom(table).where(isAmong(some.select(rowPlace.as('place')))))
+}
+
+/** Address of a row. */
+const rowPlace = sql.ref<string>('ctid')
+
+/** True for the rows at these addresses. */
+function isAmong(places: Expression<{ place: string }>) {
+  const { eb, fn } = expressionBuilder<DB>()
+  return eb(rowPlace, '=', fn.any(fn<string[]>('array', [places])))
+}
+
+/**
+ * Ends the list itself as the last step. Its runs and their costs remain under a placeholder name. Returns false if the
+ * list was read again in the meantime; planning a list takes the same lock.
+ */
+async function endList(db: Database, { id, name }: List): Promise<boolean> {
+  return patiently(() =>
+    db.transaction().execute(async (trx) => {
+      await lockList(trx, name)
+      const open = trx.selectFrom('runs').where('state', 'in', ['planning', 'open'])
+      const used = trx
+        .selectFrom('list_queries')
+        .where('list_id', '=', id)
+        .unionAll(open.where('list_id', '=', id))
+      if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
+      await endExpansions(trx, id)
+      await markDays(trx)
+      await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
+      await trx
+        .updateTable('lists')
+        .set({ name: `forgotten-${id}`, source: '', reading: null, budget: null })
+        .set({ forgotten_at: clock })
+        .where('id', '=', id)
+        .execute()
+      return true
+    }),
+  )
+}
+
+/** Ends expansions of the list: related searches in other lists remain, without their source query. */
+async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
+  await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
+  await trx
+    .updateTable('expansions')
+    .set({ from_query: nobody })
+    .where('source_list_id', '=', list)
+    .where('round', '=', 1)
+    .execute()
+}
+
+/** Placeholder for the id of a deleted query. */
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+// Batch sizes: locks are held for one batch of some thousand rows.
+const queriesAtOnce = 20
+const answersAtOnce = 200
+const tasksAtOnce = 2000
+
+/**
+ * Forgets the queries in `forgetting_queries` in atomic batches: answers are deleted with their tasks; calls and their
+ * costs remain. A query in use again is skipped.
+ */
+async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
+  let gone: DeletedRows = {}
+  for (;;) {
+    const portion = await patiently(() => db.transaction().execute(nextPortion))
+    gone = addRows(gone, portion.gone)
+    onDeleted(gone)
+    if (portion.done) return gone
+  }
+}
+
+async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; done: boolean }> {
+  const { queries, answers, done } = await choose(trx)
+  if (done) return { gone: {}, done }
+  const tasks = await choosePending(trx, queries, answers)
+  if (answers.length === 0 && tasks.length === 0) {
+    return { gone: await endQueries(trx, queries), done }
+  }
+  const paid = await forgetTasks(trx, tasks)
+  return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
+}
+
+/** Chooses the next queries and their next answers; `done` is true if no queries are left. */
+async function choose(trx: Transaction<DB>) {
+  const due = await trx
+    .selectFrom('forgetting_queries')
+    .select('query_id')
+    .orderBy('query_id')
+    .limit(queriesAtOnce)
+    .execute()
+  const queries = due.map((row) => row.query_id)
+  const answers = await trx
+    .selectFrom('searches')
+    .select('id')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .orderBy('id')
+    .limit(answersAtOnce)
+    .execute()
+  return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
+}
+
+/**
+ * Selects the tasks of these answers or, without answers, the tasks without an answer. Searches run by run, because the
+ * unique key starts with the run.
+ */
+async function choosePending(
+  trx: Transaction<DB>,
+  queries: readonly string[],
+  answers: readonly number[],
+): Promise<readonly number[]> {
+  const most = answers.length === 0 ? tasksAtOnce : null
+  const rows = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
+  return rows.map(({ id }) => id)
+}
+
+/** Deletes tasks but keeps their calls, with cost and run but without the query. */
+async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
+  const gone = await touched(
+    trx,
+    trx
+      .with('gone', (db) =>
+        db
+          .deleteFrom('tasks')
+          .where((eb) => eb('id', '=', eb.fn.any(eb.val(tasks))))
+          .returning(['id', 'run_id']),
+      )
+      .insertInto('forgotten_tasks')
+      .columns(['task_id', 'run_id'])
+      .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+  // Without the mark, a late answer matches no call and is not stored, and no process requests it again.
+  const calls = await touched(
+    trx,
+    trx
+      .updateTable('calls')
+      .set({ query_id: nobody, error_message: null })
+      .set(({ fn, ...eb }) => ({
+        mark: eb.case().when('mark', 'is', null).then(fn<string>('gen_random_uuid')).end(),
+      }))
+      .where((eb) => eb('task_id', '=', eb.fn.any(eb.val(tasks)))),
+  )
+  const bodies = await touched(
+    trx,
+    trx
+      .deleteFrom('raw_answers')
+      .using('calls')
+      .whereRef('raw_answers.call_id', '=', 'calls.id')
+      .where((eb) => eb('calls.task_id', '=', eb.fn.any(eb.val(tasks)))),
+  )
+  return { tasks: gone, calls, raw_answers: bodies }
+}
+
+/**
+ * Deletes the queries once nothing else refers to them. Writes are locked out in the meantime, because a list that is
+ * being planned could refer to an existing query. Planning commits the queries of a list together with its run.
+ */
+async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
+  await sql`set local lock_timeout = '1s'`.execute(trx)
+  await sql`lock table queries in share row exclusive mode`.execute(trx)
+  await trx
+    .selectFrom('lists as l')
+    .where('l.id', 'in', (eb) =>
+      eb
+        .selectFrom('list_queries')
+        .where('query_id', '=', eb.fn.any(eb.val(queries)))
+        .select('list_id'),
+    )
+    .select((eb) => {
+      const name = eb(eb.val('querymill list '), '||', eb.ref('l.name'))
+      return eb.fn('pg_advisory_xact_lock', [lockKey(name)]).as('locked')
+    })
+    .execute()
+  const ends = await findUnused(trx, queries)
+  const gone = await removeQueries(
+    trx,
+    ends.map((row) => row.query_id),
+  )
+  // This includes queries with an open task, which are in use again.
+  await trx
+    .deleteFrom('forgetting_queries')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .execute()
+  return gone
+}
+
+/** Finds the queries that no answer, no task and no other list refers to. */
+async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
+  return trx
+    .selectFrom('forgetting_queries as f')
+    .where((eb) => eb('f.query_id', '=', eb.fn.any(eb.val(queries))))
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('runs as r')
+            .crossJoinLateral((run) =>
+              run
+                .selectFrom('tasks as t')
+                .whereRef('t.run_id', '=', 'r.id')
+                .whereRef('t.query_id', '=', 'f.query_id')
+                .select('t.id')
+                .offset(eb.lit(0))
+                .as('t'),
+            ),
+        ),
+      ),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('lists as l')
+            .innerJoin('list_queries as m', 'm.list_id', 'l.id')
+            .whereRef('m.query_id', '=', 'f.query_id')
+            .whereRef('l.id', '<>', 'f.list_id'),
+        ),
+      ),
+    )
+    .select('f.query_id')
+    .execute()
+}
+
+/** Deletes queries, and all list data about them. */
+async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
+  const gone: Record<string, number> = {}
+  for (const table of [...mentionTables.toReversed(), 'expansions', 'alerts'] as const) {
+    gone[table] = await touched(
+      trx,
+      trx.deleteFrom(table).where((eb) => eb('query_id', '=', eb.fn.any(eb.val(ends)))),
+    )
+  }
+  await trx
+    .updateTable('expansions')
+    .set({ from_query: nobody })
+    .where((eb) => eb('from_query', '=', eb.fn.any(eb.val(ends))))
+    .execute()
+  gone['queries'] = await touched(
+    trx,
+    trx.deleteFrom('queries').where((eb) => eb('id', '=', eb.fn.any(eb.val(ends)))),
+  )
+  return gone
+}
+
+const dayPortion = 10_000
+
+// This mark is stored in the table of words to be deleted. After an interruption, only the mark shows that the sums
+// must be deleted.
+const mark = { kind: 'finished_days', id: nobody } as const
+
+/** Records that sums must be deleted, so that an interrupted command can be continued. */
+async function markDays(db: Database): Promise<void> {
+  await db
+    .insertInto('forgetting_words')
+    .values(mark)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
+async function clearDays(db: Database): Promise<void> {
+  await patiently(() => db.deleteFrom('finished_days').execute())
+  for (const table of [
+    'finished_labels',
+    'finished_queries',
+    'finished_shares',
+    'finished_steps',
+    'finished_losses',
+    'finished_answers',
+    'finished_groups',
+    'finished_related',
+    'finished_costs',
+    'finished_keywords',
+    'finished_keyword_days',
+  ] as const) {
+    const left = db
+      .selectFrom(table)
+      .where((eb) =>
+        eb.not(eb.exists(eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
+      )
+    await clear(db, table, left.limit(dayPortion).select(rowPlace.as('place')))
+  }
+  const unnamed = db
+    .selectFrom('seen_pages as t')
+    .where((eb) =>
+      eb.or([
+        eb.not(eb.exists(eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id'))),
+        eb.not(eb.exists(eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
+      ]),
+    )
+  await clear(db, 'seen_pages', unnamed.limit(dayPortion).select(rowPlace.as('place')))
+  const { kind, id } = mark
+  await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
+}
+
+async function clear(
+  db: Database,
+  table: keyof DB,
+  some: Expression<{ place: string }>,
+): Promise<void> {
+  const change = db.deleteFrom(table).where(isAmong(some))
+  while ((await patiently(() => touched(db, change))) === dayPortion);
 }

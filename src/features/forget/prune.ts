@@ -9,10 +9,9 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly older?: string
   readonly yes?: true
-  readonly json?: true
 }
 
 /** Deletes raw bodies older than an age, or only counts them as a preview, and reports how many. */
@@ -42,20 +41,14 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   return exits.done
 }
 
-/** Bodies of a given age. */
-interface Bodies {
-  readonly bodies: number
-  /** Size of the bodies as received; on disk, they are compressed. */
-  readonly bytes: number
-  /** Bodies of unreadable answers, which can't be read again after deletion. */
-  readonly unread: number
-}
-
 // Small enough that settlements do not wait noticeably for locks or the disk.
 const batch = 2000
 
-/** Counts the bodies that `pruneBodies` would remove. */
-export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
+/**
+ * Counts the bodies that `pruneBodies` would remove, with their size as received, and those of unreadable answers, which
+ * can't be read again after deletion.
+ */
+export function countBodies(db: Database, olderMs: number) {
   return db
     .selectFrom('raw_answers as r')
     .leftJoin('searches as s', 's.id', 'r.call_id')
@@ -74,13 +67,13 @@ export async function countBodies(db: Database, olderMs: number): Promise<Bodies
  * Deletes raw bodies received before the limit in small transactions; changes nothing else. The limit is a fixed time,
  * stored before anything is deleted. If it moved, bodies older than the recorded limit could remain.
  */
-export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
+export async function pruneBodies(db: Database, olderMs: number) {
   const { id: pruning } = await db
     .insertInto('prunings')
     .values({ received_before: clockBefore(olderMs) })
     .returning('id')
     .executeTakeFirstOrThrow()
-  let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
+  let total = { bodies: 0, bytes: 0, unread: 0 }
   for (let after = 0; ;) {
     const some = await pruneBatch(db, pruning, after)
     if (some.last === null) return total

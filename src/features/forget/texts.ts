@@ -14,7 +14,7 @@ import {
 import type { DB, Json } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
-import { aloneIn, type Forgettable, type List } from './list.ts'
+import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { addRows, type DeletedRows, mentions, touched, wordPattern } from './naming.ts'
 
 /** Replaces a text that must not be empty. */

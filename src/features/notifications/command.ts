@@ -11,10 +11,9 @@ import { listNotices, type NoticeRow } from './news.ts'
 import { post, refusalOf } from './webhook.ts'
 
 /** Flags of `npm run notify`. */
-export interface NotifyFlags {
+interface NotifyFlags {
   readonly test?: true
   readonly limit: string
-  readonly json?: true
 }
 
 /** Sends a test notice to the webhook, or lists the newest notices and their delivery state. */

@@ -15,12 +15,6 @@ import { late, within } from '../../base/waiting.ts'
 import type { Mill } from '../../core/mill.ts'
 import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
 import { countOpenTasks } from '../../core/runs/waits.ts'
-import {
-  type NoticeFacts,
-  readNoticeFacts,
-  takeNotice,
-  type RecoveryFacts,
-} from '../alerts/statements.ts'
 import { post, refusalOf } from './webhook.ts'
 
 // A process that starts after a long time does not report events older than this.
@@ -157,6 +151,130 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
   } catch (error) {
     return { problem: reasonOf(error), posted: null }
   }
+}
+
+/** An alert as reported, with both answers. */
+interface AlertFacts {
+  readonly id: number
+  readonly text: string
+  readonly question: string
+  readonly list: string | null
+  readonly tag: string | null
+  readonly query_id: string | null
+  readonly q: string | null
+  readonly domain: string | null
+  readonly other_domain: string | null
+  readonly feature: string | null
+  readonly direction: string | null
+  readonly origin: string
+  readonly run: number
+  readonly previous_position: number | null
+  readonly position: number | null
+  readonly previous_share: number | null
+  readonly share: number | null
+  readonly base_search_id: number | null
+  readonly search_id: number | null
+  readonly base_run_date: string
+  readonly run_date: string
+}
+
+/** End of an alert, with the answer that shows it. */
+interface RecoveryFacts extends Pick<
+  AlertFacts,
+  'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
+> {
+  readonly run_date: string | null
+}
+
+/** An event for which no notice has been sent to the webhook. */
+type NoticeFacts =
+  | {
+      readonly kind: 'run_finished'
+      readonly subject: string
+      readonly at: string
+      readonly run: number
+      readonly list: string
+      readonly run_date: string
+      readonly state: string
+      readonly spent: number
+      readonly uncertain: number
+      readonly tasks: Readonly<Record<string, number>>
+    }
+  | {
+      readonly kind: 'run_suspect' | 'run_odd'
+      readonly subject: string
+      readonly at: string
+      readonly run: number
+      readonly list: string
+      readonly run_date: string
+      readonly reasons: readonly string[]
+    }
+  | {
+      readonly kind: 'stop'
+      readonly subject: string
+      readonly at: string
+      readonly account: string
+      readonly reason: string
+      readonly detail: string | null
+      readonly until: string | null
+    }
+  | {
+      readonly kind: 'night_missed' | 'night_skipped' | 'night_late' | 'night_failed'
+      readonly subject: string
+      readonly at: string
+      readonly schedule: string
+      readonly due_at: string
+      readonly run_date: string
+      readonly run: number | null
+      readonly note: string | null
+    }
+  | {
+      readonly kind: 'rank_alert'
+      readonly subject: string
+      readonly at: string
+      readonly alert: string
+      readonly what: string
+      /** Total number of alerts from one check; the top 20 are reported. */
+      readonly found: number
+      /** Combined severity of the night's alerts, and their summary sentence. */
+      readonly severity?: 'low' | 'medium' | 'high'
+      readonly headline?: string
+      readonly alerts: readonly AlertFacts[]
+    }
+  | {
+      readonly kind: 'rank_recovered'
+      readonly subject: string
+      readonly at: string
+      readonly alert: string
+      readonly what: string
+      readonly found: number
+      /** Reason for the withdrawal; null if answers show that the alert is over. */
+      readonly because: string | null
+      readonly alerts: readonly RecoveryFacts[]
+    }
+
+/**
+ * Claims events of the given kinds that happened since a time and are not recorded yet, oldest first. Each event goes
+ * to only one of several processes.
+ */
+export async function readNoticeFacts(
+  db: Database,
+  since: Date,
+  kinds: readonly string[],
+): Promise<readonly NoticeFacts[]> {
+  const rows = await readRows<{ fields: NoticeFacts }>(db, 'take_news', { since, kinds })
+  return rows.map(({ fields }) => fields)
+}
+
+/** Records an event that does not come from the database; false if it was recorded before. */
+async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
+  const taken = await db
+    .insertInto('notices')
+    .values({ kind, subject })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return taken !== undefined
 }
 
 /** Builds one notice per event; nights of one schedule with the same outcome are combined. */

@@ -8,7 +8,7 @@ import type { Secret } from '../../base/secret.ts'
 const answerWithinMs = 10_000
 const longestAskedMs = 3_600_000
 
-export interface Posted {
+interface Posted {
   readonly ok: boolean
   readonly status: number
   /** Beginning of the receiver's reply. */

@@ -9,8 +9,7 @@ import { type Mill, openMill as openParts, workerPool } from '../../core/mill.ts
 import type { Summary } from '../../core/worker/summary.ts'
 import { work } from '../../core/worker/work.ts'
 import { endNights } from '../alerts/find-alerts.ts'
-import { prove, type Verified } from '../verify/command.ts'
-import { onSnapshot } from '../verify/verify.ts'
+import { onSnapshot, prove, type Verified } from '../verify/command.ts'
 
 /** Settings by name, such as `SEARCH_API_KEY`; they take precedence over the environment and `.env`. */
 export type PackageSettings = Partial<Record<Name, string>>

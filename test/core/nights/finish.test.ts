@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { anyUnfinished, finishDays } from '../../../src/core/nights/finish.ts'
-import { runChecks } from '../../../src/features/verify/verify.ts'
+import { runChecks } from '../../../src/features/verify/command.ts'
 import { tellByChance } from '../../features/analysis/chance.ts'
 import { dice } from '../../features/analysis/oracle.ts'
 import { storyScene } from '../../features/analysis/scene.ts'

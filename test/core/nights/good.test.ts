@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readNight } from '../../../src/core/nights/health.ts'
 import { readGoodNights } from '../../../src/core/nights/odd-nights.ts'
 import { countFailures } from '../../../src/core/runs/waits.ts'
-import { readSharesOn } from '../../../src/features/alerts/shares.ts'
+import { readSharesOn } from '../../../src/features/alerts/find-alerts.ts'
 import { storyScene } from '../../features/analysis/scene.ts'
 
 const scene = storyScene()

@@ -1,6 +1,6 @@
 // evilReport() → a report in which every text contains markup or script, for pages that must show it as text;
 // plainReport() → one with ordinary texts.
-import type { ReportFound } from '../../../src/desk/report/read.ts'
+import type { ReportFound } from '../../../src/desk/report/page.ts'
 import { payloads } from './payloads.ts'
 
 type Books = NonNullable<ReportFound['books']>

@@ -1,8 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { readSlice } from '../../../src/base/database/views.ts'
-import { renderPage } from '../../../src/desk/report/page.ts'
-import { readReport, type ReportOrder } from '../../../src/desk/report/read.ts'
+import { readReport, renderPage, type ReportOrder } from '../../../src/desk/report/page.ts'
 import { readSnapshot } from '../../../src/features/analysis/snapshot.ts'
 import { storyScene } from '../../features/analysis/scene.ts'
 import { placed, ten } from '../../features/analysis/story.ts'

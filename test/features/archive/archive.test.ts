@@ -5,8 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
 import { installationId } from '../../../src/core/queue/open-slices.ts'
-import { checkArchive } from '../../../src/features/archive/back.ts'
-import { archiveSteps } from '../../../src/features/archive/day.ts'
+import { archiveSteps, checkArchive } from '../../../src/features/archive/day.ts'
 import {
   holdArchive,
   readArchivedDays,

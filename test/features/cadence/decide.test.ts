@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decideNight, type KnownQuery } from '../../../src/features/cadence/night.ts'
+import {
+  decideNight,
+  type FirstTen,
+  type KnownQuery,
+  stepBetween,
+} from '../../../src/features/cadence/night.ts'
 import { type QueryHistory, replayNights } from '../../../src/features/cadence/replay.ts'
-import { type FirstTen, stepBetween } from '../../../src/features/cadence/comparison.ts'
 import { firstDay } from '../../support/histories.ts'
 
 const rules = { list: 'words', longest: 14, share: 1 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { storeFirstTens, readFirstTens } from '../../../src/features/cadence/first-tens.ts'
-import { unpackFirstTens } from '../../../src/features/cadence/comparison.ts'
+import { unpackFirstTens } from '../../../src/features/cadence/night.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { Story } from '../analysis/story.ts'
 

@@ -1,16 +1,15 @@
 // @module-tag slow
 // Evaluation of the cadence: histories with known changes, bought daily and by their cadence.
 import { describe, expect, test } from 'vitest'
-import { unseenOf } from '../../../src/features/cadence/draws.ts'
-import { usualShare } from '../../../src/features/cadence/night.ts'
+import { type FirstTen, stepBetween, usualShare } from '../../../src/features/cadence/night.ts'
 import {
   movesSeen,
   type Receipt,
   type ReplayedNight,
   replayNights,
   sumUp,
+  unseenOf,
 } from '../../../src/features/cadence/replay.ts'
-import { type FirstTen, stepBetween } from '../../../src/features/cadence/comparison.ts'
 import { type MadeHistory, makeHistories, type Mix } from '../../support/histories.ts'
 
 const rules = { list: 'proof', longest: 14, share: usualShare }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { nextRound, type RoundsState } from '../../../src/features/expand/expand.ts'
-import { type ExpandFlags, readOrder } from '../../../src/features/expand/flags.ts'
+import { type ExpandFlags, readOrder } from '../../../src/features/expand/command.ts'
 
 const round = (number: number, more: object = {}) => ({
   round: number,

@@ -5,10 +5,11 @@ import { planList, queueRun } from '../../../src/core/enqueue/planning.ts'
 import { readReading } from '../../../src/core/lists/options.ts'
 import {
   expand,
+  type ExpandOrder,
   type ExpandOutcome,
   type ExpandPrompts,
 } from '../../../src/features/expand/expand.ts'
-import { type ExpandOrder, readOrder } from '../../../src/features/expand/flags.ts'
+import { readOrder } from '../../../src/features/expand/command.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import type { TestMill } from '../../support/mill.ts'
 

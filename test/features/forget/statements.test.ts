@@ -13,7 +13,7 @@ import {
   findHeldQueries,
   findLivingList,
   type Forgettable,
-} from '../../../src/features/forget/list.ts'
+} from '../../../src/features/forget/subject.ts'
 import type { DeletedRows } from '../../../src/features/forget/naming.ts'
 import { startFaulty } from '../../faults/api/standin.ts'
 import { copyOf, type FreshDatabase } from '../../support/database.ts'

@@ -5,7 +5,7 @@ import {
   type Blockers,
   blockersOfList,
   blockersOfQueries,
-} from '../../../src/features/forget/list.ts'
+} from '../../../src/features/forget/subject.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { openScene } from '../../support/scene.ts'
 

@@ -13,7 +13,10 @@ export interface RowStatement extends Texts {
   readonly members: readonly Member[]
 }
 
-/** Statements of a file that return rows: `sql<Row>`, `statement<Row>(name)`, `readRows<Row>(db, name)` and `client.query<Row>(text)`. */
+/**
+ * Statements of a file that return rows: `sql<Row>`, `statement<Row>(name)`, `readRows<Row>(db, name)` and
+ * `client.query<Row>(text)`.
+ */
 export function statementsOf(compiler: Compiler, path: string): readonly RowStatement[] {
   const source = compiler.source(path)
   const found: RowStatement[] = []
@@ -44,16 +47,17 @@ function tagged(compiler: Compiler, node: ast.Node): Asked {
 function called(compiler: Compiler, node: ast.Node): Asked {
   if (!ast.isCallExpression(node)) return null
   const [written] = node.typeArguments ?? []
-  const text = node.arguments.find(ast.isStringLiteral) ?? node.arguments[0]
-  if (written === undefined || text === undefined) return null
+  if (written === undefined) return null
   const row = compiler.checker.getTypeFromTypeNode(written)
   const members = row === undefined ? null : membersOf(compiler.checker, row)
   if (members === null) return null
   const name = ast.isPropertyAccessExpression(node.expression)
     ? node.expression.name.text
     : node.expression.getText()
+  const text = node.arguments[name === 'readRows' ? 1 : 0]
+  if (text === undefined) return null
   if (name === 'query') return { members, ...textsOf(compiler, text) }
-  if (!['statement', 'readRows'].includes(name) || !ast.isStringLiteral(text)) return null
+  if ((name !== 'statement' && name !== 'readRows') || !ast.isStringLiteral(text)) return null
   const file = join(root, 'sql', 'statements', `${text.text}.sql`)
   return { members, texts: [nameParameters(readFileSync(file, 'utf8')).text], unknown: [] }
 }
