@@ -14,13 +14,13 @@ where tag = '*'
 order by kind, share desc nulls last, label;
 
 -- show changes: For which queries did intent or sentiment change?
--- :day = (day of the run; empty: every day)
+-- :day = newest (the last day; newest: the newest full day)
+-- :days = 0 (days before it to include, if --since is not given)
 select
   run_date, q, kind, previous_label, label,
   analysis.variant_of(label_changes.query_id) as variant
 from analysis.label_changes
-where (:day::date is null or run_date = :day::date)
-  and analysis.in_span(run_date)
+where run_date between analysis.since(:day::date, :days::integer) and :day::date
 order by run_date desc, q, kind, variant;
 
 -- show fields: Which undocumented fields do answers have, and since when?

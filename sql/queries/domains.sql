@@ -30,6 +30,11 @@ asked_since as (
   ) as earlier
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
   where result_domains.place is not null
+    -- Most queries have an earlier answer, so that their runs are not looked up.
+    and answers.query_id not in (
+      select query_id
+      from analysis.known_on(analysis.since(:day::date, :days::integer))
+    )
     and earlier.runs = 0
   group by result_domains.domain
 )
@@ -39,7 +44,8 @@ select
   count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
   count(*) filter (where moves.change in ('down', 'left')) as queries_down,
   count(moves.position) as ranked,
-  moves.domain not in (select domain from known where domain is not null) as new,
+  -- Other answers are read only if no compared one showed the domain before.
+  bool_and(moves.previous_position is null) and moves.domain not in (select domain from known where domain is not null) as new,
   coalesce(max(asked_since.queries), 0) as newly_asked
 from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
 join analysis.latest_weights as weights using (query_id)

@@ -14,7 +14,17 @@ from (
   select
     moved.*,
     coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)) as clicks
-  from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moved
+  from (
+    -- Null stands for every domain.
+    select case
+      when :domain::text is null then array(select domain from analysis.ours_on(:day::date))
+      when :domain <> 'any' then array[:domain::text]
+    end as domains
+    offset 0
+  ) as asked
+  cross join lateral analysis.movers_between(
+    analysis.since(:day::date, :days::integer), :day::date, asked.domains
+  ) as moved
   left join analysis.latest_weights as weights on weights.query_id = moved.query_id
   left join analysis.ctr as now on now.position = moved.position
   left join analysis.ctr as before on before.position = moved.previous_position
@@ -24,14 +34,6 @@ from (
       or coalesce(moved.position <= :crossed::bigint, false)
         <> coalesce(moved.previous_position <= :crossed::bigint, false)
     )
-    and case
-      when :domain::text = 'any' then true
-      when :domain::text is null then moved.domain in (
-        select domain
-        from analysis.ours_on(:day::date)
-      )
-      else moved.domain = :domain
-    end
   order by abs(coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) desc, moved.places desc,
     moved.q, moved.query_id, moved.domain
   limit :top::integer

@@ -8,10 +8,10 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
+      -- Includes the day that this transaction is storing. Its rows are visible to no other transaction.
       select finished_days.id
       from public.finished_days
-      where finished_days.made_at is not null
-        and finished_days.basis = (select analysis.basis())
+      where finished_days.basis = (select analysis.basis())
     ))::integer <> 0
   cross join lateral (
     -- unnest is in the select list, because a call in "from" costs several times as much for each answer.

@@ -29,8 +29,8 @@ language sql stable parallel safe as $$
     ) as steps
     -- For answers without stored moves, all results are compared.
     cross join lateral (
-      select moved.places
-      from unnest(steps.moves) as moved (places)
+      -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
+      select unnest(steps.moves) as places
       union all
       select moves_of.places
       from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as moves_of

@@ -33,40 +33,16 @@ begin
       where finished_days.run_date = day
         and steps.previous_search_id is not null
     ),
-    results as materialized (
-      select
-        steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, steps.previous_search_id, side.now,
-        shown.position,
-        case when shown.position between 0 and 1099511627775 then (shown.position << 20) | shown.ordinal end as place,
-        case
-          when domains.domain like any ((select analysis.site_patterns())::text[])
-            then analysis.site_of(domains.domain, (select url_key from public.pages where pages.id = shown.page_id))
-          else domains.domain
-        end as domain
-      from steps
-      cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Read answer by answer: a single join would read the results of all days.
-      cross join lateral (
-        select *
-        from public.organic_results
-        where organic_results.search_id = side.search_id
-        offset 0
-      ) as shown
-      left join public.domains
-        on domains.id = coalesce(shown.domain_id, (select domain_id from public.pages where pages.id = shown.page_id))
-      where shown.position is not null
-    ),
     shown as materialized (
       select
-        query_id, depth, previous_depth, previous_run_date, previous_search_id, domain,
-        min(place) filter (where now and position <= 10) as place,
-        min(position) filter (where now and position > 10) as lower,
-        min(place) filter (where not now and position <= 10) as previous_place,
-        min(position) filter (where not now and position > 10) as previous_lower
-      from results
-      where domain is not null
-      -- The columns of steps are included, so that steps do not have to be joined again.
-      group by query_id, depth, previous_depth, previous_run_date, previous_search_id, domain
+        steps.query_id, held.domain,
+        min(held.place) filter (where side.now) as place,
+        min(held.place) filter (where not side.now) as previous_place
+      from steps
+      cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
+      cross join lateral analysis.domains_in(side.search_id) as held
+      where held.place is not null
+      group by steps.query_id, held.domain
     ),
     missing as (
       select
@@ -77,10 +53,11 @@ begin
       where not kept.confirmed
       union all
       select
-        query_id, depth, previous_depth, previous_run_date, domain, previous_search_id, previous_run_date, previous_place
+        steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, shown.domain,
+        steps.previous_search_id, steps.previous_run_date, shown.previous_place
       from shown
-      where previous_place is not null
-        and place is null
+      join steps using (query_id)
+      where shown.previous_place >> 20 <= 10
       union all
       select
         steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, found.domain, found.base_search_id,
@@ -98,11 +75,12 @@ begin
     from (
       select
         missing.*, (missing.base_place >> 20) + 5 as most,
-        case when missing.depth > 10 then shown.lower end as position,
-        case when missing.previous_depth > 10 then shown.previous_lower end as previous_position
+        case when missing.depth > 10 then shown.place >> 20 end as position,
+        case when missing.previous_depth > 10 then shown.previous_place >> 20 end as previous_position
       from missing
       left join shown using (query_id, domain)
       where shown.place is null
+        or shown.place >> 20 > 10
     ) as judged;
 end
 $$;

@@ -26,18 +26,23 @@ left join (
   from analysis.confirmed_losses as lost
   -- A loss counts for each list that asked the query that day, because each list alone would have found it.
   join (
-    select runs.run_date, lists.name as list, array_agg(runs.id) as runs
+    select
+      runs.run_date, lists.name as list, array_agg(runs.id) as runs,
+      count(*) over (partition by runs.run_date) as lists
     from runs
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- Tasks are looked up by key, one at a time, because there are far fewer losses than tasks.
-  where (exists (
-    select
-    from tasks
-    where tasks.run_id = any (asked.runs)
-      and tasks.query_id = lost.query_id
-  ))::integer <> 0
+  -- The only list of a day asked every query of the day. For other days, tasks are looked up by key, one at a time,
+  -- because there are far fewer losses than tasks.
+  where case when asked.lists = 1 then 1
+    else (exists (
+      select
+      from tasks
+      where tasks.run_id = any (asked.runs)
+        and tasks.query_id = lost.query_id
+    ))::integer
+  end <> 0
   group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
 comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';

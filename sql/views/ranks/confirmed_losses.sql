@@ -30,17 +30,16 @@ select
     where organic_results.search_id = found.base_search_id
       and organic_results.ordinal = (found.base_place & 1048575)
   ) as url_key,
-  found.depth::bigint as depth,
-  found.fetched_at,
-  found.search_id,
+  coalesce(found.depth, steps.depth)::bigint as depth,
+  coalesce(found.fetched_at, steps.fetched_at) as fetched_at,
+  coalesce(found.search_id, steps.search_id) as search_id,
   found.base_search_id
 from (
   select
     kept.query_id, kept.domain, finished_days.run_date, kept.position, kept.base_place, kept.base_run_date,
-    steps.depth, steps.fetched_at, steps.search_id, kept.base_search_id
+    null::bigint as depth, null::timestamptz as fetched_at, null::bigint as search_id, kept.base_search_id, kept.finish_id
   from finished_days
   join finished_losses as kept on kept.finish_id = finished_days.id
-  join finished_steps as steps on steps.finish_id = kept.finish_id and steps.query_id = kept.query_id
   where kept.confirmed
     and finished_days.made_at is not null
     and finished_days.basis = (select analysis.basis())
@@ -54,7 +53,7 @@ from (
   union all
   select
     live.query_id, live.domain, live.run_date, live.position, live.base_place, live.base_run_date,
-    live.depth, live.fetched_at, live.search_id, live.base_search_id
+    live.depth, live.fetched_at, live.search_id, live.base_search_id, null
   from analysis.live_losses as live
   where (select not kept or partly <> '{}' or unfinished <> '{}' from chosen)
     and (
@@ -63,6 +62,8 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
+-- Joined here, so that plans that use no column of the step leave out the join.
+left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
 comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';

@@ -228,10 +228,11 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
+  // Before the statements that read domains and pages of answers, so that they find them stored.
+  'finish_answers',
   'finish_shares',
   'finish_steps',
   'finish_losses',
-  'finish_answers',
   'finish_groups',
   'finish_related',
   'finish_costs',
