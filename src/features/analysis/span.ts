@@ -48,3 +48,14 @@ export async function fromFirstAnswers(
   )
   return { since: only(rows).since, until, cut }
 }
+
+/** Version of the stored days of a period and of two compared days; null if one of them is not stored. */
+export async function readStoredVersion(
+  db: Database,
+  days: Pick<ReadSpan, 'since' | 'until'> & { readonly compared: string },
+): Promise<string | null> {
+  const { rows } = await db.executeQuery(
+    statement<{ version: string | null }>('read_stored_version', days),
+  )
+  return only(rows).version
+}
