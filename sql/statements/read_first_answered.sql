@@ -23,7 +23,8 @@ select case
         order by run_date
         offset 0
       ) as days
-      where exists (
+      -- One answer is enough; the limit keeps the planner from reading all answers at once.
+      cross join lateral (
         select
         from runs
         join tasks on tasks.run_id = runs.id
@@ -32,7 +33,8 @@ select case
           and searches.parse_error is null
           and searches.origin = any ((select analysis.origins())::text[])
           and (not searches.archived or searches.id in (select search_id from public.loaded_answers))
-      )
+        limit 1
+      ) as answer
       order by days.run_date
       limit 1
     ),
