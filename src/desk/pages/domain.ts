@@ -57,7 +57,7 @@ export const domainPage = definePage({
   }),
 })
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readCompared>>>(50)
+const cached = new StoredFigures<Compared>(50)
 
 async function readDomainPage(
   db: Database,
@@ -72,7 +72,7 @@ async function readDomainPage(
   }
   const told = await readDays(db, asked)
   const key = await versionOf(db, told, domain)
-  return readDomain(db, known, told, (read) => cached.get(memory, key, read))
+  return readDomain(db, known, { ...told, through: (read) => cached.get(memory, key, read) })
 }
 
 /** Key for caching the figures of a domain or page for some days; null if they are not stored. */
@@ -108,14 +108,18 @@ interface DomainDays {
   readonly suspect: readonly SuspectRun[]
 }
 
-type ReadFigures<T> = (read: () => Promise<T>) => Promise<T>
+type Compared = Awaited<ReturnType<typeof readCompared>>
+
+/** Days of a domain, and how its compared figures are read: from the tables, or through a cache. */
+interface DomainOrder extends DomainDays {
+  readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
+}
 
 /** Reads all data of a domain for some days; the domain need not be in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
-  told: DomainDays,
-  through: ReadFigures<Awaited<ReturnType<typeof readCompared>>> = (read) => read(),
+  { through = (read) => read(), ...told }: DomainOrder,
 ) {
   const { domain } = known
   return {
