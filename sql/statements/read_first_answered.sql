@@ -1,13 +1,42 @@
 -- Reads the first day of a period that has answers; the start of the period counts if answers of earlier days are known
 -- on it. Parameters: :since, :until (date).
 select case
-  when exists (select from analysis.known_on(:since::date)) then :since::date
+  -- As in analysis.known_on, whose rows need not be computed for this.
+  when exists (
+    select
+    from analysis.label_days
+    where tag = '*'
+      and queries > 0
+      and run_date > :since::date - 31
+      and run_date <= :since::date
+      and run_date not in (select away_days.run_date from analysis.away_days)
+  ) then :since::date
   else coalesce(
     (
-      select min(run_date)
-      from analysis.days
-      where answered > 0
-        and run_date between :since::date and :until::date
+      -- Days are sorted before the answers of any day are looked up, because the first day usually has answers.
+      select days.run_date
+      from (
+        select distinct run_date
+        from runs
+        where run_date between :since::date and :until::date
+          and run_date not in (select away_days.run_date from analysis.away_days)
+        order by run_date
+        offset 0
+      ) as days
+      -- One answer is enough; the limit keeps the planner from reading all answers at once.
+      cross join lateral (
+        select
+        from runs
+        join tasks on tasks.run_id = runs.id
+        join searches on searches.id = tasks.search_id
+        where runs.run_date = days.run_date
+          and searches.parse_error is null
+          and searches.origin = any ((select analysis.origins())::text[])
+          and (not searches.archived or searches.id in (select search_id from public.loaded_answers))
+        limit 1
+      ) as answer
+      order by days.run_date
+      limit 1
     ),
     :since::date
   )

@@ -1,11 +1,5 @@
 -- Reads the entities, groups, related searches and blocks of an answer. Parameter: :search (bigint).
-select words.kind, words.ordinal, words.text, words.type, (
-  select (array_agg(queries.id order by queries.device, queries.id))[1]
-  from queries
-  where words.kind = 'related'
-    and queries.q = words.text
-) as query
-from (
+with words as materialized (
   select 'entity' as kind, ordinal, name as text, type
   from search_entities
   join entities on entities.id = entity_id
@@ -24,5 +18,14 @@ from (
   select 'block', ordinal, coalesce(search_features.text, ''), search_features.kind
   from search_features
   where search_id = :search
-) as words
+)
+select words.kind, words.ordinal, words.text, words.type, known.id as query
+from words
+-- All texts are looked up at once, because queries have no index by text.
+left join (
+  select queries.q, (array_agg(queries.id order by queries.device, queries.id))[1] as id
+  from queries
+  where queries.q in (select text from words where kind = 'related')
+  group by queries.q
+) as known on known.q = words.text and words.kind = 'related'
 order by words.kind, words.ordinal;

@@ -16,9 +16,6 @@ language sql stable parallel safe rows 10 as $$
   cross join lateral (
     -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
     select unnest(kept.domains) collate "C" as domain, unnest(kept.places) as place
-    -- Arrays that contain no requested domain are not expanded.
-    where domains_in.among is null
-      or kept.domains && domains_in.among
     union all
     select live.domain, live.place
     from (
@@ -30,6 +27,10 @@ language sql stable parallel safe rows 10 as $$
     where kept.search_id is null
   ) as held
   where domains_in.among is null
-    or held.domain = any (domains_in.among)
+    or (
+      held.domain = any (domains_in.among)
+      -- For answers without a requested domain, nothing more is read: neither stored arrays nor results.
+      and (kept.search_id is null or kept.domains && domains_in.among)
+    )
 $$;
 comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. Stored rows are used for answers of finished days. The second argument restricts the result to the given domains.';

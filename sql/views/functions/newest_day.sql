@@ -13,11 +13,28 @@ language sql stable parallel safe cost 100000 as $$
       and runs.run_date not in (select away_days.run_date from analysis.away_days)
   ),
   nights as materialized (
-    select chosen.run_date, count(*) as planned
+    select chosen.run_date, sum(counted.planned) as planned
     from chosen
-    join public.tasks on tasks.run_id = chosen.id
+    cross join lateral (
+      select coalesce(
+        -- If the day has no other run, its stored sums count the same queries.
+        (
+          select sum(kept.planned)
+          from public.finished_labels as kept
+          where kept.finish_id = analysis.finished_on(chosen.run_date)
+            and not exists (
+              select
+              from public.runs as others
+              where others.run_date = chosen.run_date
+                and others.id <> chosen.id
+            )
+        ),
+        (select count(*) from public.tasks where tasks.run_id = chosen.id)
+      ) as planned
+    ) as counted
     where chosen.run_date > (select max(run_date) from chosen) - 31
     group by chosen.run_date
+    having sum(counted.planned) > 0
   )
   select coalesce(
     (

@@ -28,6 +28,7 @@ import {
   fromFirstAnswers,
   type ReadSpan,
   readSpan,
+  readStoredVersion,
 } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 import { change, type Html, html } from '../drawing/html.ts'
@@ -35,6 +36,7 @@ import { dayLine, drawDays, type Happening, noteList } from '../drawing/lines.ts
 import { amount, badge, nothing, percent, section, tiles, to } from '../drawing/parts.ts'
 import { type Column, column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, chooser, dayChooser, dayFields, daysText, textField } from './choose.ts'
 import { moved, toDomain, toNight, toPage, toQuery, toVariant } from './ways.ts'
 
@@ -46,7 +48,7 @@ export const domainPage = definePage({
     domain: siteName(address.part('domain')),
     span: askedSpan(address, { days: 30, most: 120 }),
   }),
-  read: (reading, asked) => reading.answers((db) => readDomainPage(db, asked)),
+  read: (reading, asked) => reading.answers((db) => readDomainPage(db, reading.mill, asked)),
   show: (found, place) => ({
     title: found.known.domain,
     lead: html`${found.known.label === null ? null : html`Ours: ${found.known.label}. `}From
@@ -55,8 +57,11 @@ export const domainPage = definePage({
   }),
 })
 
+const cached = new StoredFigures<Compared>(50)
+
 async function readDomainPage(
   db: Database,
+  memory: object,
   { domain, span: asked }: { readonly domain: string; readonly span: AskedSpan },
 ): Promise<DomainFound> {
   const known = await readKnownDomain(db, domain)
@@ -65,7 +70,20 @@ async function readDomainPage(
       `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is neither ours nor a rival's.`,
     )
   }
-  return readDomain(db, known, await readDays(db, asked))
+  const told = await readDays(db, asked)
+  const key = await versionOf(db, told, domain)
+  return readDomain(db, known, { ...told, through: (read) => cached.get(memory, key, read) })
+}
+
+/** Key for caching the figures of a domain or page for some days; null if they are not stored. */
+export async function versionOf(
+  db: Database,
+  { span, compared }: Pick<DomainDays, 'span' | 'compared'>,
+  name: string,
+): Promise<string | null> {
+  const { since, until } = span
+  const version = await readStoredVersion(db, { since, until, compared: compared.since })
+  return version === null ? null : JSON.stringify([version, since, until, compared.since, name])
 }
 
 /** Reads the requested days. */
@@ -90,14 +108,32 @@ interface DomainDays {
   readonly suspect: readonly SuspectRun[]
 }
 
+type Compared = Awaited<ReturnType<typeof readCompared>>
+
+/** Days of a domain, and how its compared figures are read: from the tables, or through a cache. */
+interface DomainOrder extends DomainDays {
+  readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
+}
+
 /** Reads all data of a domain for some days; the domain need not be in any answer. */
-export async function readDomain(db: Database, known: KnownDomain, told: DomainDays) {
-  const { span, compared } = told
-  const of = { domain: known.domain, ...span }
+export async function readDomain(
+  db: Database,
+  known: KnownDomain,
+  { through = (read) => read(), ...told }: DomainOrder,
+) {
+  const { domain } = known
   return {
     ...told,
     known,
-    days: await readDomainDays(db, of),
+    days: await readDomainDays(db, { domain, ...told.span }),
+    ...(await through(() => readCompared(db, domain, told))),
+  }
+}
+
+/** Reads the parts that are computed from the last known answers on two days. */
+async function readCompared(db: Database, domain: string, { span, compared }: DomainDays) {
+  const of = { domain, ...span }
+  return {
     moves: await readDomainMoves(db, { ...of, ...compared }),
     flows: await readDomainFlows(db, { ...of, ...compared }),
     pages: await readDomainPages(db, of),

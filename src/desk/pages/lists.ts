@@ -3,6 +3,7 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import {
+  type ListCoverage,
   type ListDay,
   type ListFacts,
   readListDays,
@@ -27,6 +28,7 @@ import {
 } from '../drawing/parts.ts'
 import { column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, checkbox, chooser, dayChooser, daysText, textField } from './choose.ts'
 import { toList, toQuery, toRun } from './ways.ts'
 
@@ -211,7 +213,9 @@ function askList(address: PageAddress) {
 type ListAsked = ReturnType<typeof askList>
 type ListFound = Awaited<ReturnType<typeof readListPage>>
 
-async function readListPage(db: Database, asked: ListAsked) {
+const cached = new StoredFigures<ListCoverage | null>(1000)
+
+async function readListPage(db: Database, memory: object, asked: ListAsked) {
   const [list] = await readListFacts(db, asked.list)
   if (list === undefined) throw new NotThere(`There is no list ${asked.list}.`)
   const span = await readSpan(db, asked.span)
@@ -220,7 +224,9 @@ async function readListPage(db: Database, asked: ListAsked) {
   return {
     list,
     span,
-    days: await readListDays(db, { name: list.name, ...span }),
+    days: await readListDays(db, { name: list.name, ...span }, (key, read) =>
+      cached.get(memory, key, read),
+    ),
     members: members.slice(0, atOnce),
     more: members.length > atOnce,
     rejected: list.run === null ? [] : await readRejectedLines(db, list.run),
@@ -232,7 +238,7 @@ export const listPage = definePage({
   path: '/lists/:list',
   area: 'Operations',
   ask: askList,
-  read: (reading, asked) => reading.answers((db) => readListPage(db, asked)),
+  read: (reading, asked) => reading.answers((db) => readListPage(db, reading.mill, asked)),
   show: (found, place, asked) => {
     const { list, days, span } = found
     const last = days[0]

@@ -11,6 +11,7 @@ import { readNotesBetween } from '../../features/analysis/notes.ts'
 import { readSuspects } from '../../features/analysis/query-facts.ts'
 import { daysBefore } from '../address.ts'
 import type { DeskReading } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
 import { chooseDays, type KeywordDays, readGains, readKeywordCounts } from './keywords-read.ts'
 
 export type OverviewFound = Awaited<ReturnType<typeof readOverview>>
@@ -56,12 +57,20 @@ async function readStanding(db: Database, memory: object, day: string | null) {
     days,
     week,
     ours,
-    ...(await remember({ memory, days, week }, () => readChanges(db, days, week))),
+    ...(await cached.get(memory, keyOf(days, week), () => readChanges(db, days, week))),
     rivals: await readShareChanges(db, days, ours),
     shares: await readHeldDays(db, { domains, tag: '*', ...span }),
     notes: await readNotesBetween(db, span),
     suspect: await readSuspects(db, span),
   }
+}
+
+const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
+
+/** Key for caching the changes between these days; null if one of them is not stored. */
+function keyOf(days: KeywordDays, week: KeywordDays): string | null {
+  const versions = [days.now, days.before, week.before].map(({ stored }) => stored)
+  return versions.includes(null) ? null : versions.join(' ')
 }
 
 async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
@@ -74,27 +83,6 @@ async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
     won: await gains(true),
     lost: await gains(false),
   }
-}
-
-type Changes = Awaited<ReturnType<typeof readChanges>>
-
-const known = new WeakMap<object, Map<string, Changes>>()
-const mostKnown = 20
-
-/** Figures of stored days do not change, so they are cached by stored version. */
-async function remember(
-  { memory, days, week }: { memory: object; days: KeywordDays; week: KeywordDays },
-  read: () => Promise<Changes>,
-): Promise<Changes> {
-  const numbers = [days.now, days.before, week.before].map(({ stored }) => stored)
-  if (numbers.includes(null)) return read()
-  const own = known.get(memory) ?? new Map<string, Changes>()
-  known.set(memory, own)
-  const key = numbers.join(' ')
-  const found = own.get(key) ?? (await read())
-  if (own.size >= mostKnown) own.clear()
-  own.set(key, found)
-  return found
 }
 
 export async function readNamed(

@@ -19,8 +19,9 @@ import { noteList } from '../drawing/lines.ts'
 import { amount, nothing, tiles, unknown } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
-import { drawHoldings, drawWonAndLost, readDays } from './domain.ts'
+import { drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
 /** The page of a ranking URL: its queries, the dates of its positions, and the pages that replaced it. */
@@ -31,79 +32,99 @@ export const onePage = definePage({
     id: address.uuid('page'),
     span: askedSpan(address, { days: 30, most: 120 }),
   }),
-  read: (reading, asked) => reading.answers((db) => readPage(db, asked)),
+  read: (reading, asked) => reading.answers((db) => readPage(db, reading.mill, asked)),
   show: (found, place) => {
-    const { page, span, days } = found
-    const cut = days.length === mostPageDays ? ' Only the newest positions are shown.' : ''
+    const { page, span, positions } = found
+    const cut = positions === mostPageDays ? ' Only the newest positions are shown.' : ''
     return {
       title: page.key,
       lead: html`<bdi dir="auto">${link(page.url, page.url)}</bdi>, of
         ${toDomain(place, page.domain, span)}. ${daysText(span, place)}.${cut}`,
       body: html`${dayChooser(place, span)}
-      ${days.length === 0 ? nothing('No answer in this period shows the page.') : drawPage(found, place)}`,
+      ${positions === 0 ? nothing('No answer in this period shows the page.') : drawPage(found, place)}`,
     }
   },
 })
 
 type PageFound = Awaited<ReturnType<typeof readPage>>
 
-async function readPage(db: Database, asked: { readonly id: string; readonly span: AskedSpan }) {
+const cached = new StoredFigures<Awaited<ReturnType<typeof readFigures>>>(50)
+
+async function readPage(
+  db: Database,
+  memory: object,
+  asked: { readonly id: string; readonly span: AskedSpan },
+) {
   const page = await readPageFacts(db, asked.id)
   if (page === null) throw new NotThere('There is no such page in any answer.')
   const told = await readDays(db, asked.span)
-  const { span, compared } = told
-  const days = await readPageDays(db, { key: page.key, ...span })
-  const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
-    own.slice(0, 1),
-  )
+  const version = await versionOf(db, told, page.key)
   return {
     ...told,
     page,
-    days,
-    newest: await readNewestAnswers(db, last, span),
-    held: await readPageHoldings(db, { key: page.key, ...span }),
-    moves: await readPageMoves(db, { key: page.key, ...compared }),
+    ...(await cached.get(memory, version, () => readFigures(db, page.key, told))),
+  }
+}
+
+const mostQueries = 200
+const mostTitles = 50
+
+/** Reads the positions of a page, without the rows that are not shown. */
+async function readFigures(
+  db: Database,
+  key: string,
+  { span, compared }: Pick<Awaited<ReturnType<typeof readDays>>, 'span' | 'compared'>,
+) {
+  const days = await readPageDays(db, { key, ...span })
+  const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
+    own.slice(0, 1),
+  )
+  const queries = queriesOf(days, await readNewestAnswers(db, last, span))
+  const titles = titlesOf(days)
+  return {
+    positions: days.length,
+    best: Math.min(...days.map(({ position }) => position)),
+    queries: queries.slice(0, mostQueries),
+    all: queries.length,
+    gone: queries.filter(isGone).length,
+    titles: titles.slice(0, mostTitles),
+    allTitles: titles.length,
+    held: await readPageHoldings(db, { key, ...span }),
+    moves: await readPageMoves(db, { key, ...compared }),
   }
 }
 
 function drawPage(found: PageFound, place: PagePlace): Html {
-  const { page, days, newest, held, notes, suspect } = found
-  const queries = queriesOf(days, newest)
-  const gone = queries.filter(isGone)
-  const titles = titlesOf(days)
+  const { page, held, notes, suspect } = found
   return html`${tiles([
-    ['queries that show it now', queries.length - gone.length],
-    ['queries that lost it', gone.length],
-    ['best position', Math.min(...days.map(({ position }) => position))],
-    ['titles', titles.length],
+    ['queries that show it now', found.all - found.gone],
+    ['queries that lost it', found.gone],
+    ['best position', found.best],
+    ['titles', found.allTitles],
   ])}
   ${noteList(notes)} ${drawHoldings({ name: page.key, days: held, notes, suspect }, place)}
   ${drawWonAndLost(found, place, [
     column.plain('Now at its position', ({ taker }) => toDomain(place, taker)),
   ])}
-  ${drawPageQueries(queries, place)}
-  ${tableSection(
-    { id: 'titles', title: 'Titles', name: 'Titles with their days' },
-    titles.slice(0, 50),
-    [
-      column.text('Title', 'title'),
-      column.word('First seen', 'first'),
-      column.word('Last seen', 'last'),
-    ],
-  )}`
+  ${drawPageQueries(found, place)}
+  ${tableSection({ id: 'titles', title: 'Titles', name: 'Titles with their days' }, found.titles, [
+    column.text('Title', 'title'),
+    column.word('First seen', 'first'),
+    column.word('Last seen', 'last'),
+  ])}`
 }
 
 /** Renders each query with the page's first and last positions, and the domain that replaced the page if it is gone. */
-function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html {
+function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
   return tableSection(
     {
       id: 'queries',
-      title: html`Queries (${amount(queries.length)})`,
+      title: html`Queries (${amount(all)})`,
       about: 'A query is gone if its newest answer is deep enough to show the page and does not.',
       name: 'Queries of the page',
     },
-    queries.slice(0, 200),
+    queries,
     [
       column.plain('Query', ({ last }) => toVariant(place, last)),
       column.number('First', ({ first }) => first.position),

@@ -434,9 +434,9 @@ function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
   const isOurs = ({ domain }: { domain: string | null }) => Number(ours.includes(domain ?? ''))
   return [...groupBy(first, ({ pageKey }) => pageKey)]
     .flatMap(([pageKey, own]) => {
-      const [newest] = own
-      if (pageKey === null || newest === undefined) return []
-      const { page, domain } = newest
+      const [latest] = own
+      if (pageKey === null || latest === undefined) return []
+      const { page, domain } = latest
       const titles = [...groupBy(own, ({ title }) => title)].map(([title, named]) => {
         return { page, pageKey, title, ...seen(named) }
       })

@@ -66,11 +66,8 @@ export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
     .whereRef('others.list_id', '=', 'lists.id')
 }
 
-/** Counts for a list on one day. */
-export interface ListDay {
-  /** Newest run of the list on that day. */
-  readonly run: number | null
-  readonly runDate: string
+/** Number of queries of a list on one day, by outcome. */
+export interface ListCoverage {
   readonly planned: number
   readonly answered: number
   readonly bought: number
@@ -83,15 +80,43 @@ export interface ListDay {
    * Queries whose answer is unreadable, suspect or of a hidden origin, and those that were unaffordable or cancelled.
    */
   readonly others: number
+}
+
+/** A day on which a list has a run. */
+interface ListRunDay {
+  /** Newest run of the list on that day. */
+  readonly run: number | null
+  readonly runDate: string
   readonly credits: number
 }
 
-/** Coverage and cost of a list, day by day, newest first. */
-export function readListDays(
+/** Counts for a list on one day. */
+export interface ListDay extends ListRunDay, ListCoverage {}
+
+/**
+ * Coverage and cost of a list, day by day, newest first. The coverage of each day is read through `cached`, with a key
+ * that stays the same as long as the coverage does; the key is null if the sums of the day are not stored.
+ */
+export async function readListDays(
   db: Database,
   { name, since, until }: DaySpan & { readonly name: string },
+  cached = (_key: string | null, read: () => Promise<ListCoverage | null>) => read(),
 ) {
-  return readRows<ListDay>(db, 'read_list_days', { name, since, until })
+  const parameters = { name, since, until }
+  const days: ListDay[] = []
+  for (const { version, ...day } of await readRows<
+    ListRunDay & { readonly version: string | null }
+  >(db, 'read_list_days', parameters)) {
+    const key = version === null ? null : JSON.stringify([version, name, day.runDate])
+    const coverage = await cached(key, () => readCoverage(db, name, day.runDate))
+    if (coverage !== null) days.push({ ...day, ...coverage })
+  }
+  return days
+}
+
+async function readCoverage(db: Database, name: string, day: string): Promise<ListCoverage | null> {
+  const [coverage] = await readRows<ListCoverage>(db, 'read_list_coverage', { name, day })
+  return coverage ?? null
 }
 
 /** Selects the members to read. */

@@ -43,3 +43,13 @@ export async function fromFirstAnswers(
   const rows = await readRows<{ since: string }>(db, 'read_first_answered', { since, until })
   return { since: only(rows).since, until, cut }
 }
+
+/** Version of the stored days of a period and of two compared days; null if one of them is not stored. */
+export async function readStoredVersion(
+  db: Database,
+  days: DaySpan & { readonly compared: string },
+): Promise<string | null> {
+  const parameters = { ...days }
+  const rows = await readRows<{ version: string | null }>(db, 'read_stored_version', parameters)
+  return only(rows).version
+}

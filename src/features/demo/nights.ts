@@ -40,13 +40,13 @@ export interface MonthStage {
 export const leastNights = 12
 
 const usualNights = 4
-const planned = Object.keys(purposes) as readonly Purpose[]
+const plannedPurposes = Object.keys(purposes) as readonly Purpose[]
 
 /** Chooses the fault of a night. The first nights are normal; then each fault occurs once, evenly spaced. */
 export function purposeOf(night: number, nights: number): Purpose | null {
-  const apart = Math.floor((nights - usualNights) / planned.length)
+  const apart = Math.floor((nights - usualNights) / plannedPurposes.length)
   const since = night - usualNights
-  return since < 0 || since % apart > 0 ? null : (planned[since / apart] ?? null)
+  return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
 }
 
 /** A single fault, four nights before the newest. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { finishDays } from '../../../src/core/nights/finish.ts'
 import { readDomainDays, readDomainTable } from '../../../src/features/analysis/domains.ts'
+import { readStoredVersion } from '../../../src/features/analysis/span.ts'
 import { placed, ten } from '../../features/analysis/story.ts'
 import { deskScene } from '../scene.ts'
 
@@ -113,5 +115,48 @@ describe('all domains', () => {
     expect(await scene.view(`/domains?${days}&word=${encodeURIComponent(hostile)}`)).toContain(
       'No domain with',
     )
+  })
+})
+
+describe('the page of a domain, from stored days', () => {
+  const versionOf = () =>
+    readStoredVersion(scene.db, {
+      since: '2026-01-01',
+      until: '2026-01-03',
+      compared: '2026-01-01',
+    })
+
+  test('has the same figures, and follows the next reading of a list', async () => {
+    const path = `/domains/us.com?${days}`
+    const live = await scene.view(path)
+    expect(await versionOf()).toBeNull()
+    await finishDays(scene.db)
+    const version = await versionOf()
+    expect(version).not.toBeNull()
+    expect(await scene.view(path)).toBe(live)
+    expect(await scene.view(path)).toBe(live)
+    const clicks = (text: string) => Number(/boots 1 4 ▼ down 3 (\S+)/.exec(text)?.[1])
+    await scene.pool.query('update list_queries set weight = 10 * weight, last_seen = now()')
+    expect(await versionOf()).not.toBe(version)
+    expect(clicks(await scene.view(path))).toBeCloseTo(10 * clicks(live), 0)
+  })
+
+  test('follows a change of its answers', async () => {
+    await scene.story.night('2026-01-04', { boots: ten('r'), socks: ten('r') })
+    await finishDays(scene.db)
+    const before = await scene.view('/domains/us.com?since=2026-01-01&until=2026-01-04')
+    expect(before).toContain('Lost (2)')
+    await scene.pool.query(
+      `insert into quarantine (search_id, run_id, reason)
+      select searches.id, tasks.run_id, 'test'
+      from searches
+      join tasks on tasks.id = searches.task_id
+      join runs on runs.id = tasks.run_id
+      where run_date = '2026-01-04' and searches.query_id = $1`,
+      [scene.story.idOf('socks')],
+    )
+    await finishDays(scene.db)
+    const after = await scene.view('/domains/us.com?since=2026-01-01&until=2026-01-04')
+    expect(after).toContain('Lost (1)')
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { finishDays } from '../../../src/core/nights/finish.ts'
 import { ten } from '../../features/analysis/story.ts'
 import { deskScene } from '../scene.ts'
 
@@ -88,5 +89,25 @@ describe('lists', () => {
     expect(await scene.view('/lists/1?since=2016-01-01&until=2026-01-02')).toContain(
       'more days are not read at once',
     )
+  })
+
+  test('have the same coverage from stored days, and follow a change of answers and costs', async () => {
+    const path = `/lists/1?${days}`
+    const live = await scene.view(path)
+    expect(live).toMatch(/2026-01-01 66\.67 % 3 2 0 0 1 0 0 0 5 /)
+    await finishDays(scene.db)
+    expect(await scene.view(path)).toBe(live)
+    expect(await scene.view(path)).toBe(live)
+    await scene.pool.query('update runs set spent = 7')
+    await scene.pool.query(
+      `insert into quarantine (search_id, run_id, reason)
+      select searches.id, tasks.run_id, 'test'
+      from searches
+      join tasks on tasks.id = searches.task_id
+      where run_id = 1 and searches.query_id = $1`,
+      [scene.story.idOf('boots')],
+    )
+    await finishDays(scene.db)
+    expect(await scene.view(path)).toMatch(/2026-01-01 33\.33 % 3 1 0 0 1 0 0 1 7 /)
   })
 })

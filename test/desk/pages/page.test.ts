@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { finishDays } from '../../../src/core/nights/finish.ts'
 import { contentId } from '../../../src/base/query.ts'
 import { readDomainDays } from '../../../src/features/analysis/domains.ts'
 import { readPageHoldings } from '../../../src/features/analysis/page-days.ts'
@@ -76,6 +77,13 @@ describe('the page of a ranking URL', () => {
       "select id from pages where url = 'javascript:alert(1)'",
     )
     expect(await scene.view(`/pages/${rows[0]?.id}?${days}`)).toContain('javascript:alert(1)')
+  })
+
+  test('has the same figures from stored days', async () => {
+    const live = await scene.view(`/pages/${page}?${days}`)
+    await finishDays(scene.db)
+    expect(await scene.view(`/pages/${page}?${days}`)).toBe(live)
+    expect(await scene.view(`/pages/${page}?${days}`)).toBe(live)
   })
 
   test('refuses an unknown page and impossible days, and a period without it says so', async () => {

@@ -1,0 +1,8 @@
+-- Reads the coverage of a list on a day; no row if the list has no query on it. Parameters: :name (of the list), :day
+-- (date).
+select
+  coverage.planned, coverage.answered, coverage.bought, coverage.reused, coverage.not_asked as "notAsked",
+  coverage.failed, coverage.unknown, coverage.open,
+  coverage.unreadable + coverage.suspect + coverage.other_origin + coverage.unaffordable + coverage.cancelled as others
+from analysis.coverage_between(:day::date, :day::date) as coverage
+where coverage.list = :name;

@@ -1,0 +1,25 @@
+// Caches figures that are computed from stored days.
+
+/** Figures of stored days, cached for each database. They stay the same as long as their key does. */
+export class StoredFigures<Figures> {
+  readonly #known = new WeakMap<object, Map<string, Figures>>()
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Returns the figures of a key, and reads them on first use. Without a key, reads them every time. */
+  async get(database: object, key: string | null, read: () => Promise<Figures>): Promise<Figures> {
+    if (key === null) return read()
+    const own = this.#known.get(database) ?? new Map<string, Figures>()
+    this.#known.set(database, own)
+    const known = own.get(key)
+    if (known !== undefined) return known
+    const found = await read()
+    const [oldest] = own.keys()
+    if (own.size >= this.#most && oldest !== undefined) own.delete(oldest)
+    own.set(key, found)
+    return found
+  }
+}
