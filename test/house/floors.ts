@@ -153,7 +153,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'iso-3166': ['src/service/'],
   jschardet: ['src/core/lists/'],
   kysely: ['src/base/database/'],
-  'p-limit': ['src/core/search/concurrency.ts'],
+  'p-limit': ['src/core/search/concurrency.ts', 'src/service/credits.ts'],
   pg: [
     'src/base/database/',
     'src/features/analysis/ask.ts',
