@@ -6,21 +6,26 @@ import type { KeysOptions } from '../src/service/keys-command.ts'
 await runCommand<KeysOptions>(
   {
     name: 'keys',
-    about: 'Issues, lists and revokes keys of the search service, and shows their usage.',
+    about:
+      'Issues, replaces, lists and revokes keys of the search service, changes accounts, and shows usage.',
     examples: [
       'npm run keys -- create --kind live --credits 1000',
       'npm run keys -- create --kind live --plan pro',
+      'npm run keys -- rotate 3 --grace 24h',
       'npm run keys -- revoke 3',
+      'npm run keys -- top-up --account 2 --credits 500',
+      'npm run keys -- plan --account 2 --plan pro',
       'npm run keys -- usage --json',
     ],
     define: (program) =>
       program
-        .argument('<action>', 'create, revoke, list or usage')
-        .argument('[key]', 'for revoke: its number, or - to read the key from stdin')
+        .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
+        .argument('[key]', 'for rotate and revoke: its number; for revoke: - reads it from stdin')
         .option('--kind <kind>', 'live or test', 'test')
-        .option('--credits <n>', 'number of prepaid credits')
+        .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
+        .option('--credits <n>', 'number of prepaid credits, or of those to add')
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
-        .option('--account <n>', 'add the key to this account')
+        .option('--account <n>', 'add the key to this account, or change this account')
         .option('--name <text>', 'what the key is for')
         .option('--rate <n>', 'maximum requests per second'),
   },

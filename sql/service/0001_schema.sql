@@ -42,7 +42,7 @@ comment on column keys.hash is 'SHA-256 of the key. A key has 190 random bits, s
 comment on column keys.tail is 'Last four characters of the key, to tell keys apart in a list.';
 comment on column keys.name is 'Purpose of the key, as described by the person who requested it.';
 comment on column keys.created_at is 'Time at which the key was issued.';
-comment on column keys.revoked_at is 'Time at which the key was permanently revoked; null while the key is valid.';
+comment on column keys.revoked_at is 'Time from which the key is refused; later than now for a replaced key in its grace time, null while the key is valid.';
 comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. Recorded for test keys, too.';
 
 create table usage (

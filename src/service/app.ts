@@ -3,9 +3,8 @@
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { compress } from 'hono/compress'
 import { createMiddleware } from 'hono/factory'
-import type { RateLimiter } from './credits.ts'
-import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
-import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
+import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
+import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
 import { Refusal, refuseParams } from './refusal.ts'
@@ -17,8 +16,6 @@ import type { openMock } from './upstream/mock.ts'
 import { readAccount } from './usage.ts'
 
 interface AppParts extends SearchSeller, Tracing, DashboardParts {
-  readonly keys: KeyRing
-  readonly rateLimiter: RateLimiter
   /** Source of answers for test keys. */
   readonly mock: ReturnType<typeof openMock>
 }
@@ -44,6 +41,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   addUsage(app, parts)
   describe(app, parts)
   addDashboard(app, parts)
+  addUsagePage(app, parts)
   app.get('/healthz', async (c) => {
     await parts.pool.query('select 1')
     return c.json({ ok: true })
@@ -76,7 +74,11 @@ function endInTime(ms: number) {
 }
 
 function isForm({ method, url }: Request, basePath: string): boolean {
-  return method === 'POST' && new URL(url).pathname.startsWith(`${basePath}/dashboard/`)
+  const { pathname } = new URL(url)
+  return (
+    method === 'POST' &&
+    (pathname === `${basePath}/usage` || pathname.startsWith(`${basePath}/dashboard/`))
+  )
 }
 
 const security = [{ bearer: [] }, { parameter: [] }]

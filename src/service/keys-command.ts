@@ -1,12 +1,13 @@
-// Runs the `keys` command: creates, revokes and lists keys, and shows their usage.
+// Runs the `keys` command: creates, replaces, revokes and lists keys, changes accounts, and shows usage.
 
 import { text } from 'node:stream/consumers'
 import { type Call, print, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse, unhandled } from '../base/errors.ts'
+import { formatInstant, readDuration } from '../base/time/zone.ts'
 import { findDatabase } from './command.ts'
-import { keyKinds, type NewKey } from './keys.ts'
+import { isLow, keyKinds, type ListedKey, type NewKey } from './keys.ts'
 import { type Keys, openKeys } from './start.ts'
 
 export interface KeysOptions {
@@ -16,6 +17,7 @@ export interface KeysOptions {
   readonly account?: string
   readonly rate?: string
   readonly name?: string
+  readonly grace?: string
   readonly json?: boolean
 }
 
@@ -26,7 +28,7 @@ interface Shown {
   readonly hint: string | null
 }
 
-const actions = ['create', 'revoke', 'list', 'usage'] as const
+const actions = ['create', 'rotate', 'revoke', 'list', 'usage', 'top-up', 'plan'] as const
 
 /** Runs one action of the command, and prints its result. */
 export async function runKeys({ options, args, env, closers }: Call<KeysOptions>): Promise<Exit> {
@@ -45,7 +47,7 @@ async function runAction(
   options: KeysOptions,
 ): Promise<Shown> {
   const action = wordFlag('action', word, actions)
-  if (keyOrId !== undefined && action !== 'revoke') {
+  if (keyOrId !== undefined && action !== 'revoke' && action !== 'rotate') {
     throw new Misuse(`expected nothing after ${action}, got another word; flags begin with --`)
   }
   switch (action) {
@@ -59,11 +61,31 @@ async function runAction(
       const hint = 'the key is revoked, at once and permanently'
       return { json: { revoked: true }, lines: [], hint }
     }
+    case 'rotate': {
+      const grace = options.grace ?? '24h'
+      const id = wholeFlag('key', keyOrId, Number.MAX_SAFE_INTEGER)
+      if (id === undefined) throw new Misuse(noKey)
+      const graceMs = readDuration(grace)
+      if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
+      const issued = await keys.rotate({ id, graceMs })
+      const hint = `this key is shown only once: store it now; the old one is valid for ${grace} more`
+      return { json: issued, lines: [issued.key], hint }
+    }
+    case 'top-up':
+      return accountShown(
+        await keys.topUp({ account: accountOf(options), credits: creditsOf(options) }),
+      )
+    case 'plan': {
+      if (options.plan === undefined) throw new Misuse('expected --plan with its name, got nothing')
+      return accountShown(
+        await keys.changePlan({ account: accountOf(options), plan: options.plan }),
+      )
+    }
     case 'list': {
       const list = await keys.list()
       const lines = list.map(
-        ({ id, key, name, account, plan, credits, revoked_at }) =>
-          `${id}\t${key}\t${name}\taccount ${account}\t${plan}\t${credits} credits\t${revoked_at === null ? 'valid' : 'revoked'}`,
+        (one) =>
+          `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
       )
       const hint = list.length === 0 ? 'no key was issued yet' : null
       return { json: { keys: list }, lines, hint }
@@ -79,6 +101,29 @@ async function runAction(
     default:
       throw unhandled('action', action)
   }
+}
+
+const noKey = 'expected the number of a key, got nothing; keys -- list shows it'
+
+function accountOf({ account }: KeysOptions): number {
+  const number = wholeFlag('account', account, Number.MAX_SAFE_INTEGER)
+  if (number !== undefined) return number
+  throw new Misuse('expected --account with its number, got nothing; keys -- list shows it')
+}
+
+function creditsOf({ credits }: KeysOptions): number {
+  const number = wholeFlag('credits', credits, 1_000_000_000_000)
+  if (number !== undefined) return number
+  throw new Misuse('expected --credits with the number to add, got nothing')
+}
+
+function accountShown(credits: number): Shown {
+  return { json: { credits }, lines: [`${credits} credits`], hint: null }
+}
+
+function stateOf({ revoked_at: at }: ListedKey): string {
+  if (at === null) return 'valid'
+  return at.getTime() > Date.now() ? `valid until ${formatInstant(at)}` : 'revoked'
 }
 
 function readNewKey(options: KeysOptions): NewKey {
@@ -116,7 +161,7 @@ function refuseOddFlags(options: KeysOptions): void {
 /** Revokes a key. For `-`, reads the key from stdin, because every user of the machine can see a command line. */
 async function revoke(keys: Keys, word: string | undefined): Promise<void> {
   if (word === undefined) {
-    throw new Misuse('expected the number of a key, got nothing; keys -- list shows it')
+    throw new Misuse(noKey)
   }
   if (await keys.revoke(word === '-' ? (await text(process.stdin)).trim() : word)) return
   throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')

@@ -79,10 +79,82 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
   return rows[0] ?? { id: 0, remaining: 0 }
 }
 
+/** SQL condition for keys that are not revoked, and for replaced ones during their grace time. */
+export const isValid = '(keys.revoked_at is null or keys.revoked_at > now())'
+
+/** Issues a key that replaces another; the old one stays valid for the grace time. */
+export async function rotateKey(
+  pool: pg.Pool,
+  { id, graceMs }: { readonly id: number; readonly graceMs: number },
+): Promise<IssuedKey> {
+  const kinds = await pool.query<{ kind: KeyKind }>('select kind from keys where id = $1', [id])
+  const kind = kinds.rows[0]?.kind ?? 'test'
+  const key = makeKey(kind)
+  const { rows } = await pool.query<{ id: number; account: number }>(
+    `with old as (
+      update keys set revoked_at = now() + make_interval(secs => $2)
+      where id = $1 and revoked_at is null
+      returning account_id, kind, name
+    )
+    insert into keys (account_id, kind, hash, tail, name)
+    select account_id, kind, $3, $4, name from old
+    returning id, account_id as account`,
+    [id, graceMs / 1000, hashKey(key), key.slice(-4)],
+  )
+  const [issued] = rows
+  if (issued === undefined) {
+    throw new Misuse('expected a key that is neither revoked nor replaced, got another')
+  }
+  const { remaining } = await findOrOpenAccount(pool, { kind, account: issued.account })
+  return { ...issued, key, kind, credits: remaining }
+}
+
+/** Adds prepaid credits to an account, and returns its balance. */
+export async function topUp(
+  pool: pg.Pool,
+  { account, credits }: { readonly account: number; readonly credits: number },
+): Promise<number> {
+  const { rows } = await pool.query<{ remaining: number }>(
+    `update accounts set quota = quota + $2
+    where id = $1 and not renews
+    returning quota - used as remaining`,
+    [account, credits],
+  )
+  if (rows[0] !== undefined) return rows[0].remaining
+  throw new Misuse(
+    'expected an account with prepaid credits, got another; the credits of a plan renew each month',
+  )
+}
+
+/** Gives an account a plan, and returns its balance. Credits used this month under another plan count. */
+export async function changePlan(
+  pool: pg.Pool,
+  { account, plan }: { readonly account: number; readonly plan: string },
+): Promise<number> {
+  const quota = quotas[plan]
+  if (quota === undefined) {
+    throw new Misuse(`expected a plan (${planNames.join(', ')}), got ${plan}`)
+  }
+  const { rows } = await pool.query<{ remaining: number }>(
+    `update accounts
+    set
+      plan = $2,
+      quota = greatest($3, held),
+      used = case when renews and not ${renewalIsDue} then least(used, greatest($3, held) - held) else 0 end,
+      renews = true,
+      period = date_trunc('month', now() at time zone 'utc')::date
+    where id = $1
+    returning quota - used as remaining`,
+    [account, plan, quota],
+  )
+  if (rows[0] !== undefined) return rows[0].remaining
+  throw new Misuse(`expected an account, got ${account}; ${npmRun('keys --')} list shows them`)
+}
+
 /** Revokes a key, given by its number or in full, at once and permanently. Returns false when there is no such key. */
 export async function revokeKey(pool: pg.Pool, given: string): Promise<boolean> {
   const { rowCount } = await pool.query(
-    'update keys set revoked_at = coalesce(revoked_at, now()) where id = $1 or hash = $2',
+    'update keys set revoked_at = least(revoked_at, now()) where id = $1 or hash = $2',
     [/^\d{1,15}$/.test(given) ? Number(given) : null, hashKey(given)],
   )
   return rowCount === 1
@@ -95,12 +167,19 @@ export interface ListedKey {
   readonly name: string
   readonly account: number
   readonly plan: string
+  readonly quota: number
   readonly credits: number
   /** The account's own limit of requests per second; null if it has none. */
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
+  /** Time from which the key is refused; later than now for a replaced key in its grace time. */
   readonly revoked_at: Date | null
+}
+
+/** True if less than a tenth of the credits is left. */
+export function isLow({ credits, quota }: Pick<ListedKey, 'credits' | 'quota'>): boolean {
+  return credits < quota / 10
 }
 
 /** Lists every issued key, masked. */
@@ -113,6 +192,7 @@ export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
       keys.name,
       accounts.id as account,
       accounts.plan,
+      accounts.quota,
       accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as credits,
       accounts.rate,
       keys.created_at,
@@ -255,7 +335,7 @@ export class KeyRing {
         from keys
         join accounts on accounts.id = keys.account_id
         where keys.hash = any($1)
-          and keys.revoked_at is null`,
+          and ${isValid}`,
       values: [hashes],
     })
     const stale = rows.filter((row) => row.stale).map(({ id }) => id)

@@ -10,7 +10,16 @@ import { buildApp } from './app.ts'
 import { KeyCredits, RateLimiter } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
 import { forgetAnswers } from './stored-answers.ts'
-import { createKey, KeyRing, listKeys, type NewKey, revokeKey } from './keys.ts'
+import {
+  changePlan,
+  createKey,
+  KeyRing,
+  listKeys,
+  type NewKey,
+  revokeKey,
+  rotateKey,
+  topUp,
+} from './keys.ts'
 import { closeServer, listen } from './listen.ts'
 import type { Logged } from './reply.ts'
 import { openLocal } from './upstream/local.ts'
@@ -140,6 +149,9 @@ function keysOf({ pool }: Tables) {
   return {
     create: (order: NewKey) => createKey(pool, order),
     revoke: (keyOrId: string) => revokeKey(pool, keyOrId),
+    rotate: (order: Parameters<typeof rotateKey>[1]) => rotateKey(pool, order),
+    topUp: (order: Parameters<typeof topUp>[1]) => topUp(pool, order),
+    changePlan: (order: Parameters<typeof changePlan>[1]) => changePlan(pool, order),
     list: () => listKeys(pool),
     /** Requests and credits of each key on each day (UTC). */
     usage: async () => {

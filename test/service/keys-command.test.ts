@@ -32,6 +32,31 @@ describe('the keys command', () => {
     expect(usage).toHaveProperty('usage')
   })
 
+  test('replaces a key, tops up an account and changes its plan', async () => {
+    const issued = await makeKey('--kind', 'live', '--credits', '5')
+    const rotated = await run('keys', ['rotate', String(issued.id), '--grace', '7d'], env)
+    expect(rotated.stdout).toMatch(/^sk_live_[0-9A-Za-z]{38}\n$/)
+    const { keys } = JSON.parse((await run('keys', ['list', '--json'], env)).stdout) as {
+      keys: { id: number; account: number }[]
+    }
+    const account = String(keys.find(({ id }) => id === issued.id)?.account)
+    const list = (await run('keys', ['list'], env)).stdout
+    expect(list).toMatch(new RegExp(`^${issued.id}\t.*\tvalid until .* UTC$`, 'm'))
+    const balance = async (...args: string[]) => (await run('keys', args, env)).stdout
+    expect(await balance('top-up', '--account', account, '--credits', '7')).toBe('12 credits\n')
+    expect(await balance('plan', '--account', account, '--plan', 'free')).toBe('1000 credits\n')
+    for (const wrong of [
+      ['rotate'],
+      ['rotate', String(issued.id)],
+      ['top-up', '--credits', '7'],
+      ['top-up', '--account', account],
+      ['top-up', '--account', account, '--credits', '7'],
+      ['plan', '--account', '9999', '--plan', 'free'],
+    ]) {
+      expect((await run('keys', wrong, env)).code, wrong.join(' ')).toBe(2)
+    }
+  })
+
   test('refuses unknown arguments, without repeating a key', async () => {
     const secret = 'sk_live_0000000000000000000000000000000000notakey'
     const wrong = [

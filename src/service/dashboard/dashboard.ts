@@ -10,22 +10,29 @@ import { isForwarded } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { dayMs } from '../../base/time/zone.ts'
+import type { RateLimiter } from '../credits.ts'
 import {
   changeKey,
+  changePlan,
   createKey,
   type DoorEnv,
   type IssuedKey,
   keyKinds,
+  type KeyRing,
   listKeys,
   revokeKey,
+  rotateKey,
+  topUp,
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { readDays } from '../usage.ts'
-import { dashboardStyle, renderDashboard } from './page.ts'
+import { readAccount, readDays } from '../usage.ts'
+import { dashboardStyle, renderDashboard, renderUsage } from './page.ts'
 
 export interface DashboardParts {
   readonly pool: pg.Pool
+  readonly keys: KeyRing
+  readonly rateLimiter: RateLimiter
   /** If null, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
@@ -42,6 +49,7 @@ const pageHeaders = {
 }
 
 const shownDays = 30
+const hourMs = 3_600_000
 const largestForm = 10_000
 
 /** Adds the routes of the dashboard. */
@@ -64,9 +72,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   for (const shown of ['/dashboard', '/dashboard/keys']) {
     app.get(shown, (c) => show(c, null, null))
   }
-  app.get('/dashboard/style.css', (c) =>
-    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
-  )
+  app.get('/dashboard/style.css', sendStyle)
   app.post('/dashboard/keys', (c) =>
     tryForm(c, show, async () => {
       const form = await readForm(c, newShape)
@@ -79,8 +85,32 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
       return await show(c, issued, null)
     }),
   )
-  app.post('/dashboard/keys/:id{\\d{1,15}}/revoke', async (c) =>
-    back(c, await revokeKey(pool, c.req.param('id'))),
+  app.post('/dashboard/keys/:id{\\d{1,15}}/revoke', (c) =>
+    tryForm(c, show, async () => {
+      await readForm(c, sureShape)
+      return back(c, await revokeKey(pool, c.req.param('id')))
+    }),
+  )
+  app.post('/dashboard/keys/:id{\\d{1,15}}/rotate', (c) =>
+    tryForm(c, show, async () => {
+      const { grace = 24 } = await readForm(c, graceShape)
+      const order = { id: Number(c.req.param('id')), graceMs: grace * hourMs }
+      return await show(c, await rotateKey(pool, order), null)
+    }),
+  )
+  app.post('/dashboard/accounts/:id{\\d{1,15}}/top-up', (c) =>
+    tryForm(c, show, async () => {
+      const { credits = 0 } = await readForm(c, creditsShape)
+      await topUp(pool, { account: Number(c.req.param('id')), credits })
+      return back(c, true)
+    }),
+  )
+  app.post('/dashboard/accounts/:id{\\d{1,15}}/plan', (c) =>
+    tryForm(c, show, async () => {
+      const { plan } = await readForm(c, planShape)
+      await changePlan(pool, { account: Number(c.req.param('id')), plan })
+      return back(c, true)
+    }),
   )
   app.post('/dashboard/keys/:id{\\d{1,15}}/change', (c) =>
     tryForm(c, show, async () => {
@@ -90,6 +120,34 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   )
 }
 
+/** Adds the page on which customers see the usage of their account with their key. The key is never in an address. */
+export function addUsagePage(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
+  const path = `${parts.basePath}/usage`
+  const style = `${parts.basePath}/usage/style.css`
+  const show = (c: Context<DoorEnv>, found: Partial<Parameters<typeof renderUsage>[0]>) => {
+    const none = { used: [], account: null, problem: null }
+    const page = renderUsage({ path, style, days: lastDays(), ...none, ...found })
+    return c.html(page, found.problem === undefined ? 200 : 403, pageHeaders)
+  }
+  app.get('/usage', (c) => show(c, {}))
+  app.get('/usage/style.css', sendStyle)
+  app.post('/usage', async (c) => {
+    const { key: text } = await readForm(c, keyShape)
+    const key = await parts.keys.find(text.trim())
+    if (key === null) return show(c, { problem: 'API key is invalid or has been revoked' })
+    const { 'x-ratelimit-limit': limit } = await parts.rateLimiter.pass(key)
+    const [account, used] = await Promise.all([
+      readAccount(parts.pool, key, { days: 1, limit: Number(limit) }),
+      readDays(parts.pool, { days: shownDays, account: key.accountId }),
+    ])
+    return show(c, { account, used })
+  })
+}
+
+function sendStyle(c: Context<DoorEnv>) {
+  return c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' })
+}
+
 type ShowPage = ReturnType<typeof pageOf>
 
 /** Returns a function that shows the page, with a new key or with a problem. */
@@ -97,7 +155,18 @@ function pageOf({ pool, publicUrl }: DashboardParts, path: string) {
   return async (c: Context<DoorEnv>, issued: IssuedKey | null, problem: string | null) => {
     const keys = await listKeys(pool)
     const used = await readDays(pool, { days: shownDays, account: null })
-    const view = { path, address: publicUrl(), keys, days: lastDays(), used, issued, problem }
+    const { q: word = '', page: nth = '' } = c.req.query()
+    const shown = { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 }
+    const view = {
+      path,
+      address: publicUrl(),
+      keys,
+      shown,
+      days: lastDays(),
+      used,
+      issued,
+      problem,
+    }
     const page = renderDashboard({ ...view, ticket: randomUUID() })
     return c.html(page, problem === null ? 200 : 400, pageHeaders)
   }
@@ -147,6 +216,13 @@ const nameField = z
   .default('')
 const rate = whole('Requests a second', 1, 1_000_000)
 const changeShape = z.object({ name: nameField, rate })
+const sureShape = z.object({
+  sure: z.literal('yes', { error: 'Revoke: tick the box first, because it cannot be undone' }),
+})
+const graceShape = z.object({ grace: whole('Hours', 0, 8760) })
+const creditsShape = z.object({ credits: whole('Credits', 1, 1_000_000_000_000) })
+const planShape = z.object({ plan: z.string() })
+const keyShape = z.object({ key: z.string().max(200).default('') })
 const newShape = z.object({
   ticket: z.string().default(''),
   name: nameField,

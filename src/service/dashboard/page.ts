@@ -1,7 +1,9 @@
-// Renders the page of the dashboard, with its chart and its style sheet.
+// Renders the dashboard and the page of a customer's usage, with their chart and style sheet.
 
 import { html } from 'hono/html'
-import { type IssuedKey, keyKinds, type ListedKey, planNames } from '../keys.ts'
+import { formatInstant } from '../../base/time/zone.ts'
+import { type IssuedKey, isLow, keyKinds, type ListedKey, planNames } from '../keys.ts'
+import type { UsageResponse } from '../schemas.ts'
 import type { KeyDay } from '../usage.ts'
 
 interface DashboardView {
@@ -10,6 +12,8 @@ interface DashboardView {
   /** Address of the service as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
+  /** Text that the shown keys contain, and the number of the page of them. */
+  readonly shown: { readonly word: string; readonly nth: number }
   readonly days: readonly string[]
   readonly used: readonly KeyDay[]
   /** A key that was just created; shown only once. */
@@ -20,33 +24,127 @@ interface DashboardView {
 }
 
 /** Renders the whole page on the server; it needs no script. */
-export function renderDashboard(shown: DashboardView) {
-  const { path, address, keys, days, used, issued, problem } = shown
+export function renderDashboard(view: DashboardView) {
+  const { path, address, keys, days, used, issued, problem } = view
+  return renderPage(
+    `${path}/style.css`,
+    problem,
+    html`${issued === null ? '' : renderIssued(issued, address)} ${renderLow(keys)}
+      <h2>New key</h2>
+      ${renderForm(view)}
+      <h2>Keys</h2>
+      ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(view)}
+      ${renderUsed(days, used)}`,
+  )
+}
+
+/** Renders the usage of a customer's account, or the form that asks for the key. */
+export function renderUsage({
+  path,
+  style,
+  days,
+  used,
+  account,
+  problem,
+}: {
+  readonly path: string
+  readonly style: string
+  readonly days: readonly string[]
+  readonly used: readonly KeyDay[]
+  readonly account: UsageResponse | null
+  readonly problem: string | null
+}) {
+  const form = html`<h2>Usage of your account</h2>
+    <form class="new" method="post" action="${path}">
+      <label>API key<input name="key" type="password" autocomplete="off" required /></label>
+      <button class="main">Show usage</button>
+    </form>`
+  return renderPage(
+    style,
+    problem,
+    account === null ? form : html`${renderAccount(account)} ${renderUsed(days, used)}`,
+  )
+}
+
+function renderAccount(account: UsageResponse) {
+  const { plan, credits_quota: quota, credits_remaining: credits, renews_at: renews } = account
+  const renewal = renews === null ? '' : `, renewed on ${renews.slice(0, 10)}`
+  return html`${isLow({ credits, quota }) ? html`<p class="notice bad" role="status">Less than a tenth of your credits is left.</p>` : ''}
+    <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
+}
+
+function renderPage(style: string, problem: string | null, content: ReturnType<typeof html>) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>Search service</title>
-      <link rel="stylesheet" href="${path}/style.css" />
+      <link rel="stylesheet" href="${style}" />
       <h1>Search service</h1>
-      ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
-      ${issued === null ? '' : renderIssued(issued, address)}
-      <h2>New key</h2>
-      ${renderForm(shown)}
-      <h2>Keys</h2>
-      ${
-        keys.length === 0
-          ? html`<p class="soft">No keys yet.</p>`
-          : renderTable(
-              'keys',
-              keyHeads,
-              keys.toReversed().map((key) => renderKey(path, key)),
-            )
-      }
-      <h2>Credits of the last ${days.length} days</h2>
-      ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : drawChart(days, used)}
-      ${used.length === 0 ? '' : renderDays(used)}
+      ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`} ${content}
     </html>`
+}
+
+function renderUsed(days: readonly string[], used: readonly KeyDay[]) {
+  return html`<h2>Credits of the last ${days.length} days</h2>
+    ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : drawChart(days, used)}
+    ${used.length === 0 ? '' : renderDays(used)}`
+}
+
+/** Names the accounts in use that have few credits left. */
+function renderLow(keys: readonly ListedKey[]) {
+  const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
+  const accounts = new Map(low.map(({ account, credits, quota }) => [account, { credits, quota }]))
+  const items = [...accounts].map(
+    ([account, { credits, quota }]) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
+  )
+  if (items.length === 0) return ''
+  return html`<div class="notice bad" role="status">
+    Less than a tenth of the credits is left:
+    <ul>
+      ${items}
+    </ul>
+  </div>`
+}
+
+const keysOnPage = 50
+
+/** The keys that contain the wanted text, newest first, one page of them. */
+function renderKeys({ path, keys, shown: { word, nth } }: DashboardView) {
+  const found = keys
+    .filter(({ id, key, name, account }) =>
+      `${id} ${key} ${name} account ${account}`.toLowerCase().includes(word.toLowerCase()),
+    )
+    .toReversed()
+  const pages = Math.max(1, Math.ceil(found.length / keysOnPage))
+  const current = Math.min(Math.max(1, nth), pages)
+  const rows = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const link = (to: number, text: string) =>
+    to < 1 || to > pages
+      ? ''
+      : html`<a href="${path}?${new URLSearchParams({ q: word, page: String(to) })}">${text}</a>`
+  return html`<form class="find" method="get" action="${path}">
+      <input
+        name="q"
+        value="${word}"
+        aria-label="Find keys"
+        placeholder="name, account 3, last characters"
+      />
+      <button>Find</button>
+    </form>
+    <p class="soft">
+      ${found.length} of ${keys.length} keys, page ${current} of ${pages}
+      ${link(current - 1, 'previous page')} ${link(current + 1, 'next page')}
+    </p>
+    ${renderTable(
+      'keys',
+      keyHeads,
+      rows.map((key) => renderKey(path, key)),
+    )}`
+}
+
+function isRevoked({ revoked_at: at }: ListedKey): boolean {
+  return at !== null && at.getTime() <= Date.now()
 }
 
 function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
@@ -122,17 +220,14 @@ function renderTable(
 }
 
 function renderKey(path: string, one: ListedKey) {
-  const { id, key, name, account, plan, credits, rate } = one
+  const { id, key, name, account, plan, credits, rate, revoked_at: until } = one
   const used = one.last_used_at?.toISOString().slice(0, 16).replace('T', ' ')
-  const gone = one.revoked_at !== null
+  const gone = isRevoked(one)
   const label = `Requests a second of account ${account}`
   const change = html`<form method="post" action="${path}/keys/${id}/change">
     <input name="name" value="${name}" maxlength="100" aria-label="Name of key ${id}" />
     ${numberField('rate', 'no limit', { value: rate, label })}
     <button>Save</button>
-  </form>`
-  const revoke = html`<form method="post" action="${path}/keys/${id}/revoke">
-    <button class="bad">Revoke</button>
   </form>`
   return html`<tr${gone ? html` class="gone"` : ''}>
 <td><code>${key}</code></td>
@@ -140,7 +235,34 @@ function renderKey(path: string, one: ListedKey) {
 <td class="n" data-name="Credits left">${credits}</td>
 <td data-name="Last used">${used === undefined ? 'never' : `${used} UTC`}</td>
 <td>${gone ? name : change}</td>
-<td>${gone ? 'revoked' : revoke}</td></tr>`
+<td>${gone ? 'revoked' : html`${until === null ? '' : `valid until ${formatInstant(until)}`} ${renderMore(path, one)}`}</td></tr>`
+}
+
+/** The rarer changes of a key and its account. Revoking is last, and has to be confirmed. */
+function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
+  const rotate = html`<form method="post" action="${path}/keys/${id}/rotate">
+    ${numberField('grace', '24', { label: `Hours for which key ${id} stays valid` })}
+    <button>Replace</button>
+  </form>`
+  const topUp = html`<form method="post" action="${path}/accounts/${account}/top-up">
+    ${numberField('credits', 'credits', { label: `Credits to add to account ${account}` })}
+    <button>Top up</button>
+  </form>`
+  const plans = html`<form method="post" action="${path}/accounts/${account}/plan">
+    ${choice(`Plan of account ${account}`, 'plan', planNames)}
+    <button>Change plan</button>
+  </form>`
+  const revoke = html`<form method="post" action="${path}/keys/${id}/revoke">
+    <label
+      ><input type="checkbox" name="sure" value="yes" required />refuse this key for good</label
+    >
+    <button class="bad">Revoke</button>
+  </form>`
+  return html`<details>
+    <summary aria-label="More about key ${id}">more</summary>
+    ${until === null ? rotate : ''} ${kind === 'live' && plan === 'prepaid' ? topUp : ''}
+    ${kind === 'live' ? plans : ''} ${revoke}
+  </details>`
 }
 
 function renderDays(used: readonly KeyDay[]) {
@@ -254,6 +376,7 @@ button{cursor:pointer;width:auto;white-space:nowrap}button.main{background:var(-
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.45rem .6rem .45rem 0;border-bottom:1px solid var(--line);vertical-align:middle}
 th{font-size:.85rem;color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+form.find{display:flex;gap:.4rem;max-width:26rem}summary{cursor:pointer}details form{margin:.4rem 0}input[type=checkbox]{width:auto;min-height:0}
 td form{display:flex;gap:.4rem;align-items:center}td form input{min-width:5rem}
 table.days td{white-space:nowrap;padding-right:1rem}
 tr.gone td{color:var(--soft)}code{font-family:ui-monospace,monospace;font-size:.92em}

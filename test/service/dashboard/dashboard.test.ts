@@ -129,7 +129,115 @@ describe('forms of the dashboard', () => {
       expect(String(body)).toMatch(/role="alert">/)
     }
     expect((await shop.service.keys.list()).length).toBe(before)
-    expect((await shop.ask('/dashboard/keys/999999/revoke', null, form({}))).status).toBe(404)
+    const unknown = await shop.ask('/dashboard/keys/999999/revoke', null, form({ sure: 'yes' }))
+    expect(unknown.status).toBe(404)
+    expect(
+      (await shop.ask('/dashboard/keys/999999/rotate', null, form({ grace: '1' }))).status,
+    ).toBe(400)
+  })
+
+  test('revoke a key only after confirmation, and away from the button that saves its name', async () => {
+    const { id, key } = await shop.service.keys.create({ kind: 'live', credits: 5 })
+    const refused = await shop.ask(`/dashboard/keys/${id}/revoke`, null, form({}))
+    expect([refused.status, String(refused.body)]).toEqual([
+      400,
+      expect.stringContaining('tick the box first'),
+    ])
+    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
+    const body = String((await shop.ask('/dashboard')).body)
+    const row = body.slice(body.indexOf(`/keys/${id}/change`))
+    expect(row.indexOf('Save')).toBeLessThan(row.indexOf('<details>'))
+    expect(row.indexOf('<details>')).toBeLessThan(row.indexOf(`/keys/${id}/revoke`))
+    await shop.ask(`/dashboard/keys/${id}/revoke`, null, form({ sure: 'yes' }))
+    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
+  })
+
+  test('replace a key: the new one is shown once, and the old one ends with the grace time', async () => {
+    const { id, key, account } = await shop.service.keys.create({
+      ...{ kind: 'live', credits: 50, name: 'press' },
+    })
+    const rotate = (grace: string) =>
+      shop.ask(`/dashboard/keys/${id}/rotate`, null, form({ grace }))
+    const shown = String((await rotate('1')).body)
+    const replacement = /sk_live_[0-9A-Za-z]{38}/.exec(shown)?.[0] ?? ''
+    expect(replacement).not.toBe(key)
+    for (const one of [key, replacement]) {
+      expect((await shop.ask('/v1/search?q=tea', one)).status).toBe(200)
+    }
+    const [made] = (await shop.service.keys.list()).toReversed()
+    expect(made).toMatchObject({ account, name: 'press', credits: 48, revoked_at: null })
+    // A form that is sent again replaces nothing.
+    expect((await rotate('1')).status).toBe(400)
+    const tables = await openTables(shop.databaseUrl, 1)
+    await tables.pool.query('update keys set revoked_at = now() where id = $1', [id])
+    await tables.close()
+    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
+    expect((await shop.ask('/v1/search?q=tea', replacement)).status).toBe(200)
+  })
+
+  test('top up prepaid accounts, change plans, and warn of few credits', async () => {
+    const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 2 })
+    const change = (what: string, fields: Record<string, string>) =>
+      shop.ask(`/dashboard/accounts/${account}/${what}`, null, form(fields))
+    const left = async () => (await shop.ask('/v1/usage', key)).json.credits_remaining
+    for (const q of ['tea', 'coffee']) await shop.ask(`/v1/search?q=${q}`, key)
+    expect(String((await shop.ask('/dashboard')).body)).toContain(`Account ${account}: 0 of 2`)
+    expect((await change('top-up', { credits: '40' })).status).toBe(303)
+    expect(await left()).toBe(40)
+    expect(String((await shop.ask('/dashboard')).body)).not.toContain(`Account ${account}: `)
+    expect((await change('plan', { plan: 'gold' })).status).toBe(400)
+    expect((await change('plan', { plan: 'free' })).status).toBe(303)
+    expect(await left()).toBe(1000)
+    await shop.ask('/v1/search?q=milk', key)
+    // Credits used in the same month count under the new plan too.
+    await change('plan', { plan: 'pro' })
+    expect(await left()).toBe(49_999)
+    const refused = await change('top-up', { credits: '5' })
+    expect([refused.status, await left()]).toEqual([400, 49_999])
+  })
+
+  test('find keys among many, page by page', async () => {
+    const lone = await openShop()
+    for (let n = 1; n <= 120; n += 1) {
+      await lone.service.keys.create({ kind: 'test', name: `shop ${n}.` })
+    }
+    const see = async (query: string) => String((await lone.ask(`/dashboard?${query}`)).body)
+    const rows = (body: string) => body.match(/<td><code>sk_/g)?.length
+    const first = await see('')
+    expect([rows(first), first.includes('120 of 120 keys, page 1 of 3')]).toEqual([50, true])
+    expect(first).toContain('shop 120.')
+    const last = await see('q=&page=3')
+    expect([rows(last), last.includes('shop 1.')]).toEqual([20, true])
+    const found = await see('q=SHOP+77.')
+    expect([rows(found), found.includes('1 of 120 keys')]).toEqual([1, true])
+    await lone.service.close()
+  })
+})
+
+describe('the usage page of customers', () => {
+  const see = (key: string, at: Shop = shop) => at.ask('/usage', null, form({ key }))
+
+  test('shows the account of a key, without the password of the dashboard', async () => {
+    const lone = await openShop({ password: new Secret('correct horse battery') })
+    const key = await lone.live(20)
+    const other = await lone.live(777)
+    await lone.ask('/v1/search?q=tea', key)
+    expect(String((await lone.ask('/usage')).body)).toContain('name="key"')
+    const { status, headers, body } = await see(key, lone)
+    const text = String(body)
+    expect([status, headers['cache-control']]).toEqual([200, 'no-store'])
+    expect(text).toContain('19 of 20 credits left')
+    for (const secret of [key, other.slice(-4), '777']) expect(text).not.toContain(secret)
+    await lone.service.close()
+  })
+
+  test('shows nothing for an unknown or revoked key, and warns of few credits', async () => {
+    expect((await see('sk_live_nonsense')).status).toBe(403)
+    const key = await shop.live(1)
+    await shop.ask('/v1/search?q=tea', key)
+    expect(String((await see(key)).body)).toContain('Less than a tenth of your credits')
+    await shop.service.keys.revoke(key)
+    expect((await see(key)).status).toBe(403)
   })
 })
 
@@ -169,6 +277,8 @@ describe.skipIf(!has('chromium'))(
       await page.getByLabel(`Requests a second of account ${made?.account}`).fill('7')
       await page.getByRole('button', { name: 'Save' }).first().click()
       expect((await shop.service.keys.list()).at(-1)).toMatchObject({ name: 'orchard', rate: 7 })
+      await page.getByText('more', { exact: true }).first().click()
+      await page.getByLabel('refuse this key for good').first().check()
       await page.getByRole('button', { name: 'Revoke' }).first().click()
       expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
       expect(await page.locator('tr.gone').first().textContent()).toContain('revoked')
