@@ -168,7 +168,7 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
   `.execute(db)
   if (rows.length === 0) return null
   const unknown = rows.map(({ label }) => JSON.stringify(label)).join(', ')
-  return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists the existing ones`
+  return `no query has the tag ${unknown}; select distinct unnest(labels) from analysis.query_labels lists the existing ones`
 }
 
 /** Tags that the slice requires, alone or as alternatives. */
@@ -271,6 +271,6 @@ function join(
 
 function unclear(typed: string): Misuse {
   return new Misuse(
-    `expected --tag to be labels joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
+    `expected --tag to be tags joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
   )
 }

@@ -40,6 +40,6 @@ export async function expectTag(db: Database, tag: string): Promise<void> {
   const tags = rows.map((row) => row.tag)
   if (tags.includes(tag)) return
   throw new Misuse(
-    `expected --tag to be a label of a list, got ${JSON.stringify(tag)}; labels so far: ${firstNames(tags)}`,
+    `expected --tag to be a tag of a list, got ${JSON.stringify(tag)}; tags so far: ${firstNames(tags)}`,
   )
 }

@@ -282,7 +282,7 @@ interface Shares {
 export const shareCell: ColumnReading<Shares> = {
   read: readShares,
   expected:
-    'a percentage for the list, and labels that add up to at most 100 %, like 40%|brand=30%|guides=20%, or nothing',
+    'a percentage for the list, and tags that add up to at most 100 %, like 40%|brand=30%|guides=20%, or nothing',
   usual: { part: null, shares: [] },
 }
 

@@ -177,7 +177,7 @@ describe('a mistyped argument', () => {
     ],
     ['cancel', ['--run', '1', '--list', 'test'], 'got both'],
     ['cancel', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
-    ['retry', ['--tag', 'nosuch'], '"nosuch"; labels so far: none'],
+    ['retry', ['--tag', 'nosuch'], '"nosuch"; tags so far: none'],
     ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a span like 12h, got monday'],
     [
       'retry',

@@ -65,7 +65,7 @@ describe('commands for analysts', () => {
   test('a label that no query has is named if there is no row', async () => {
     const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
     expect((await call('sql', 'volatility', '--show', 'nights', ...flags)).stderr).toMatch(
-      /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
+      /^no query has the tag "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
     )
     expect(
       (await call('sql', 'volatility-nights', '--tag', 'brand', '--origins', 'sandbox')).stderr,
@@ -231,7 +231,7 @@ describe('commands for analysts', () => {
     }
     const wrong = await page('--tag', 'brnd', '--tag', 'brand')
     expect(wrong.stderr).toMatch(
-      /^no query has the label "brnd"; select distinct unnest\(labels\)/m,
+      /^no query has the tag "brnd"; select distinct unnest\(labels\)/m,
     )
     expect(wrong.text).toMatch(/label brnd.*label brand/s)
     const right = await page(

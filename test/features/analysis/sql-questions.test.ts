@@ -74,7 +74,7 @@ describe('questions', () => {
     ])
     expect(read('not (a and not b)')).toEqual([['-a', '+b']])
     for (const typed of ['a and', 'or', '(a', 'a b) c', 'a "b"']) {
-      expect(() => read(typed)).toThrow(/--tag to be labels joined by and, or, not and parentheses/)
+      expect(() => read(typed)).toThrow(/--tag to be tags joined by and, or, not and parentheses/)
     }
     const dear = Array.from({ length: 8 }, (_, n) => `(a${n} and b${n})`).join(' or ')
     expect(() => read(dear)).toThrow(/at most 200 conditions/)
