@@ -61,16 +61,8 @@ async function runAction(
       const hint = 'the key is revoked, at once and permanently'
       return { json: { revoked: true }, lines: [], hint }
     }
-    case 'rotate': {
-      const grace = options.grace ?? '24h'
-      const id = wholeFlag('key', keyOrId, Number.MAX_SAFE_INTEGER)
-      if (id === undefined) throw new Misuse(noKey)
-      const graceMs = readDuration(grace)
-      if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
-      const issued = await keys.rotate({ id, graceMs })
-      const hint = `this key is shown only once: store it now; the old one is valid for ${grace} more`
-      return { json: issued, lines: [issued.key], hint }
-    }
+    case 'rotate':
+      return await rotate(keys, keyOrId, options.grace)
     case 'top-up':
       return accountShown(
         await keys.topUp({ account: accountOf(options), credits: creditsOf(options) }),
@@ -81,15 +73,8 @@ async function runAction(
         await keys.changePlan({ account: accountOf(options), plan: options.plan }),
       )
     }
-    case 'list': {
-      const list = await keys.list()
-      const lines = list.map(
-        (one) =>
-          `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
-      )
-      const hint = list.length === 0 ? 'no key was issued yet' : null
-      return { json: { keys: list }, lines, hint }
-    }
+    case 'list':
+      return keysShown(await keys.list())
     case 'usage': {
       const usage = await keys.usage()
       const lines = usage.map(
@@ -101,6 +86,24 @@ async function runAction(
     default:
       throw unhandled('action', action)
   }
+}
+
+async function rotate(keys: Keys, word: string | undefined, grace = '24h'): Promise<Shown> {
+  const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER)
+  if (id === undefined) throw new Misuse(noKey)
+  const graceMs = readDuration(grace)
+  if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
+  const issued = await keys.rotate({ id, graceMs })
+  const hint = `this key is shown only once: store it now; the old one is valid for ${grace} more`
+  return { json: issued, lines: [issued.key], hint }
+}
+
+function keysShown(list: readonly ListedKey[]): Shown {
+  const lines = list.map(
+    (one) =>
+      `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
+  )
+  return { json: { keys: list }, lines, hint: list.length === 0 ? 'no key was issued yet' : null }
 }
 
 const noKey = 'expected the number of a key, got nothing; keys -- list shows it'

@@ -80,7 +80,7 @@ async function findOrOpenAccount(pool: pg.Pool, order: NewKey): Promise<AccountR
 }
 
 /** SQL condition for keys that are not revoked, and for replaced ones during their grace time. */
-export const isValid = '(keys.revoked_at is null or keys.revoked_at > now())'
+const isValid = '(keys.revoked_at is null or keys.revoked_at > now())'
 
 /** Issues a key that replaces another; the old one stays valid for the grace time. */
 export async function rotateKey(

@@ -59,10 +59,6 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   const tickets = new Set<string>()
   const path = `${parts.basePath}/dashboard`
   const show = pageOf(parts, path)
-  const back = (c: Context<DoorEnv>, found: boolean) => {
-    if (!found) throw new Refusal(404, 'There is no such key')
-    return c.redirect(path, 303)
-  }
   app.use('/dashboard/*', async (c, next) => {
     guard.check(c)
     if (c.req.method === 'POST') guard.checkForm(c)
@@ -85,39 +81,45 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
       return await show(c, issued, null)
     }),
   )
-  app.post('/dashboard/keys/:id{\\d{1,15}}/revoke', (c) =>
-    tryForm(c, show, async () => {
-      await readForm(c, sureShape)
-      return back(c, await revokeKey(pool, c.req.param('id')))
-    }),
+  addChanges(app, { pool, show, path })
+}
+
+/** Adds the forms that change a key or an account. */
+function addChanges(
+  app: OpenAPIHono<DoorEnv>,
+  { pool, show, path }: { readonly pool: pg.Pool; readonly show: ShowPage; readonly path: string },
+): void {
+  /** `change` returns a new key, or whether there is such a key. */
+  const add = <Shape extends z.ZodType>(
+    form: string,
+    shape: Shape,
+    change: (id: number, fields: z.output<Shape>) => Promise<IssuedKey | boolean>,
+  ) =>
+    app.post(`/dashboard/${form}`, (c) =>
+      tryForm(c, show, async () => {
+        const done = await change(Number(c.req.param('id')), await readForm(c, shape))
+        if (typeof done === 'object') return await show(c, done, null)
+        if (!done) throw new Refusal(404, 'There is no such key')
+        return c.redirect(path, 303)
+      }),
+    )
+  const key = 'keys/:id{\\d{1,15}}'
+  const account = 'accounts/:id{\\d{1,15}}'
+  add(`${key}/revoke`, sureShape, (id) => revokeKey(pool, String(id)))
+  add(`${key}/rotate`, graceShape, (id, { grace = 24 }) =>
+    rotateKey(pool, { id, graceMs: grace * hourMs }),
   )
-  app.post('/dashboard/keys/:id{\\d{1,15}}/rotate', (c) =>
-    tryForm(c, show, async () => {
-      const { grace = 24 } = await readForm(c, graceShape)
-      const order = { id: Number(c.req.param('id')), graceMs: grace * hourMs }
-      return await show(c, await rotateKey(pool, order), null)
-    }),
+  add(`${key}/change`, changeShape, (id, { name, rate = null }) =>
+    changeKey(pool, { id, name, rate }),
   )
-  app.post('/dashboard/accounts/:id{\\d{1,15}}/top-up', (c) =>
-    tryForm(c, show, async () => {
-      const { credits = 0 } = await readForm(c, creditsShape)
-      await topUp(pool, { account: Number(c.req.param('id')), credits })
-      return back(c, true)
-    }),
-  )
-  app.post('/dashboard/accounts/:id{\\d{1,15}}/plan', (c) =>
-    tryForm(c, show, async () => {
-      const { plan } = await readForm(c, planShape)
-      await changePlan(pool, { account: Number(c.req.param('id')), plan })
-      return back(c, true)
-    }),
-  )
-  app.post('/dashboard/keys/:id{\\d{1,15}}/change', (c) =>
-    tryForm(c, show, async () => {
-      const { name, rate = null } = await readForm(c, changeShape)
-      return back(c, await changeKey(pool, { id: Number(c.req.param('id')), name, rate }))
-    }),
-  )
+  add(`${account}/top-up`, creditsShape, async (id, { credits = 0 }) => {
+    await topUp(pool, { account: id, credits })
+    return true
+  })
+  add(`${account}/plan`, planShape, async (id, { plan }) => {
+    await changePlan(pool, { account: id, plan })
+    return true
+  })
 }
 
 /** Adds the page on which customers see the usage of their account with their key. The key is never in an address. */

@@ -230,9 +230,7 @@ describe('commands for analysts', () => {
       return { ...called, text: readFileSync(join(home, 'part.html'), 'utf8') }
     }
     const wrong = await page('--tag', 'brnd', '--tag', 'brand')
-    expect(wrong.stderr).toMatch(
-      /^no query has the tag "brnd"; select distinct unnest\(labels\)/m,
-    )
+    expect(wrong.stderr).toMatch(/^no query has the tag "brnd"; select distinct unnest\(labels\)/m)
     expect(wrong.text).toMatch(/label brnd.*label brand/s)
     const right = await page(
       '--tag',
