@@ -1,8 +1,7 @@
 // Reads and writes the rows that a reservation depends on, in one round trip.
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
-import { type Selectable, sql } from '../../base/database/kysely.ts'
-import type { DB } from '../../base/database/schema.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
@@ -48,7 +47,19 @@ export interface AccountRow {
   readonly month_spent: number
 }
 
-export type CostRow = Omit<Selectable<DB['account_costs']>, 'account_id'>
+export interface CostRow {
+  readonly class: string
+  readonly dearest: number | null
+  readonly cheapest: number | null
+  readonly seen: number
+  readonly trying: boolean
+  readonly recent_first: number
+  readonly recent_second: number
+  readonly recent_count: number
+  readonly earlier_first: number
+  readonly earlier_second: number
+  readonly earlier_count: number
+}
 
 interface StopRow {
   readonly reason: string
