@@ -1,24 +1,7 @@
 // Writes rows as CSV.
 
-import { stringify, type Options } from 'csv-stringify/sync'
-
 /** Value of a cell. Cells are written so that no spreadsheet evaluates them. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
-
-const options = {
-  // A cell that begins with =, +, - or @ would be run as a formula by spreadsheets.
-  escape_formulas: true,
-  record_delimiter: 'unix',
-  // Many readers treat a lone carriage return as a line end.
-  quoted_match: /\r/,
-  cast: {
-    boolean: (value) => String(value),
-    date: (value) => value.toISOString(),
-    // A number can't be a formula, and must remain a number with its sign.
-    number: (value) => ({ value: String(value), escape_formulas: false }),
-    bigint: (value) => ({ value: String(value), escape_formulas: false }),
-  },
-} satisfies Options
 
 interface CsvOptions {
   /** If true, cells are written unchanged, and a spreadsheet may evaluate them. */
@@ -33,17 +16,22 @@ export function csvLines(
   rows: readonly (readonly Cell[])[],
   { raw = false, quoteEmpty = false, delimiter = ',' }: CsvOptions = {},
 ): string {
-  return stringify(
-    rows.map((row) => [...row]),
-    {
-      ...options,
-      delimiter,
-      escape_formulas: !raw,
-      ...(quoteEmpty ? { cast: { ...options.cast, string: quotedEmpty } } : {}),
-    },
-  )
+  const signs = ['"', '\n', '\r', delimiter]
+  const written = (cell: Cell): string => {
+    if (cell === '' && quoteEmpty) return '""'
+    const text = textOf(cell, raw)
+    return signs.some((sign) => text.includes(sign)) ? `"${text.replaceAll('"', '""')}"` : text
+  }
+  return rows.map((row) => `${row.map(written).join(delimiter)}\n`).join('')
 }
 
-function quotedEmpty(value: string): string | { value: string; quoted_empty: true } {
-  return value === '' ? { value, quoted_empty: true } : value
+// Spreadsheets run a cell that begins with one of these as a formula; the last four are full-width.
+const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
+
+/** The text of a cell. Only text can be a formula: a number must remain a number with its sign. */
+function textOf(cell: Cell, raw: boolean): string {
+  if (cell === null || cell === undefined) return ''
+  if (cell instanceof Date) return cell.toISOString()
+  if (typeof cell !== 'string') return String(cell)
+  return !raw && formula.test(cell) ? `'${cell}` : cell
 }

@@ -142,7 +142,6 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'cron-parser': ['src/base/time/cron.ts'],
   cronstrue: ['src/base/time/cron.ts'],
   'csv-parse': ['src/core/lists/records.ts'],
-  'csv-stringify': ['src/base/csv.ts'],
   'd3-scale': ['src/desk/'],
   'd3-shape': ['src/desk/'],
   hono: ['src/desk/', 'src/service/'],
