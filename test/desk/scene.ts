@@ -21,6 +21,11 @@ export interface DeskScene {
   readonly markup: (path: string) => Promise<string>
 }
 
+/** The text of a page without the minute at which it was read, to compare it with one that is read later. */
+export function untimed(text: string): string {
+  return text.replace(/Read \d{4}-\d\d-\d\d \d\d:\d\d/, 'Read')
+}
+
 /** The text of a page that a user reads. */
 export function wordsOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
