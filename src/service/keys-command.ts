@@ -7,7 +7,7 @@ import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse, unhandled } from '../base/errors.ts'
 import { formatInstant, readDuration } from '../base/time/zone.ts'
 import { findDatabase } from './command.ts'
-import { isLow, keyKinds, type ListedKey, type NewKey } from './keys.ts'
+import { isLow, isRevoked, keyKinds, type ListedKey, type NewKey } from './keys.ts'
 import { type Keys, openKeys } from './start.ts'
 
 export interface KeysOptions {
@@ -124,9 +124,9 @@ function accountShown(credits: number): Shown {
   return { json: { credits }, lines: [`${credits} credits`], hint: null }
 }
 
-function stateOf({ revoked_at: at }: ListedKey): string {
-  if (at === null) return 'valid'
-  return at.getTime() > Date.now() ? `valid until ${formatInstant(at)}` : 'revoked'
+function stateOf(key: ListedKey): string {
+  if (isRevoked(key)) return 'revoked'
+  return key.revoked_at === null ? 'valid' : `valid until ${formatInstant(key.revoked_at)}`
 }
 
 function readNewKey(options: KeysOptions): NewKey {

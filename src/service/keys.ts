@@ -177,6 +177,11 @@ export interface ListedKey {
   readonly revoked_at: Date | null
 }
 
+/** True for a key that is refused; false for a replaced one during its grace time. */
+export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): boolean {
+  return at !== null && at.getTime() <= Date.now()
+}
+
 /** True if less than a tenth of the credits is left. */
 export function isLow({ credits, quota }: Pick<ListedKey, 'credits' | 'quota'>): boolean {
   return credits < quota / 10

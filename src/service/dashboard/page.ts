@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html'
 import { formatInstant } from '../../base/time/zone.ts'
-import { type IssuedKey, isLow, keyKinds, type ListedKey, planNames } from '../keys.ts'
+import { type IssuedKey, isLow, isRevoked, keyKinds, type ListedKey, planNames } from '../keys.ts'
 import type { UsageResponse } from '../schemas.ts'
 import type { KeyDay } from '../usage.ts'
 
@@ -141,10 +141,6 @@ function renderKeys({ path, keys, shown: { word, nth } }: DashboardView) {
       keyHeads,
       rows.map((key) => renderKey(path, key)),
     )}`
-}
-
-function isRevoked({ revoked_at: at }: ListedKey): boolean {
-  return at !== null && at.getTime() <= Date.now()
 }
 
 function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
