@@ -61,12 +61,16 @@ export async function closeWorker(db: Database, worker: WorkerName): Promise<voi
 }
 
 /** Calls in flight whose worker's lease has expired, oldest first, with their accounts. */
-function findAbandoned(db: Database, limit: number) {
+function findAbandoned(
+  db: Database,
+  { after, limit }: { readonly after: number; readonly limit: number },
+) {
   return db
     .selectFrom('calls')
     .innerJoin('workers', 'workers.id', 'calls.worker')
     .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
     .where('calls.outcome', 'is', null)
+    .where('calls.id', '>', after)
     .where((eb) =>
       eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
     )
@@ -151,12 +155,19 @@ export class Lease {
    * Gives up calls whose worker's lease expired: they may have been charged, and no process waits for their answers.
    */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
-    const abandoned = await findAbandoned(this.#options.db, together)
-    for (const account of new Set(abandoned.map((call) => call.account))) {
-      const lost = abandoned.filter((call) => call.account === account)
-      await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))
+    let reaped = 0
+    let after = 0
+    // All of them at once: a worker with hundreds of lanes leaves as many calls.
+    for (let found = together; found === together; reaped += found) {
+      const abandoned = await findAbandoned(this.#options.db, { after, limit: together })
+      for (const account of new Set(abandoned.map((call) => call.account))) {
+        const lost = abandoned.filter((call) => call.account === account)
+        await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))
+      }
+      found = abandoned.length
+      after = abandoned.at(-1)?.id ?? after
     }
-    return abandoned.length
+    return reaped
   }
 
   /**

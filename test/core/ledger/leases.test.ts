@@ -3,9 +3,12 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openAccount } from '../../../src/core/ledger/books.ts'
 import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
+import { reserve } from '../../../src/core/ledger/reserve.ts'
 import { Lease } from '../../../src/core/ledger/leases.ts'
 import { type SettlementRules, settleCalls } from '../../../src/core/ledger/settle.ts'
+import { spenderOf } from '../../../src/core/worker/worker.ts'
 import { verifyPromises } from '../../support/promises.ts'
+import { queries } from '../../support/scene.ts'
 import { openLedger, outlive } from '../worker/ledger.ts'
 import { bought, response } from '../worker/pieces.ts'
 
@@ -84,6 +87,30 @@ describe('calls in flight', () => {
     await outlive(ledger, dead)
     expect(await alive.reap(clerk)).toBe(1)
     expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    expect(await alive.reap(clerk)).toBe(0)
+  })
+
+  test('of a dead worker with hundreds of lanes are all given up at once', async () => {
+    const ledger = await openLedger({ MILL_CREDIT_FLOOR: '0' })
+    const { mill, clerk, hire } = ledger
+    // Balance and price must be known before hundreds of calls are granted.
+    await mill.plan(queries(30).map((q) => `known ${q}`))
+    await mill.drain()
+    await mill.plan(queries(250).map((q) => `lost ${q}`))
+    const [dead, alive] = [await hire(), await hire()]
+    const { account } = clerk
+    const { keys } = await mill.db.selectFrom('accounts').select('keys').executeTakeFirstOrThrow()
+    const spender = spenderOf(mill, { account, worker: dead.worker, key: keys[0] ?? '' })
+    const open = await mill.db
+      .selectFrom('tasks')
+      .select('id')
+      .where('state', '=', 'open')
+      .execute()
+    const wanted = open.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
+    const { granted } = await reserve(mill.db, spender, wanted)
+    expect(granted.size).toBe(250)
+    await outlive(ledger, dead)
+    expect(await alive.reap(clerk)).toBe(250)
     expect(await alive.reap(clerk)).toBe(0)
   })
 
