@@ -133,7 +133,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
     { place, name: 'Which queries' },
     [
       textField('word', 'A part of the text'),
-      textField('tag', 'Label'),
+      textField('tag', 'Tag'),
       () => checkbox(differing, 'only lines that differ from their query'),
     ],
     'Find',
@@ -152,7 +152,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
       column.text('Line in the file', 'given'),
       column.number('Weight', 'weight'),
       column.number('Priority', 'priority'),
-      column.text('Labels', ({ tags }) => tags.join(', ') || null),
+      column.text('Tags', ({ tags }) => tags.join(', ') || null),
       column.text('Target page', 'target'),
     ])}
     <nav class="steps" aria-label="Sheets of queries">

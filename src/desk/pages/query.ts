@@ -153,7 +153,7 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
           html`${toList(place, listId, list)}${current ? null : html` <span class="soft">no longer</span>`}`,
       ),
       column.number('Weight', 'weight'),
-      column.text('Labels', ({ tags }) => tags.join(', ') || null),
+      column.text('Tags', ({ tags }) => tags.join(', ') || null),
       column.text('Target page', 'target'),
       column.text('Its line', 'given'),
     ],
