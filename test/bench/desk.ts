@@ -194,7 +194,7 @@ async function addressesOf(pool: Pool) {
     ],
     ...[`/queries/${query}`, `/queries/${query}/nights/${day}?beside=${before}`],
     ...['/domains', `/domains/${domain}`, `/pages/${page}`, '/lists', `/lists/${list}`],
-    ...['/ask', '/ask/movers?go=1', '/sql?text=select+run_date,answered+from+analysis.days'],
+    ...['/ask', '/ask/ranks?go=1', '/sql?text=select+run_date,answered+from+analysis.days'],
   ]
   return { paths, results }
 }
