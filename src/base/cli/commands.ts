@@ -46,7 +46,7 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
         page: 'docs/desk.md',
       },
-      sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
+      sql: { about: 'answers a predefined question, or runs a read-only SQL statement' },
       report: { about: 'writes a report as one HTML file' },
       export: { about: 'writes a view, a table or an answer to a file' },
       verify: { about: 'checks the stored data and the ledger' },

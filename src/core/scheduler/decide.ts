@@ -81,7 +81,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
-      return { kind: 'wait', ...past, note: `${nobodyLooked}; it waits its turn` }
+      return { kind: 'wait', ...past, note: `${nobodyLooked}; the night waits its turn` }
     case 'latest':
       return {
         kind: 'record',
@@ -135,7 +135,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const [night] = waiting
   if (night === undefined) return { kind: 'rest', known }
   if (waiting.length > 1 && schedule.missed !== 'all') {
-    const note = 'replaced by a newer night while it waited'
+    const note = 'a newer night replaced this one while it waited'
     return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
   }
   if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }

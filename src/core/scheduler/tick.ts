@@ -122,7 +122,7 @@ async function readStoredSchedules(
     if (!ahead) continue
     await callBack(context.db, name, now)
     context.report(
-      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it starts again now`,
+      `${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule starts again from now`,
     )
   }
   return { watches, now }

@@ -76,7 +76,7 @@ export const askPage = definePage({
     lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
     body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word of the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
-    ${questions.length === 0 ? nothing('No question of the library has this word.') : drawLibrary(questions, word, place)}
+    ${questions.length === 0 ? nothing('No question contains this word.') : drawLibrary(questions, word, place)}
     ${elsewhere}`,
   }),
 })

@@ -41,7 +41,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   const reader = await findReader(pool)
   if (reader === null) {
     inquiry.warn(
-      `the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; ${npmRun('migrate')} makes the role where that user may make roles`,
+      `the database has no read-only role, so the user of DATABASE_URL reads in a read-only transaction; ${npmRun('migrate')} creates the role if that user may create roles`,
     )
   }
   const client = await pool.connect()
@@ -260,7 +260,7 @@ export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return
   throw new Misuse(
-    `expected SQL that only reads, got ${JSON.stringify(word)}, which is refused here wherever it stands; ${npmRun('sql')} on the machine itself takes it`,
+    `expected SQL that only reads, got ${JSON.stringify(word)}; the desk refuses this word anywhere in a statement, but ${npmRun('sql')} on the server accepts it`,
   )
 }
 

@@ -200,7 +200,7 @@ function unknownQuestion(
     near.length === 0
       ? `${npmRun('sql')} lists the questions`
       : `perhaps ${near.map(({ name }) => name).join(', ')}`
-  return `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
+  return `expected the name of a question or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
 }
 
 function askSql(text: string, flags: readonly string[]): SqlQuestion {

@@ -49,7 +49,7 @@ export async function firstOrigins(
   const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
   if (there === null) return undefined
   report(
-    `no live answers are there yet: what is shown are answers of the ${there.replace(',', ' and ')}`,
+    `there are no live answers yet, so the answers shown come from the ${there.replace(',', ' and ')}`,
   )
   return there
 }

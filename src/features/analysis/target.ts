@@ -56,7 +56,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: 'a socket, or a device that is not there; name a file',
   ENOSPC: 'no disk space left; free some, or choose another file',
   EDQUOT: 'no disk space left; free some, or choose another file',
-  EPIPE: 'a reader that left before the end; start it again, then this command',
+  EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',
 }
 
 /** Format indicated by the extension of a file or of its link target; null if unknown. */
