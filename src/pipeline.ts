@@ -21,9 +21,9 @@ export interface Outcome {
 
 /** The steps of the main path. */
 export interface Steps {
-  /** Reserves credits for as many of these tasks as may be bought now. */
+  /** Reserves credits for as many of the given tasks as may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
-  /** One paid request, in a lane that is free again before anything is stored. */
+  /** Sends one paid request. Its lane is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
@@ -31,7 +31,7 @@ export interface Steps {
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
-/** Buys each of these tasks at most once. */
+/** Buys each of the given tasks at most once. */
 export async function buy(
   tasks: readonly Task[],
   steps: Steps,
@@ -57,7 +57,7 @@ export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
     readonly report: (line: string) => void
-    /** Called at each of these moments; tests kill the process there. */
+    /** Called at each `Moment`, so that a test can kill the process there. */
     readonly at?: (moment: Moment) => void
     /** Called with the duration of each paid request, in seconds. */
     readonly onCall?: (seconds: number) => void
@@ -94,9 +94,9 @@ export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
-/** The four steps as a worker takes them. */
+/** Builds the four steps of the main path from the parts of a worker. */
 export function stepsOf(tools: Tools): Steps {
-  // For each task, the lease as it was before the reservation was requested.
+  // The lease of the worker right before the reservation of each task was requested.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),
@@ -129,8 +129,8 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored; lanes that are freed together get one group of
-  // reservations.
+  // The lane is free long before the answer is stored. Lanes that become free at about the same time get their
+  // reservations as one group.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply
@@ -162,8 +162,8 @@ async function send(
   }
   keyCheck.begin(id)
   const begun = performance.now()
-  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys
-  // charges once.
+  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys charges only
+  // once.
   const reply = await api.call(query, name.mark)
   log.append(name, reply)
   onReply(reply)
@@ -173,7 +173,7 @@ async function send(
   return reply
 }
 
-/** Request for the reservation of a task. */
+/** Builds the reservation request for a task. */
 export function requestOf({ id, class: kind, priority }: Task): RequestedTask {
   return { task: id, class: kind, priority }
 }

@@ -19,7 +19,7 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components shared by commands; each is closed with the command. */
+/** Components shared by commands. They are closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database

@@ -18,8 +18,8 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
-// Batch size limit in bytes. Postgres accepts messages of up to one gigabyte; a few bodies of maximum size reach this
-// limit first.
+// Maximum size of a batch in bytes. Postgres accepts messages of up to one gigabyte. This limit is lower: a few bodies
+// of maximum size already reach it.
 const mostBytes = 64 * 1024 * 1024
 
 /**
@@ -209,7 +209,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // One literal, because a spread in this loop would take a fifth of the time of a batch.
+      // Uses one array literal, because a spread in this loop would take a fifth of the time of a batch.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }

@@ -4,13 +4,15 @@ import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 import type { ListedGroup } from '../enqueue/prospect.ts'
 
-/** Null fields mean that the balance or the price of a class is unknown. */
+/** Result of a forecast. It is `unknown` if the balance or the price of a class is missing. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without limits; present if only the balance is missing. */
+      /**
+       * Cost of the next 24 hours without any limits. Present only if the balance is missing and all prices are known.
+       */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
@@ -70,7 +72,7 @@ function walk(
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
-      // The events are sorted, so that its rivals follow a night directly.
+      // The events are sorted, so the rivals of a night directly follow it.
       let end = at + 1
       while (isRival(events[end], event)) end += 1
       spending.buyNight(event, known, shareAmong(event, events.slice(at, end)))
@@ -85,7 +87,9 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True for nights with the same due time and priority, which divide the credits by the shares of their lists. */
+/**
+ * True if both nights have the same due time and priority. Such nights divide the credits by the shares of their lists.
+ */
 function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
   const priority = one?.priority ?? priorities.usual
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
@@ -170,7 +174,7 @@ export interface ForecastInput {
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
-  /** Renewals of the plan, with the balance after each; null while it is unknown. */
+  /** Renewals of the plan, each with the balance after the renewal. The balance is null while it is unknown. */
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
@@ -180,13 +184,13 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Number of queries to buy, and number of those that are skipped or have a recent enough answer. */
+  /** Number of queries to buy, and number of queries that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
   /** Number of queries that budget and floor allow. */
   readonly bought: number
   readonly credits: number
-  /** Credits if every query has the highest price. */
+  /** Cost in credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
   /** Limit that cuts the run or night short. */
@@ -402,7 +406,10 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/** Next due day of a query by its cadence, moved accordingly if an answer arrived after the cadence was decided. */
+/**
+ * Next due day of a query by its cadence. If an answer arrived on or after that day, the next interval starts at the
+ * answer.
+ */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)

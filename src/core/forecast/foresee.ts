@@ -83,7 +83,7 @@ export async function readCreditForecast(
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
-    // Schedules with an unknown cost, and why.
+    // Schedules with an unknown cost, with the reason.
     unpriced: await readUnpriced(db),
     // Next renewal of the plan; null if none is configured.
     renewal: renewals[0] ?? null,
@@ -133,10 +133,10 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
-/** More nights than this would take seconds, and nobody reads them. */
+/** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
-/** The coming nights. The period is shorter than asked if it has too many of them, but at least a day. */
+/** Returns the coming nights of a period. A period with too many nights is shortened, but never below one day. */
 function nightsWithin(
   coming: readonly ComingSchedule[],
   { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
@@ -177,7 +177,7 @@ function nightsOfSchedule(
   }))
 }
 
-/** Enabled schedules whose list was never read, so that its size is unknown. */
+/** Enabled schedules whose list was never read. The size of such a list is unknown. */
 async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -192,7 +192,9 @@ async function readUnpriced(db: Database) {
   }))
 }
 
-/** Predicts the renewals. Each is assumed to restore the balance to the level after the previous renewal. */
+/**
+ * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
+ */
 async function foreseeRenewals(
   db: Database,
   {

@@ -28,8 +28,8 @@ interface FinishOptions {
 
 /**
  * Stores the sums of days whose runs have ended, oldest first, so that trends do not have to read their answers.
- * Returns the number of days stored. If a day changes while its sums are computed, they are dropped and no further day
- * is stored.
+ * Returns the number of days stored. If a day changes while its sums are computed, these sums are dropped and no
+ * further day is stored.
  */
 export async function finishDays(
   db: Database,
@@ -107,7 +107,8 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        // A change of the day deletes this row, so either it waits for this transaction, or this transaction fails.
+        // A change of the day deletes this row. So either the change waits for this transaction, or this transaction
+        // fails.
         const found = await trx
           .selectFrom('finished_days')
           .select('id')
@@ -228,7 +229,7 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
-  // Before the statements that read domains and pages of answers, so that they find them stored.
+  // Runs before the statements that read the domains and pages of answers, so that these are already stored.
   'finish_answers',
   'finish_shares',
   'finish_steps',
@@ -241,7 +242,7 @@ const sumsOfDay = [
 
 class Changed extends Error {}
 
-/** Days without stored sums, before every unfinished run. */
+/** Days without stored sums that are earlier than the run date of every unfinished run. */
 export async function readDaysToFinish(
   db: Database,
   since = '-infinity',

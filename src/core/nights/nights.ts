@@ -14,8 +14,8 @@ export async function databaseNow(db: Database): Promise<Date> {
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after it.
- * Also the postponed nights, oldest first, and the open run of its list.
+ * Facts for deciding about one schedule: the time up to which all nights are decided, the nights decided after that
+ * time, the postponed nights (oldest first), and the open run of the schedule's list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
@@ -54,7 +54,7 @@ export async function readFacts(
     })
 }
 
-/** The open run that blocks a list's next one; null if there is none. */
+/** The open run that blocks the next run of a list; null if there is no such run. */
 async function readBusy(
   trx: Transaction,
   { list, account, kind }: { list: string; account: string; kind: string },
@@ -107,7 +107,7 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
     .where((eb) => eb.or([eb('stops.until', 'is', null), eb('stops.until', '>', clock)]))
 }
 
-/** Id of a list that has been read before; null if it has not. */
+/** Id of a list; null if no list with this name has been read before. */
 export async function findList(db: Database, name: string): Promise<number | null> {
   const found = await db
     .selectFrom('lists')
@@ -120,7 +120,10 @@ export async function findList(db: Database, name: string): Promise<number | nul
   return found?.id ?? null
 }
 
-/** Milliseconds since a scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
+/**
+ * Milliseconds since a scheduler last checked its schedules; null if no scheduler ever did. Ignores times in the
+ * future.
+ */
 export async function lastLook(db: Database): Promise<number | null> {
   const { seconds } = await db
     .selectFrom('schedules')
@@ -139,7 +142,10 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Reads the enabled schedules from the database, without their file, each with its oldest postponed night. */
+/**
+ * Reads the enabled schedules, each with its oldest postponed night. Uses only the database and ignores the schedule
+ * file.
+ */
 export async function readWatched(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -171,7 +177,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
-/** Finds nights that are long overdue and undecided, and nights that still wait when the next one is due. */
+/** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
 export function findOverdue(
   watches: Awaited<ReturnType<typeof readWatched>>,
   now: Date,
@@ -251,7 +257,7 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/** Outcome of one list on one date: a run, or a due time without one. */
+/** Outcome of one list on one date: a run, or a due time without a run. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
@@ -265,7 +271,10 @@ export interface CalendarEntry {
   readonly suspect: boolean
   /** Anomalies, whether the run is excluded or not. */
   readonly reasons: readonly string[]
-  /** Number of queries to be bought, and of those with a readable answer; null until the run is judged. */
+  /**
+   * Number of queries to be bought, and number of queries with a readable answer. Both are null until the run is
+   * judged.
+   */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number

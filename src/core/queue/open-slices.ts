@@ -50,8 +50,8 @@ const nearTheEnd = 100
 
 /**
  * Ends a round. A slice without open tasks is done, and its run is done after the last slice; otherwise, returns the
- * next round to queue. The commit is not flushed to disk, so a crash may lose it. Then the slice's job is delivered
- * again, or the slice has no open task and does not keep its run from being closed.
+ * next round to queue. The commit is not flushed to disk, so a crash may lose it. A lost commit is harmless: either the
+ * slice's job is delivered again, or the slice has no open task and cannot prevent its run from being closed.
  */
 export async function endRound(
   db: Database,
@@ -83,8 +83,8 @@ const nothingOpen = sql`
   )`
 
 /**
- * Ends runs without an open task. A separate statement locks the rows first, so that the next one sees slices added by
- * a planner that it had to wait for.
+ * Ends runs without an open task. A separate statement locks the rows of the runs first, so that the update sees slices
+ * added by a planner that held the locks.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {

@@ -14,7 +14,7 @@ export interface QueuePlace {
   readonly installation: string
 }
 
-/** Connections of one part of the queue on PostgreSQL; on Redis, each part opens its own. */
+/** Connections of one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 interface PartConnections {
   /** Name in `pg_stat_activity`. */
   readonly name: string
@@ -29,7 +29,9 @@ interface PartConnections {
  */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens one part of the queue with its own connections, which are closed with it or if opening fails. */
+/**
+ * Opens one part of the queue with its own connections. They are closed together with the part, or if opening fails.
+ */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,

@@ -14,7 +14,7 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, from 0 up; null sorts before all jobs that have one. */
+  /** Position among jobs of the same priority, from 0 up. Jobs with null come before all jobs with a position. */
   readonly turn: number | null
   /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number

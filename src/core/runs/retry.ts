@@ -101,14 +101,16 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** Reads the runs that a `--budget` applies to: the reopened ones, and the named one if it is already open. */
+/** Reads the runs that `--budget` applies to: the reopened runs, and the run named by `--run` if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
   const named = run === null || reopened.includes(run) ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Rejects a budget of a run or list that is used up, because every task would be unaffordable again at once. */
+/**
+ * Throws if the budget of a run or list is used up, because every reopened task would be unaffordable again at once.
+ */
 async function expectMoney(
   mill: Mill,
   {
@@ -200,11 +202,11 @@ export interface Selection {
   readonly run: number | null
   readonly list: string | null
   readonly states: readonly string[]
-  /** Only tasks that ended with this error, or whose answer has this defect. */
+  /** Selects only tasks that ended with this error, or whose answer has this defect. */
   readonly error: string | null
-  /** Only tasks whose query has this tag in the run's list. */
+  /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
-  /** Only tasks that ended at this time or later. */
+  /** Selects only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
    * If true, includes tasks that have an answer, or a body whose rows the database rejected; these tasks would be
@@ -213,7 +215,10 @@ export interface Selection {
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen. A list has at most one open manual run: the one already open, or else the newest selected one. */
+/**
+ * Chooses the runs to reopen. A list has at most one open manual run: the run that is already open or, without such a
+ * run, the newest selected run.
+ */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -250,12 +255,13 @@ export async function chooseRuns(db: Database, selection: Selection) {
   }
 }
 
-// The body of the answer is stored, but its rows were rejected. It has been paid for, and `reparse` stores the rows.
+// The body of the answer is stored, but its rows were rejected. The answer has been paid for, and `reparse` can store
+// the rows.
 const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts tasks that a selection leaves out because the bodies of their answers are stored without rows. */
+/** Counts the tasks that a selection omits because their answers are stored as bodies without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -301,8 +307,8 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
 const portion = 2000
 
 /**
- * Reopens tasks of these runs in batches, each with its full number of tries; the caller must queue the slices. If
- * interrupted, the next retry finds the remaining tasks.
+ * Reopens tasks of the given runs in batches. Each task gets its full number of tries again. The caller must queue the
+ * slices. After an interruption, the next retry finds the remaining tasks.
  */
 export async function reopenTasks(
   db: Database,

@@ -14,7 +14,7 @@ export interface StatusView {
   readonly accountName: string
   readonly origin: string
   readonly prices: readonly BelievedPrice[]
-  /** Floor in force: the configured one, or the highest of live workers. */
+  /** Floor in force: the highest floor of the live workers, or the configured floor if no worker is alive. */
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
@@ -172,7 +172,10 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 
-/** Expected price of one cost class, for calls among several and alone, and the prices seen so far. */
+/**
+ * Expected prices of one price class, and the prices seen so far. There is one expected price for a call among several,
+ * and one for a single call.
+ */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices expected by the ledger, for classes with at least one known price. */

@@ -43,7 +43,7 @@ export interface RunStatus {
   readonly finished_at: string | null
 }
 
-/** Reads the newest runs, or one, with their tasks by state. */
+/** Reads the newest runs, or one given run, with the number of tasks in each state. */
 export async function readRuns(
   db: Database,
   { run, limit }: { run: number | null; limit: number },
@@ -107,7 +107,7 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
-  /** Fall of the balance per call in excess of the bill, based on the last calls. */
+  /** Credits per call by which the balance fell more than billed, based on the last calls. */
   readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }

@@ -62,7 +62,7 @@ export function decide(schedule: Schedule, facts: Facts): NightStep {
   return callWaiting(schedule, facts, until)
 }
 
-/** Oldest batch of undecided times; `newest` is null unless the batch includes the last one. */
+/** Oldest batch of undecided times. `newest` is null unless the batch includes the last undecided time. */
 function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   let after = known
   let until = after
@@ -129,7 +129,10 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/** Handles postponed nights: with the overlap rule `all`, each of them gets a run, otherwise only the newest. */
+/**
+ * Handles postponed nights. If the rule for missed nights is `all`, each of them gets a run, otherwise only the newest
+ * night.
+ */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
@@ -144,8 +147,8 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
 }
 
 /**
- * True if the open run makes way for a newer night: with the rule `latest`, a run that was cut short for lack of
- * credits is not resumed.
+ * True if the open run makes way for a newer night. If the rule for missed nights is `latest`, a run that was cut short
+ * for lack of credits is not resumed.
  */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'

@@ -53,7 +53,7 @@ export type Line = Pick<TableRow, 'line' | 'fields'>
 interface Surroundings {
   /** Time zone of lines that do not set a zone. */
   readonly zone: string
-  /** Location of a list; `problem` is null if it can be read or was read before. */
+  /** Returns the location of a list. `problem` is null if the list can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
     /** Reading options that a user last accepted. */
@@ -227,8 +227,8 @@ function unknownColumns(names: readonly string[]): string | null {
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
- * Share of a night's credits for each list, if at least one list has a share: its own share, or an equal part of what
- * is left. Rejects lines whose shares add up to more than 100 percent.
+ * If at least one list has a share of a night's credits, gives each list its own share or an equal part of the rest.
+ * Rejects lines whose shares add up to more than 100 percent.
  */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],

@@ -191,7 +191,7 @@ async function tryClock(
   }
 }
 
-/** True if a scheduler checked the schedules recently: the queue's clock may have woken a different one. */
+/** True if any scheduler checked the schedules recently: the queue's clock may have woken a different scheduler. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

@@ -35,7 +35,7 @@ export interface SchedulerContext {
   readonly maxAgeMs: number
   readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
   /**
-   * Chooses the queries of lists with an adaptive cadence; if missing, all of their queries are bought.
+   * Chooses the queries of lists with an adaptive cadence. Without this function, all queries of such lists are bought.
    */
   readonly chooseQueries?: ChooseQueries
   readonly report: (line: string) => void
@@ -67,7 +67,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules of the file; one that is new, changed or enabled again starts now. */
+/** Stores the schedules of the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -106,7 +106,7 @@ async function storeSchedules(
 
 /**
  * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
- * the schedule would do nothing until then, so it is reset to now.
+ * the schedule would do nothing until then, so the schedule is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,
@@ -235,7 +235,9 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/** Plans from the current file or, if that is missing or broken, from its last successful reading. */
+/**
+ * Plans a run from the current file of the list or, if the file is missing or broken, from its last successful reading.
+ */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName, cadence } = schedule
   const { night, outcome, into } = step
@@ -305,8 +307,8 @@ async function advance(db: Database, schedule: string, known: Date): Promise<voi
 }
 
 /**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
- * and returns the other nights.
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged, and
+ * returns only the nights that were recorded.
  */
 async function recordNights(
   db: Database,

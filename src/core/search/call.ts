@@ -17,7 +17,8 @@ export type Reply =
       readonly truncated: boolean
       readonly retryAfter: string | null
       /**
-       * Time for which the API repeats an answer for the same idempotency key, charged once; null if it does not say.
+       * Time for which the API repeats an answer to the same idempotency key and charges only once; null if the API
+       * does not report a time.
        */
       readonly replayMs: number | null
       readonly receivedAt: Date
@@ -97,7 +98,10 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
 // few kilobytes at a time.
 const frozenMs = 250
 const readingMs = 500
-/** Number of event-loop turns to wait as well, because a busy machine may spend all of that time on something else. */
+/**
+ * Number of event-loop turns to wait in addition to `readingMs`, because a busy machine may spend all of that time on
+ * something else.
+ */
 const looks = 50
 
 /** Reads what has arrived before a paid call is aborted, because timers run before sockets are read. */
@@ -317,12 +321,12 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Under load, a socket is reused within milliseconds. If it idles longer, the server may close it just as we send,
-// which loses a paid call. If the server announces its own limit, that limit minus two seconds is used.
+// Under load, a socket is reused within milliseconds. If a socket idles longer, the server may close it just as we send
+// a request, and a paid call is lost. If the server announces its own limit, that limit minus two seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
 // After a socket broke before any response, each call gets its own socket for this long, because the server closes idle
-// ones early.
+// sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 

@@ -13,8 +13,8 @@ export interface Lanes {
 }
 
 /**
- * Opens the lanes. Never use a lane inside a lane: with all lanes taken, both would wait forever. Up to `ahead`
- * additional calls are kept ready, so that a free lane never waits for its next call.
+ * Opens the lanes. Never wait for a lane while holding one: once all lanes are taken, both calls would wait forever. Up
+ * to `ahead` additional calls are kept ready, so that a free lane never waits for its next call.
  */
 export function openLanes(lanes: number, ahead = 0): Lanes {
   const limit = pLimit(lanes)
@@ -23,7 +23,7 @@ export function openLanes(lanes: number, ahead = 0): Lanes {
     run: (call) => limit(call),
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While more than half of the ready calls are left, none are added: they are refilled in groups.
+      // While more than half of the ready calls are left, no calls are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
     resize: (calls) => {

@@ -9,7 +9,7 @@ export interface Readable {
   readonly replaced: number
 }
 
-/** Reads any bytes as a JSON object, or returns why they are not one. Never throws. */
+/** Reads any bytes as a JSON object, or returns the reason why they cannot be read as one. Never throws. */
 export function readBody(
   body: Buffer,
   truncated: boolean,
@@ -28,7 +28,8 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // If the text has no escapes, UTF-8 JSON can't contain such characters, so strings are not searched.
+  // JSON decoded from UTF-8 can contain NUL and lone surrogates only as escapes. Without escapes, strings are not
+  // searched.
   const cleaner = new Cleaner(text.includes('\\u'))
   const value = cleaner.value(parsed, 1)
   const { problem, replaced } = cleaner

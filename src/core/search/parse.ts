@@ -33,7 +33,7 @@ export interface Reading {
 
 const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Parses any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
+/** Parses any bytes as an answer to `q` or as a rejection, or returns the reason why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
@@ -347,7 +347,7 @@ function leftover(
 // A few hosts and entities make up most of all answers, so their hashes are cached.
 const remembered = 10_000
 
-/** LRU-like cache with two generations: when the young one is full, the old one is dropped. */
+/** LRU-like cache with two generations: when the young generation is full, the old one is dropped. */
 class Recent<T> {
   #young = new Map<string, T>()
   #old = new Map<string, T>()
@@ -444,7 +444,7 @@ function withoutTracking(search: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-// The scheme is left out, so the default port of either scheme carries no information.
+// The key omits the scheme, so it also omits the default ports 80 and 443.
 function withoutDefaultPort(url: URL): string {
   return url.port === '80' || url.port === '443' ? url.hostname : url.host
 }

@@ -102,8 +102,8 @@ function fold(text: string): string {
 }
 
 /**
- * A reply with status 200 is an answer unless `success` is false; with another 2xx status, it is one only if `success`
- * is true.
+ * A reply with status 200 is an answer unless `success` is false. A reply with another 2xx status is an answer only if
+ * `success` is true.
  */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
@@ -140,7 +140,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null if it is neither. */
+/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -164,9 +164,12 @@ interface Consequence {
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Assumed charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
+  /**
+   * Charge that is assumed if the body reports none. `priced`: the charge is unknown, and a reported charge counts as a
+   * price of the price class.
+   */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Why the whole account is stopped; null if it is not. */
+  /** Reason to stop the whole account; null if the account is not stopped. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 
