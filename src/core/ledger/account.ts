@@ -15,13 +15,16 @@ export interface Account {
   readonly usedTotal: number
   /** Balance reported by the answer whose call started last; null before the first answer. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after that call started; the balance that it reported may not include them. */
+  /**
+   * Credits used by calls that ended after the call of `seen` started. The balance in `seen` may not include these
+   * credits.
+   */
   readonly spentSince: number
-  /** Balances reported since shortly before that call started; null before the first. */
+  /** Balances reported since shortly before the call of `seen` started; null before the first report. */
   readonly reported: ReportedBalances | null
   /**
-   * The same since a later moment. Replaces `reported` once the newest balance is from a call that started after that
-   * moment.
+   * Balances reported since a later moment. They replace `reported` once the newest balance is from a call that started
+   * after that moment.
    */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
@@ -45,8 +48,9 @@ export interface Account {
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Fall of the balance per call in excess of the billed cost, for the current window of calls and the previous one:
-   * external spend, or missing or understated bills. `last` is null until the first window is complete.
+   * Credits per call by which the balance fell more than billed, because of external spend, or of missing or
+   * understated bills. `now` is for the current window of calls, and `last` for the previous window. `last` is null
+   * until the first window is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
@@ -56,16 +60,16 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** The balance reported by the answer to the call with this start number. */
+/** A balance, with the start number of the call whose answer reported it. */
 interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported since then and the record of it was lost. */
+  /** True if a lower balance may have been reported afterwards and the record of that report was lost. */
   readonly doubted?: boolean
 }
 
-/** Balances reported by responses that finished after this many calls had started. */
+/** Balances reported by responses that finished after the call with start number `seq` had started. */
 interface ReportedBalances {
   readonly seq: number
   /** Lowest balance reported. */
@@ -91,33 +95,39 @@ export const constants = {
    * if the answer can't be read.
    */
   blindCalls: 5,
-  /** Pause between two such calls. */
+  /** Pause between two calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a class before their maximum is trusted as a bound. After that, only this many
-   * recent costs count.
+   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, only the
+   * most recent costs count, at most this many.
    */
   trustedAfter: 30,
   /**
    * A cost seen once that exceeds the next highest by this factor is an outlier. A call that goes out alone ignores it.
    */
   oddFactor: 10,
-  /** Until a class is trusted, its bound is this many times the highest cost seen, when compared with the balance. */
+  /**
+   * Until the maximum of a price class is trusted, the class is bounded by this many times its highest cost when calls
+   * are compared with the balance.
+   */
   youngFactor: 4,
-  /** Unreadable calls before a task's outcome is recorded as unknown: the first and two retries. */
+  /** Number of unreadable calls after which a task's outcome is recorded as unknown: the first call and two retries. */
   unreadCalls: 3,
-  /** Failed but readable calls before a task fails. */
+  /** Number of failed but readable calls after which a task fails. */
   failedCalls: 5,
-  /** Worker deaths with this task's call in flight before the task is treated as the suspected cause. */
+  /** Number of worker deaths during calls of a task after which the task is treated as the cause. */
   deaths: 3,
-  /** Wait after the first rate-limit response; doubles with each further one. */
+  /** Wait after the first rate-limit response. It doubles with each further rate-limit response. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
-  /** Minimum number of calls over which external spend is measured; with fewer than `first`, it is not estimated. */
+  /**
+   * Minimum number of calls over which external spend is measured. With fewer than `first` calls, external spend is not
+   * estimated.
+   */
   externalCalls: { first: 10, whole: 30 },
 } as const
 
-/** Cost class of a call: the parameters that determine its price. */
+/** Price class of a call: the parameters that determine its price. */
 export function costClass(query: { readonly num: number; readonly device: string | null }): string {
   return `${query.num}/${query.device ?? '-'}`
 }
@@ -125,8 +135,8 @@ export function costClass(query: { readonly num: number; readonly device: string
 /**
  * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
  * newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then. One of those balances is from the call that the API charged last: it excludes only open calls,
- * and the lowest balance is no greater.
+ * reported since then. One of the balances since then is from the call that the API charged last. That balance excludes
+ * only open calls, and the lowest balance is not greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -146,7 +156,10 @@ interface Month {
   readonly ends: number
 }
 
-/** Periods searched for the last renewal: for monthly plans, then yearly ones, then those renewing on a leap day. */
+/**
+ * Periods searched for the last renewal: first for monthly plans, then for yearly plans, then for plans that renew on a
+ * leap day.
+ */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
@@ -185,7 +198,10 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run, its budget (null if it has no limit of its own), and the credits used or reserved for calls in flight. */
+/**
+ * A run, its budget, and the credits used or reserved for calls in flight. The budget is null if the run has no limit
+ * of its own.
+ */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -218,8 +234,8 @@ function runBudgets(db: Database) {
 }
 
 /**
- * Sets the total budget of each of these runs. Returns false and changes nothing if a run has already used more,
- * because workers may buy concurrently.
+ * Sets the total budget of each of the given runs. Returns false and changes nothing if a run has already used more:
+ * workers may buy concurrently.
  */
 export function setRunBudgets(
   db: Database,
@@ -240,7 +256,7 @@ export function setRunBudgets(
   })
 }
 
-/** Monthly budget of a list, and how much of it is used or reserved by the runs dated in that month. */
+/** Monthly budget of a list, and the credits that the runs dated in that month have used or reserved. */
 interface ListBudget {
   readonly list: string
   /** Month in the form 2026-11. */
@@ -249,23 +265,26 @@ interface ListBudget {
   readonly gone: number
 }
 
-/** Reads the list budgets for the months of these runs. */
+/** Reads the list budgets for the months of the given runs. */
 export function readListBudgets(db: Database, runs: readonly number[]) {
   return readRows<ListBudget>(db, 'list_budgets_of_runs', { runs })
 }
 
-/** Reads all list budgets, for the months of their open runs and for the month of this day. */
+/** Reads all list budgets, for the months of their open runs and for the month of the given day. */
 export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
-/** Sets the monthly budget of a list; null removes the limit. Throws if more is used in the month of `day` or of an open run. */
+/**
+ * Sets the monthly budget of a list; null removes the limit. Throws if the list has already used more in the month of
+ * `day` or of an open run.
+ */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // The statement checks what has been used, because workers may buy concurrently.
+    // The statement itself checks the credits used, because workers may buy concurrently.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

@@ -7,7 +7,7 @@ import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListBudgetUse } from './waiting.ts'
 
-/** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
+/** A row of `accounts` as the ledger reads and writes it. Times are in milliseconds. */
 export interface AccountRow {
   readonly seq: number
   readonly used_total: number
@@ -137,9 +137,9 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Locks the account's row, then the rows of the runs; only the process that holds these locks writes. The next
- * statement sees everything written before. All statements are sent together, so no lock is held while waiting for
- * this process.
+ * Locks the account's row, then the rows of the runs. Only the process that holds these locks writes, so the next
+ * statement sees everything that was written before. All statements are sent together, so no lock is held while waiting
+ * for this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(statement('lock_account', { account }))
@@ -183,13 +183,15 @@ export interface Reservation {
   readonly counts: boolean
   /** Maximum calls in flight across all workers; null if there is no limit. */
   readonly most_in_flight: number | null
-  /** Expected balance drop per call in flight in excess of its bill. */
+  /** Credits per call in flight by which the balance is expected to fall more than billed. */
   readonly external: number
   /** Version of the books that the decision is based on. */
   readonly version: string
   /** True if the decision holds as long as the credits suffice, whatever other workers have written since. */
   readonly steady: boolean
-  /** New values of the account except its sums; written only if the account has not changed since it was read. */
+  /**
+   * New values of the account except its sums. They are written only if the account has not changed since it was read.
+   */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -211,7 +213,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of the run's list as it was read; null if there is none. */
+    /** Budget of the run's list as it was read; null if the list has no budget. */
     list: ListBudgetUse | null
   }[]
   readonly grants: readonly {
@@ -227,7 +229,7 @@ export interface Reservation {
   /** Price classes never seen before, each of which gets one call now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks of runs without budget left that no existing answer covers: only a call could answer them. */
+  /** Tasks of runs with no budget left that cannot reuse an existing answer: only a call could answer such a task. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]

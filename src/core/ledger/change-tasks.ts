@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Counts the open tasks of a run that `cancelRun` would end; null if there is no such run. */
+/** Counts the open tasks that `cancelRun` would end; null if `cancelRun` would not end this run. */
 export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
   const found = await db
     .selectFrom('runs')

@@ -8,7 +8,7 @@ import { only } from '../../base/database/sql-file.ts'
 interface StatementOrder {
   /** Null selects all accounts. */
   readonly account: string | null
-  /** First day and the day after the last, as dates; null if there is no limit. */
+  /** First day, and the day after the last day, as dates. Null if there is no limit. */
   readonly since: string | null
   readonly until: string | null
   /** Zone in which days begin. */
@@ -51,7 +51,9 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Reads sums and events, oldest first. One query for both, because it reads every paid call of the account. */
+/**
+ * Reads sums and events, oldest first. One statement reads both, because it has to read every paid call of the account.
+ */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]

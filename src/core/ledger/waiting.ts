@@ -15,8 +15,8 @@ const mostAgain = 8
 const lastOneMs = 60_000
 
 /**
- * Unreadable calls `c` whose answers account `a` may request again: the same idempotency key gets the same answer and
- * is charged once.
+ * Unreadable calls `c` whose answers account `a` may request again: for the same idempotency key, the API returns the
+ * same answer and charges only once.
  */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
@@ -30,8 +30,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if task `t`, seen from account `a`, has a lost answer that may still arrive. For another account, this holds as
- * long as its workers may be expected to request the answer again.
+ * True if task `t`, seen from account `a`, has a lost answer that may still arrive. The answer may also belong to
+ * another account, as long as the workers of that account are expected to request it again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -135,7 +135,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats its answer for the same idempotency key; null if it does not. */
+/** Stores how long the API repeats its answer for the same idempotency key; null if the API does not repeat answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -162,7 +162,7 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** Budget of the list for the month of the run; null if the list has none. */
+  /** Budget of the list for the month of the run; null if the list has no budget. */
   readonly list: ListBudgetUse | null
   /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
@@ -189,7 +189,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// A list's spending is stored only as the sums of its runs.
+// The spending of a list is stored only in the sums of its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -211,7 +211,8 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
-// True if a call for task `t` is in flight, or one for its query by an account whose answers account `a` may reuse.
+// True if a call for task `t` is in flight, or a call for the same query by an account whose answers account `a` may
+// reuse. Also true if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -228,8 +229,8 @@ const isBusy = sql<boolean>`(
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /**
- * Reads the tasks to be bought; no row is locked. One statement reads lease and tasks, so both are from the same
- * moment.
+ * Reads the tasks to be bought, without locking any row. One statement reads the lease and the tasks, so both are from
+ * the same moment.
  */
 export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`

@@ -227,7 +227,7 @@ function unknownColumns(names: readonly string[]): string | null {
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
- * If at least one list has a share of a night's credits, gives each list its own share or an equal part of the rest.
+ * Gives each list its own share of a night's credits, or an equal part of the rest, if at least one list has a share.
  * Rejects lines whose shares add up to more than 100 percent.
  */
 export function divideAmongLists<T extends Said>(

@@ -12,7 +12,7 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True if unrecorded calls delay further buying, as under a rate limit: entries are then written at once. */
+  /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
   /** Records entries together; returns the results in the same order. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
@@ -142,7 +142,7 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept unchanged, because the database may be at fault and not the entry.
+    // The entry is kept unchanged, because the fault may lie in the database rather than in the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
@@ -176,11 +176,12 @@ export class Batch {
 const pauseMs = 10
 /** Longest wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Entries that have waited longer than this behind a batch are written concurrently, however few. */
+/** Entries that have waited longer than this behind another batch are written concurrently, however few they are. */
 const patienceMs = 250
 
 /**
- * Collects entries to be written together until the batch is full, no more arrive, or the oldest has waited too long.
+ * Collects entries to be written together until the batch is full, no more entries arrive, or the oldest entry has
+ * waited too long.
  */
 class Gathering<T> {
   readonly #onDue: () => void
@@ -249,10 +250,12 @@ class Gathering<T> {
   }
 }
 
-/** Maximum answers stored in one batch. */
+/** Maximum number of answers stored in one batch. */
 export const mostTogether = 128
 
-/** Maximum answers waiting to be stored before buying pauses, since they use memory and log space. */
+/**
+ * Maximum number of answers that may wait to be stored before buying pauses. Waiting answers use memory and log space.
+ */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
@@ -260,7 +263,10 @@ export function mostUnwritten(lanes: number): number {
 /** With at most this many lanes, a crash leaves at most one call per lane with an unknown outcome. */
 const fewLanes = 16
 
-/** Calls reserved before a lane is free: none with few lanes, a rate limit or a cap on calls in flight. */
+/**
+ * Number of calls to reserve before a lane is free. It is 0 with few lanes, with a rate limit, or with a limit on calls
+ * in flight.
+ */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -274,7 +280,10 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Slices to process concurrently: enough for all of these calls, since a slice lasts as long as its slowest task. */
+/**
+ * Number of slices to process concurrently: enough for `mostFlying` calls, because a slice lasts as long as its slowest
+ * task.
+ */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

@@ -14,13 +14,13 @@ interface DispatchOptions {
   readonly free: () => number
   /** Called after each reservation attempt. */
   readonly onGate: (reserved: Reserved) => void
-  /** Called when a reservation or another step fails; returns how long to wait. */
+  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (task: Task, state: string) => void
 }
 
 const pollStopMs = 1_000
-/** A task that must wait no longer than this is held; a task with a longer wait returns to the queue. */
+/** A task that has to wait at most this long is held. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
  * Added to each wait to allow for clock differences: tasks are due by the database's clock, so a slightly early
@@ -59,7 +59,7 @@ export class Dispatch {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
-  /** Resolves when each task has ended or must wait for a later round. */
+  /** Takes tasks to be bought. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
     // The queue may deliver a slice twice. Tasks already held are counted for the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
@@ -100,7 +100,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // Set right after the check, with no await in between: tasks that arrive from now on restart the loop.
+    // This is set right after the check, with no await in between, so tasks that arrive from now on restart the loop.
     this.#running = false
   }
 
@@ -205,7 +205,7 @@ export class Dispatch {
 interface Leftover {
   /** Tasks that remain open for a later round. */
   readonly open: number
-  /** True if some of them wait for another worker's call in flight. */
+  /** True if some of the open tasks wait for another worker's call in flight. */
   readonly busy: boolean
 }
 
@@ -217,7 +217,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts one task as finished; the last one reports to the slice what is left. */
+/** Counts one task as finished. After the last task, reports the open tasks to the slice. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1
@@ -241,8 +241,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task answered with a
- * rejected key goes last: if others succeed with the same key, the API rejected its query, not the key.
+ * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task for which the API
+ * rejected the key goes last: if other tasks succeed with the same key, the API rejected the query rather than the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

@@ -33,7 +33,7 @@ export class Upkeep {
   #closedAt = performance.now()
   #beatAt = performance.now()
   #queueAt = 0
-  /** No worker is reaped before this time: after an outage, each worker gets time to renew its lease. */
+  /** Time before which no worker is reaped: after an outage, each worker gets time to renew its lease. */
   #spareUntil = 0
 
   constructor(
@@ -89,7 +89,10 @@ export class Upkeep {
     }, ms)
   }
 
-  /** Renews the lease. If it went unrenewed for several heartbeats, other workers' leases probably did too. */
+  /**
+   * Renews the lease. If this lease was not renewed for several heartbeats, the leases of other workers probably were
+   * not either.
+   */
   async #beat(): Promise<void> {
     const { lease } = this.#worker
     const { leaseMs } = this.#mill.config
@@ -103,7 +106,7 @@ export class Upkeep {
   async #recover(report: (line: string) => void): Promise<void> {
     const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
-    // The heartbeat comes first, because it shows how long this worker, and perhaps others, were delayed.
+    // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
     // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
     // again.
@@ -121,7 +124,7 @@ export class Upkeep {
     const calls = tally.calls
     if (!idle()) return
     const open = await lease.countOpen(spender.givenUp)
-    // The counted call may be one that started in the meantime.
+    // The counted call may have started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
       `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
@@ -141,7 +144,7 @@ export class Upkeep {
   }
 
   /**
-   * Closes runs that remained open: slices that end at the same moment may each assume that another one is the last.
+   * Closes runs that remained open: slices that end at the same moment may each assume that another slice is the last.
    */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
@@ -185,7 +188,7 @@ class KeyFile {
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Require the same content twice, because the file may be only half written.
+    // Requires the same content twice, because the file may be only half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -227,11 +230,11 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** After this long with nothing in flight and nothing finished, report what the worker waits for. */
+/** If nothing has been in flight or has finished for this long, the worker reports the reason why it waits. */
 const quietMs = 3_000
 const lookMs = 3_000
 
-/** Reports what open tasks wait for and until when: once, and again when it changes. */
+/** Reports the reasons why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
   readonly #report: (line: string) => void
@@ -255,7 +258,7 @@ export class Waits {
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
-  /** Returns the pause if it is all that open tasks wait for and is longer than a drain waits; otherwise null. */
+  /** Returns the pause that all open tasks wait for, if it is longer than a drain waits; otherwise null. */
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null
@@ -274,7 +277,7 @@ export class Waits {
   }
 }
 
-/** A live worker keeps renewing its lease, so a new expiry is not a change. */
+/** A live worker keeps renewing its lease, so a new expiry time alone is not a change. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }

@@ -146,7 +146,7 @@ export interface WorkProgress {
   readonly remaining: number | null
   /** Credits that may still be spent, and their limit; null until known. */
   readonly spendable: Spendable | null
-  /** Average cost of an answer; null before the first. */
+  /** Average cost of an answer; null before the first answer. */
   readonly price: number | null
   /** Reason why nothing is being bought. */
   readonly still: string | null
@@ -174,7 +174,10 @@ export function describeProgress(standing: WorkProgress): string {
   ].join(' · ')
 }
 
-/** Describes the remaining work until completion or until credits run out, whichever comes first. */
+/**
+ * Describes the remaining work up to its completion, or up to the point at which credits run out, whichever comes
+ * first.
+ */
 function toGo({ left, perSecond, spendable, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)

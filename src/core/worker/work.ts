@@ -34,7 +34,7 @@ const giveUpMs = 18_000
 const silentMs = 5_000
 const putAwayMs = 5_000
 
-/** Works until stopped or until nothing is left to do; returns what was done and why it ended. */
+/** Works until stopped or until nothing is left to do. Returns the results and the reason for the end. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const reach = reachUntil(performance.now() + giveUpMs, options.signal)
   await reach(() => refuseSkew(mill.db))
@@ -57,14 +57,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Retries startup steps while the database is slow or busy; if it stays unreachable, the error names it. */
+/** Retries startup steps while the database is slow or busy. If the database stays unreachable, the error says so. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the average price of each cost class. */
+/** Reads the average price of each price class. */
 async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   return new Map(
@@ -112,7 +112,7 @@ function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
   outages.mark('the database', true)
 }
 
-/** Returns why a drain is over; null while it is not. */
+/** Returns the reason why a drain is over; null while it is not over. */
 async function drained(
   mill: Mill,
   { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
@@ -130,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the remaining slices, and return none of them while the account is stopped.
+  // Other workers hold the remaining slices, and return no slice while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })
@@ -140,8 +140,8 @@ async function drained(
 }
 
 /**
- * Reports in which files to find the replies that the database did not store. If any would be lost, the worker ends
- * with an error after the shutdown.
+ * Reports the files that hold replies that the database did not store. If any reply would be lost, the worker ends with
+ * an error after the shutdown.
  */
 async function leaveLog(
   mill: Mill,

@@ -188,9 +188,9 @@ export class Worker {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
-  /** Processes a slice until each of its tasks has ended or has to wait. */
+  /** Processes a slice until each task of the slice has ended or has to wait. */
   async handle(job: SliceJob): Promise<void> {
-    // This worker is shutting down, so another one takes the slice.
+    // This worker is shutting down, so another worker takes the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
@@ -215,7 +215,7 @@ export class Worker {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Switches to a new key; replies to the old key stay recorded for the old key. */
+  /** Switches to a new key. Replies to calls with the old key stay recorded for the old key. */
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
@@ -232,7 +232,7 @@ export class Worker {
     this.lost.end()
   }
 
-  /** Aborts the calls still in flight; they may have been charged and are recorded as such. */
+  /** Aborts the calls still in flight. They are recorded as possibly charged. */
   async cut(): Promise<void> {
     await this.#api.close()
   }
@@ -317,7 +317,7 @@ interface LostAnswersOptions {
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
-  /** Called with a reply that adds no information. */
+  /** Called with a reply that is dropped because it adds no information. */
   readonly onDropped: (bought: Bought) => void
 }
 
@@ -330,7 +330,10 @@ const everyMs = 500
 class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
-  /** Undefined before the first answer; until then, the value stored by earlier workers in the database applies. */
+  /**
+   * Time for which the API repeats an answer. It is undefined before the first answer: the value that earlier workers
+   * stored in the database applies until then.
+   */
   #replayMs: number | null | undefined = undefined
   #looking = false
   #ended = false
@@ -340,7 +343,7 @@ class LostAnswers {
     this.#timer = setInterval(() => void this.#look(), everyMs)
   }
 
-  /** Learns from a reply whether its answer could be requested again, and for how long. */
+  /** Learns from a reply whether the API repeats answers, and for how long. */
   readReply(reply: Reply): void {
     if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
     // A proxy that answers instead of the API can't show that the API does not repeat answers.
@@ -393,8 +396,8 @@ class LostAnswers {
   }
 
   /**
-   * Only an answer shows what happened to the first request; this rejection may have happened before the API looked up
-   * the idempotency key.
+   * Stores only answers, because only an answer shows the outcome of the first request. The API may have sent a
+   * rejection before it looked up the idempotency key.
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)

@@ -45,7 +45,9 @@ const suffix = '.wal'
 
 /** Head of a record: a line before the bytes of the body. */
 interface RecordHead extends Provenance {
-  /** Generation of the record. Older records, which are already settled, may follow the valid ones. */
+  /**
+   * Generation of the record. Records of older generations, which are already settled, may follow the valid records.
+   */
   readonly generation: number
   /** Null if no body was received. */
   readonly bytes: number | null
@@ -148,8 +150,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Closes the log. Empty files are removed; the others remain for the next worker. Returns these files, and the calls
-   * in them.
+   * Closes the log. Empty files are removed. Files with replies remain for the next worker, and are returned with the
+   * calls in them.
    */
   async close() {
     this.touch()
@@ -159,7 +161,10 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /** Segment for the next reply: switches to the other one if this one is full and that one is free. */
+  /**
+   * Returns the segment for the next reply. Switches to the other segment if the current one is full and the other one
+   * is free.
+   */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
@@ -221,13 +226,13 @@ class Segment {
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
-    // If the write fails, the next record overwrites this one.
+    // If the write fails, the next record overwrites this record.
     this.#end += writeWhole(this.#handle, pieces, this.#end)
     this.#pending += 1
     this.#dirty = true
   }
 
-  /** Releases one reply; after the last one, the segment is restarted. */
+  /** Releases one reply. After the last reply is released, the segment is restarted. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -260,7 +265,7 @@ class Segment {
   }
 
   remove(): void {
-    // Skip this if the file at this path is no longer ours.
+    // The file is not removed if the file at this path is no longer ours.
     if (this.#isThere()) rmSync(this.file, { force: true })
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -278,7 +283,7 @@ class Segment {
   }
 
   /**
-   * Creates the file again if it was removed: by a person, or by another worker after this process hung for longer than
+   * Creates the file again if it was removed by a person, or by another worker after this process hung for longer than
    * a lease.
    */
   #recreate(): void {
