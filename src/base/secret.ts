@@ -12,7 +12,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** Returns the key itself; only for setting the request header. */
+  /** Returns the key itself. Use it only to set the request header. */
   reveal(): string {
     return this.#value
   }

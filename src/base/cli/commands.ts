@@ -26,7 +26,7 @@ export interface Group {
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
-/** All user commands by purpose, the most common ones first. */
+/** All user commands by purpose, most common commands first. */
 export const groups: readonly Group[] = [
   {
     title: 'Every day',
@@ -144,24 +144,27 @@ export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
 
 const names = [...commands.keys()].join('|')
 
-/** Match known commands only. */
+/** Matches only known commands. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
-/** Start of each command as typed here: an installed package has a single program. */
+/** Start of each command line. An installed package has a single program. */
 export const commandStart = installed ? 'npx querymill ' : 'npm run '
 
-/** A command as it is typed here: `npmRun('status')`, or `npmRun('retry --')` before flags. */
+/**
+ * Returns the command line for a command in this installation. The argument is, for example, `status`, or `retry --` if
+ * flags follow.
+ */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }
 
-/** Rewrites the commands in our own text, such as help, to the form in which they are typed here. */
+/** Rewrites the commands in a text of our own (such as the help) to the command lines of this installation. */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
   if (!fromPackage) return text
   return text.split('\n').map(lineAsTyped).join('\n')
 }
 
-/** Keeps the alignment of explanations in examples. */
+/** Rewrites the commands in a line, and keeps the explanations of examples aligned. */
 function lineAsTyped(line: string): string {
   const [, words = line, gap = '', rest = ''] = /^(.*?\S)( {2,})(.*)$/.exec(line) ?? []
   const now = wordsAsTyped(words)

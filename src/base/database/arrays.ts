@@ -1,6 +1,6 @@
-// Builds arrays in the binary format of PostgreSQL's protocol. This avoids quoting here and parsing in the server,
-// which would be half the work of storing an answer. The driver sends a Buffer parameter in binary format, whatever its
-// type.
+// Builds arrays in the binary format of PostgreSQL's protocol. The binary format avoids quoting in this process and
+// parsing in the server, which would be half the work of storing an answer. The driver sends a Buffer parameter in
+// binary format, whatever its type.
 
 const oids = {
   boolean: 16,
@@ -60,12 +60,12 @@ export abstract class ArrayColumn {
     return this.start
   }
 
-  /** True while it contains only nulls. */
+  /** True while the column contains only nulls. */
   get blank(): boolean {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. All parameters created from it must have been sent before. */
+  /** Clears the array but keeps its memory. All parameters created from the array must have been sent before. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
@@ -74,7 +74,7 @@ export abstract class ArrayColumn {
 
   /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
-    // One dimension starting at 1; none if the array is empty.
+    // An array has one dimension that starts at 1. An empty array has no dimension.
     const header = this.#count === 0 ? [0, 0, this.#oid] : this.#header()
     header.forEach((value, index) => setInt32(this.bytes, index * 4, value))
     return this.bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)

@@ -28,7 +28,8 @@ export type Pool = pg.Pool
 // Counts and ids are far below 2^53, and other number types can't be written as JSON.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
-// A date is a calendar day, not an instant: the driver would shift it by the process's time zone.
+// A date is read as text, because it is a calendar day. The driver would read it as an instant and shift it by the time
+// zone of the process.
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
@@ -40,7 +41,9 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
   readonly hasty?: boolean
-  /** If true, transactions lock rows that all workers wait for, so none may hang, and no commit may be lost. */
+  /**
+   * If true, transactions lock rows that all workers wait for, so no transaction may hang and no commit may be lost.
+   */
   readonly ledger?: boolean
   /** If true, transactions are read-only unless one requests otherwise. */
   readonly reading?: boolean
@@ -58,10 +61,10 @@ const ledgerSettings = {
 }
 /** A server built without lz4 uses its default compression, at three times the cost for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** A connection is given up after this long without any response, whatever TCP reports. */
+/** Time without any response after which a connection is given up, whatever TCP reports. */
 const ledgerSilenceMs = 15_000
-// A server configured to acknowledge commits before they are durable must not do so here; waiting for a standby is
-// allowed.
+// A server that is configured to acknowledge commits before they are durable must not do so on these connections.
+// Waiting for a standby is allowed.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** Opens a pool that survives a server restart; connects on first use. */
@@ -80,7 +83,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   })
   // The pool replaces an idle connection that breaks; without a listener, the error would end the process.
   pool.on('error', () => undefined)
-  // The same applies to a connection that breaks between two statements of a transaction. Its next statement fails.
+  // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
+  // statement of the transaction fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -91,7 +95,10 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** The pool waits for this before using a connection. An error thrown here is reported as the connection error. */
+/**
+ * Builds the function that sets up a new connection. The pool waits for this function before it uses the connection,
+ * and reports an error of the function as the connection error.
+ */
 function settling(settings: SessionSettings, url: string) {
   return { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
 }
@@ -123,7 +130,7 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or was not established in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error that has none, which means that a connection broke. */
+/** Adds a code to a driver error that has no code. Such an error means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
@@ -154,17 +161,19 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Session settings by name, applied once it is known that no other client uses the session. */
+/** Session settings by name. They are applied once it is known that no other client uses the session. */
 type SessionSettings = Readonly<Record<string, string>>
 
 /** A server that does not respond within this time is given up. Connecting to a busy server may take almost as long. */
 const connectWithinMs = 30_000
 
-/** Number of checks for a shared session. One is not enough, because a busy pooler may hide the sharing by chance. */
+/**
+ * Number of checks for a shared session. One check is not enough, because a busy pooler may hide the sharing by chance.
+ */
 const looks = 5
 
-// Settings that only some servers know are applied here, after connecting. A pooler reports a session number of its
-// own. Then nothing is set, because another client may get the session.
+// Settings that only some servers know are applied here, after connecting. If a pooler has reported a session number of
+// its own, nothing is set, because another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -213,8 +222,8 @@ function timed(text: string, values: unknown[] = []): pg.QueryConfig {
 }
 
 /**
- * Checks whether the session is shared: an exclusive one stays the same across transactions and is not given to other
- * clients.
+ * Checks whether the session is shared: an exclusive session stays the same across transactions and is not given to
+ * other clients.
  */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
@@ -249,16 +258,16 @@ function refused(address: string): WrongDatabase {
   )
 }
 
-/** Maximum cached plans per connection; further statements are planned each time. */
+/** Maximum number of cached plans per connection. Further statements are planned each time. */
 const mostPlans = 50
-/** A plan is renewed after this many uses, then after eight times as many, and so on. */
+/** Number of uses after which a plan is renewed. The next renewal follows after eight times as many uses, and so on. */
 const firstUses = 64
 const moreUses = 8
 
-// With only index plans allowed, a statement by key gets the same plan for small and large tables. Disabled plan types
-// get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is off. Memoize is
-// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because
-// such a statement looks rows up by key, whatever the values.
+// With only index plans allowed, a statement that looks rows up by key gets the same plan for small and large tables.
+// Disabled plan types get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is
+// off. Memoize is disabled because its cache key would be the whole document passed to the statement. Generic plans
+// suffice, because such a statement looks rows up by key, whatever the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
@@ -279,7 +288,8 @@ class Plan {
   }
 
   /**
-   * Counts a use. Returns the name of a plan that is due for renewal, because a table may have grown since it was made.
+   * Counts a use. Returns the name of the plan if it is due for renewal, because a table may have grown since the plan
+   * was made; otherwise null.
    */
   use(): string | null {
     this.#uses += 1
@@ -344,8 +354,8 @@ class PreparedClient implements PostgresPoolClient {
 }
 
 /**
- * Kysely's dialect with cached plans for repeated statements: planning a short one takes as long as executing it. Only
- * for connections whose statements all look rows up by key.
+ * Kysely's dialect with cached plans for repeated statements: planning a short statement takes as long as executing it.
+ * Use the dialect only for connections whose statements all look rows up by key.
  */
 function preparedDialect(pool: PgPool): Dialect {
   const clients = new WeakMap<PoolClient, PreparedClient>()
@@ -360,9 +370,12 @@ function preparedDialect(pool: PgPool): Dialect {
 
 /** A transaction whose statements are sent without waiting for earlier results. */
 export interface Trip {
-  /** Sends a statement at once. Postgres executes them in order; after a failure, the following ones fail as well. */
+  /**
+   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
+   * fail as well.
+   */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-  /** Sends the last statement together with the commit; resolves when both are done. */
+  /** Sends the last statement together with the commit. Resolves when both are done. */
   end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
 }
 
@@ -411,11 +424,12 @@ class Sent implements Trip {
     if (this.#committed || this.#answers.length === 0) return
     this.#committed = true
     void this.#send(CompiledQuery.raw('commit'))
-    // After a failure, Postgres silently turns the commit into a rollback; the earlier results contain the error.
+    // After a failure, Postgres silently turns the commit into a rollback. The results of the earlier statements
+    // contain the error.
     for (const answer of this.#answers) await answer
   }
 
-  /** Returns the first failure; later ones only say that the transaction was aborted. */
+  /** Returns the first failure. Later failures only say that the transaction was aborted. */
   async undo(thrown: unknown): Promise<unknown> {
     const answers = await Promise.allSettled(this.#answers)
     if (!this.#committed && answers.length > 0) {

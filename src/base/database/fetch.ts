@@ -3,13 +3,13 @@
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
 
-/** Rows with values in Postgres's text format; null is null. */
+/** Rows with values in Postgres's text format. A null value is null. */
 export interface CellBatch {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** A statement to fetch rows with, and the batch size. */
+/** The statement that fetches rows, and the batch size. */
 interface Fetch {
   readonly text: string
   readonly values?: readonly (string | null)[]
@@ -33,7 +33,7 @@ export async function* fetchAll(
     const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
     const batch =
       shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
-    // A result without rows still has columns.
+    // The first batch is returned even without rows, because a result without rows still has columns.
     if (rows.length > 0 || first) yield batch
     if (rows.length < size) return
   }
@@ -47,7 +47,7 @@ async function declare(
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
     values: [...values],
-    // Allows only one statement: the server rejects a second one after a semicolon.
+    // Allows only one statement: the server rejects a second statement after a semicolon.
     queryMode: 'extended',
   } as pg.QueryConfig)
 }
@@ -141,7 +141,7 @@ export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }
 
-/** Item of an array as the driver parses it. The driver knows fewer types than the server. */
+/** Item of an array as parsed by the driver, which knows fewer types than the server. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
