@@ -4,7 +4,7 @@
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** Numbers of the pages at positions 1 to 10, best position first. */
+  /** Pages at positions 1 to 10, best position first. A number stands for each page. */
   readonly pages: readonly number[]
   /**
    * Share of the top ten on country domains of a different country than requested; null if no country was requested.
