@@ -61,7 +61,7 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** An answer as stored in the database: everything in its body, with each value in its own column. */
+/** An answer as stored in the database: everything in the body, with each value in its own column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
@@ -71,8 +71,7 @@ export interface Answer {
   readonly depth: number | null
   readonly replaced: number
   /**
-   * Null if the body was parsed as the answer to its query. Otherwise, the reason why it was not, and all lists are
-   * empty.
+   * Reason why the body was not parsed as the answer to its query; null if it was. With a reason, all lists are empty.
    */
   readonly parseError: string | null
   readonly extra: JsonObject | null

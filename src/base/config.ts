@@ -15,13 +15,13 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** All settings. Null means that a setting is not set. `settings.ts` documents each setting. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
-/** Environment of this process. No other code reads it. */
+/** Returns the environment of this process, which no other code reads directly. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
 /**
- * Directory in which the command was typed. It may differ from the current directory, because npm changes to the
+ * Returns the directory in which the command was typed. The current directory may differ, because npm changes to the
  * project's folder.
  */
 export function callerFolder(env: Environment): string {
@@ -58,8 +58,8 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // Uses NaN rather than a default. The invalid lease is reported, and all comparisons with NaN are false, so they
-    // report nothing else.
+    // Uses NaN rather than a default. The invalid lease is reported, and comparisons with NaN, which are always false,
+    // report no further problem.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -88,7 +88,7 @@ export function callerPath(env: Environment, path: string): string {
 
 export interface Webhook {
   readonly url: URL
-  /** Secret for signing notifications; null if they are not signed. */
+  /** Secret for signing notifications; null if notifications are not signed. */
   readonly secret: Secret | null
   readonly events: readonly string[]
   readonly format: 'json' | 'slack'
@@ -109,7 +109,7 @@ const leasePerTimeout = 1.5
 /** Reads settings one by one, by precedence, and collects all problems. */
 class SettingsReader {
   readonly problems: string[]
-  /** File that the API key was read from; null if it came from elsewhere. */
+  /** File that the API key was read from; null if the key did not come from a file. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -309,7 +309,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** Reports a line without "=" that names a setting, because its value would be lost. */
+/** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
 function brokenLine(name: string): string[] {
   const words = name
     .split('\n')

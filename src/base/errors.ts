@@ -88,7 +88,7 @@ const unreadableReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path through a file; check the path',
 }
 
-/** Explains why a file can't be read and what to do. `folder` is the advice if the path is a folder. */
+/** Explains why a file can't be read, and says what to do. `folder` is the advice for a path that is a folder. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

@@ -8,7 +8,10 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/** A distinct request. An absent parameter is null. It is not sent, and it counts as different from any value. */
+/**
+ * A distinct request. An absent parameter is null. Such a parameter is not sent, and counts as different from any
+ * value.
+ */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -24,7 +27,8 @@ export const defaultNum = 10
 /** Priorities of queries. The highest number is the least urgent priority. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
-// Zero-width joiner and non-joiner are meaningful in Persian, Hindi and emoji, so they are kept.
+// Invisible characters to remove. The zero-width joiner and non-joiner are kept, because they are meaningful in
+// Persian, Hindi and emoji.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
 // Printable ASCII with single spaces. Most queries match this pattern, and such queries are already canonical.
@@ -70,8 +74,9 @@ export function queryIdBytes(key: QueryKey): string {
 }
 
 /**
- * Id of a dictionary row, derived from its content, so that all hosts agree on it without a round trip. The id is a
- * uuid that consists of the first 16 bytes of the sha256 of kind and parts, joined by the unit separator.
+ * Id of a dictionary row. It is derived from the content of the row, so that all hosts agree on the id without a round
+ * trip. The id is a uuid that consists of the first 16 bytes of the sha256 of kind and parts, joined by the unit
+ * separator.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')

@@ -4,7 +4,10 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folder of the program with `sql/`, its own `inputs/` and `package.json`, whether running from sources or `dist`. */
+/**
+ * Folder of the program, with `sql/`, `inputs/` and `package.json`. It is the same folder whether the program runs from
+ * sources or from `dist`.
+ */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 /**

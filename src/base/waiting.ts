@@ -69,9 +69,9 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
- * in its own turn, and PostgreSQL's replies are read in between. This matters because a transaction that waits for a
- * reply may have locked a row that all workers wait for.
+ * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each answer is
+ * parsed in its own turn, and PostgreSQL's replies are read in between. The replies matter, because a transaction that
+ * waits for a reply may have locked a row that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

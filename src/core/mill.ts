@@ -47,7 +47,8 @@ interface MillOptions {
   /** True if the process only reads; the database then rejects all changes. */
   readonly reading?: boolean
   /**
-   * True if the process reads for analysts: it then uses the replica, if one is configured, which may lag slightly.
+   * True if the process reads for analysts. Such a process uses the replica, if a replica is configured. A replica may
+   * lag slightly.
    */
   readonly behind?: boolean
 }
@@ -56,7 +57,8 @@ interface MillOptions {
 export const workerPool = { connections: 6, byKey: true } as const
 
 /**
- * Opens the database. A configured database must already be migrated; the embedded one is started and migrated here.
+ * Opens the database. A configured database must already be migrated. The embedded database is started and migrated
+ * here.
  */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
@@ -95,7 +97,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // Uses separate connections, because those of a read-only command can't migrate.
+  // Uses separate connections, because the connections of a read-only command can't migrate.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)
@@ -122,7 +124,7 @@ export interface Supplier {
   readonly account: string
 }
 
-/** Determines the account and the origin recorded with its answers. */
+/** Determines the account, and the origin that is recorded with the answers. */
 export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }

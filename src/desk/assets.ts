@@ -36,7 +36,7 @@ function assetOf(name: string, type: string): Asset {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** Headers of a page. They forbid the page to load anything from other origins. */
+/** Headers of a page, which prevent the page from loading anything from other origins. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':

@@ -22,7 +22,10 @@ type Send = (event: string) => void
 
 const everyMs = 2_000
 const mostVisitors = 200
-/** Maximum number of pending events. A visitor who does not read them is disconnected before they fill the memory. */
+/**
+ * Maximum number of pending events. A visitor who does not read events is disconnected before the pending events fill
+ * the memory.
+ */
 const mostWaiting = 64
 
 /** Reads the data once for all visitors of the same page, and only while the page has visitors. */

@@ -21,7 +21,7 @@ export interface DeskReading {
   readonly origins: string
   /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
-  /** Returns a recent forecast; null if it takes too long to read. */
+  /** Returns a recent forecast; null if reading the forecast takes too long. */
   readonly forecast: () => Promise<CreditForecast | null>
   /** Aborted if the visitor leaves before the response. */
   readonly signal: AbortSignal

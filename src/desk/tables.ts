@@ -132,7 +132,7 @@ class Forecasts {
   #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
   #reading: Promise<CreditForecast | null> | null = null
 
-  /** Returns the forecast; null if it takes longer than a page may wait. */
+  /** Returns the forecast; null if reading the forecast takes longer than a page may wait. */
   async read(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
     if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.forecast
     this.#reading ??= this.#look(look)

@@ -207,7 +207,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   if (swallowed.length === 0) return
   const names = swallowed.map((option) => `--${option.name()}`).join(' ')
   const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm puts the value of an unknown flag among the arguments, or next to its name.
+  // npm puts the value of an unknown flag among the arguments, or next to the name of the flag.
   const args = program.args.filter((arg) => !values.includes(arg))
   const flags = swallowed.flatMap((option, index) => {
     const value = values[index] ?? ''
@@ -223,7 +223,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
 
 /**
  * Rejects a flag used as the value of another flag: in `--as --dry-run`, the dry run would be lost and the command
- * would buy. The error shows what to type.
+ * would buy. The error shows the correct spelling.
  */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))

@@ -4,7 +4,7 @@ import { installed } from '../root.ts'
 
 /**
  * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
- * against it.
+ * against this list.
  */
 interface Command {
   readonly about: string
@@ -12,7 +12,7 @@ interface Command {
   readonly bounds?: readonly string[]
   /** Documentation page linked in the README. */
   readonly page?: string
-  /** Name to type after the word of its group; by default, the command's own name. */
+  /** Name to type after the word of the command's group. The default is the name of the command itself. */
   readonly as?: string
 }
 
@@ -22,7 +22,7 @@ export interface Group {
   /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Further names to type after the word, each with the command and flag that it stands for. */
+  /** Further names to type after the word, each with the command and the flag that the name stands for. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
@@ -136,7 +136,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow the word of a group, each with the command and the flag that it stands for. */
+/** Names that may follow the word of a group, each with the command and the flag that the name stands for. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])

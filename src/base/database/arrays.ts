@@ -1,6 +1,6 @@
 // Builds arrays in the binary format of PostgreSQL's protocol. The binary format avoids quoting in this process and
-// parsing in the server, which would be half the work of storing an answer. The driver sends a Buffer parameter in
-// binary format, whatever its type.
+// parsing in the server, which would be half the work of storing an answer. The driver sends every Buffer parameter in
+// binary format.
 
 const oids = {
   boolean: 16,
@@ -20,18 +20,18 @@ const jsonbVersion = 1
 export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
-  /** Offset of the next value, after its length field. */
+  /** Offset of the next value, right after the length field of the value. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0
 
-  /** Creates a column with this initial buffer size. */
+  /** Creates a column with an initial buffer of `room` bytes. */
   constructor(kind: keyof typeof oids, room = 8192) {
     this.#oid = oids[kind]
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
-  /** Ensures space for a value of this maximum size, and for the length field after it. */
+  /** Ensures space for a value of at most `most` bytes, and for the length field that follows. */
   protected reserve(most: number): void {
     const needed = this.start + most + 4
     if (needed <= this.bytes.length) return
@@ -40,7 +40,7 @@ export abstract class ArrayColumn {
     this.bytes = larger
   }
 
-  /** Completes a value of this size that was written at `start`. */
+  /** Completes a value of `size` bytes that was written at `start`. */
   protected take(size: number): void {
     setInt32(this.bytes, this.start - 4, size)
     this.start += size + 4

@@ -45,7 +45,7 @@ export interface PoolOptions {
    * If true, transactions lock rows that all workers wait for, so no transaction may hang and no commit may be lost.
    */
   readonly ledger?: boolean
-  /** If true, transactions are read-only unless one requests otherwise. */
+  /** If true, transactions are read-only unless a transaction requests write access. */
   readonly reading?: boolean
 }
 
@@ -81,7 +81,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling(settings, url),
   })
-  // The pool replaces an idle connection that breaks; without a listener, the error would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
+  // process.
   pool.on('error', () => undefined)
   // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
   // statement of the transaction fails.
@@ -114,7 +115,7 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Adds a code to the errors that the driver throws without one when a connection breaks. */
+/** Adds a code to the errors that the driver throws without a code when a connection breaks. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
@@ -140,8 +141,8 @@ function lacksCode(error: unknown): error is Error {
 }
 
 /**
- * Opens the typed database on a pool; destroying it ends the pool. `byKey` is true if the process repeats the same
- * statements, which all look rows up by key.
+ * Opens the typed database on a pool. Destroying the database ends the pool. `byKey` is true if the process repeats the
+ * same statements, which all look rows up by key.
  */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
@@ -164,7 +165,7 @@ export async function probeDatabase(db: Database): Promise<void> {
 /** Session settings by name. They are applied once it is known that no other client uses the session. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** A server that does not respond within this time is given up. Connecting to a busy server may take almost as long. */
+/** Time after which a server that does not respond is given up. Connecting to a busy server may take almost as long. */
 const connectWithinMs = 30_000
 
 /**
@@ -244,7 +245,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
     }
     return false
   } catch (error) {
-    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for one.
+    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for a session.
     return error instanceof pg.DatabaseError
   } finally {
     await beside.end()
@@ -381,7 +382,7 @@ export interface Trip {
 
 /**
  * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
- * while Postgres works, not while each result travels to this process.
+ * while Postgres works. It is not locked while a result travels to this process.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -409,7 +410,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement, so that it holds no lock or connection until then.
+    // The transaction starts with its first statement, so that it holds no lock or connection before that statement.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }

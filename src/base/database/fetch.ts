@@ -103,7 +103,7 @@ export async function askOnce(
   return { columns, rows }
 }
 
-/** Kind of the values in a column, as far as it affects output. */
+/** Kind of the values in a column, as far as the kind affects the output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 /** A result column as described by the server. */

@@ -68,7 +68,7 @@ function readSql(path: string): string {
 
 const leastVersion = 150_000
 
-// Schema of the migration tables. It is separate from the schema that analysts see, because these tables are of no
+// Schema of the migration tables. These tables are outside the schema that analysts see, because they are of no
 // interest to analysts.
 const schema = 'migrations'
 
@@ -303,7 +303,7 @@ async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['wor
   await client.query('begin')
   // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
   await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
-  // Changing a view waits for its readers, and all later queries would queue behind the change.
+  // Changing a view waits for the readers of the view, and all later queries would queue behind the change.
   await client.query("set local lock_timeout = '100ms'")
   await client.query('set local search_path = public')
   await client.query(file.text)

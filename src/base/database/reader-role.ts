@@ -1,4 +1,4 @@
-// Creates the read-only role and the logins of analysts, and prevents them from blocking workers.
+// Creates the read-only role and the logins of analysts, and prevents analysts from blocking workers.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -27,7 +27,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   }
 }
 
-/** Returns the read-only role if it exists and our own role may use it; otherwise null. Changes nothing. */
+/** Returns the read-only role if the role exists and our own role may use it; otherwise null. Changes nothing. */
 export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
@@ -188,8 +188,8 @@ function isReadersOnly(error: unknown): boolean {
 }
 
 /**
- * Tables that people may read. They hold the contents and the cost of answers and lists. The state of workers and the
- * balances are in other tables.
+ * Tables that people may read: the contents and the cost of answers and lists. The state of workers and the balances
+ * are in the withheld tables.
  */
 export const readable = [
   'installation',

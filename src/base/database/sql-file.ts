@@ -85,7 +85,7 @@ export function nameParameters(sqlText: string): StatementFile {
   return { text, names }
 }
 
-/** Returns the only row of a statement that always returns exactly one. */
+/** Returns the only row of a statement that always returns exactly one row. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')

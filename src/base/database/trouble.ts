@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
 // PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
-// database also counts as unreachable: a person must repair it, and paid answers wait until then.
+// database also counts as unreachable: a person must repair the server, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own code: the basis of a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
@@ -20,7 +20,10 @@ export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Classifies an error by its code, never by its text. The class decides: wait, retry now, or check the data. */
+/**
+ * Classifies an error by its code, never by its text. The class decides whether the caller waits, retries at once, or
+ * checks the data.
+ */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
@@ -87,14 +90,17 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
   }
 }
 
-/** Maximum time between a worker reading its clock and the database storing the result. */
+/**
+ * Maximum time between the moment at which a worker reads its clock and the moment at which the database stores the
+ * result.
+ */
 const slackMs = 250
 
 /**
- * Repairs timestamps in the future. BullMQ on PostgreSQL uses its workers' clocks: if a worker's clock ran ahead for a
- * moment, its locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's
+ * Repairs timestamps in the future. BullMQ on PostgreSQL uses the clocks of its workers. If a clock ran ahead for a
+ * moment, locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's
  * jobs. Any time later than a correct clock could have written is moved back. A live worker gets time to renew its
- * lock, because its clock may be only slightly fast.
+ * lock, because its clock may be only slightly ahead.
  */
 export async function undoLeaps(
   db: Database,

@@ -63,7 +63,7 @@ export const spanFlags = ['since', 'until', 'between'] as const
 
 type GivenFlags = ReadonlyMap<string, readonly string[]>
 
-/** Reads the slice from all values of the flags that define it. Ignores other flags. */
+/** Reads a slice from all values of the flags that select lists, tags, days and so on. Ignores other flags. */
 export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
@@ -209,7 +209,7 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Writes a single tag as a condition, with quotes if its name needs them. */
+/** Writes a single tag as a condition, with quotes if the name of the tag needs quotes. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0

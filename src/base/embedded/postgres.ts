@@ -258,7 +258,7 @@ async function makeCluster(
   }
 }
 
-/** Starts the server detached from this command, so that Ctrl-C does not reach it. */
+/** Starts the server detached from this command, so that Ctrl-C does not reach the server. */
 async function startCluster(server: Server, state: State, tuning: Tuning): Promise<boolean> {
   const log = join(state.data, 'server.log')
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
@@ -373,7 +373,9 @@ function real(path: string): string {
 // These folders survive a reboot, unlike the usual temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/** Chooses the folder for data (and copied programs): the home, unless the server's user can't access it. */
+/**
+ * Chooses the folder for the data and for copied programs: the home, unless the server's user can't access the home.
+ */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {

@@ -163,7 +163,7 @@ function nobody(): { uid: number; gid: number } {
   return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
 }
 
-/** True if the user can access the folder and all folders above it. */
+/** True if the user can access the folder and all of its parents. */
 export async function canEnter(user: User, folder: string): Promise<boolean> {
   if (user === null) return true
   const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])
@@ -173,7 +173,7 @@ export async function canEnter(user: User, folder: string): Promise<boolean> {
 // A killed process releases its port only after its memory has been freed.
 const lettingGoMs = 2_000
 
-/** Returns true once no process listens on the local port; false if it stays in use. */
+/** Returns true once no process listens on the local port, and false if the port stays in use. */
 export async function becomesFree(port: number): Promise<boolean> {
   const deadline = Date.now() + lettingGoMs
   while ((await listen(port)) === null) {

@@ -114,7 +114,7 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
   }
 }
 
-/** Prefers the previous port, because users may have noted it. */
+/** Chooses a port. Prefers the previous port, because users may have noted it. */
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
@@ -204,8 +204,8 @@ async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
 }
 
 /**
- * Tests a key with a request without a query, which costs nothing. The service rejects an unknown key before it checks
- * the query.
+ * Tests a key by sending a request without a query. Such a request costs nothing. The service rejects an unknown key
+ * before it checks the query.
  */
 async function isGoodKey(url: string, key: Secret): Promise<boolean> {
   const response = await fetch(new URL('/v1/search', url), {

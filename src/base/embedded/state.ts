@@ -45,7 +45,7 @@ export function urlOf(state: State, database = 'querymill'): string {
   return `postgres://querymill:${state.password}@127.0.0.1:${state.port}/${database}`
 }
 
-/** Throws if the data was written by a different major release of PostgreSQL, because this release can't read it. */
+/** Throws if a different major release of PostgreSQL wrote the data, because this release can't read such data. */
 export function checkMajor(data: string, major: number): void {
   const found = readIfThere(join(data, 'PG_VERSION'))?.trim() ?? 'unknown'
   if (Number(found) === major) return
@@ -58,7 +58,7 @@ export function checkMajor(data: string, major: number): void {
 // No operation under the lock takes longer than this, so a process that holds the lock longer was interrupted.
 const abandonedMs = 120_000
 
-/** Runs one process at a time. If the holder of the lock died, its lock is taken over. */
+/** Runs `work` in one process at a time. If the process that held the lock has died, the lock is taken over. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -166,15 +166,15 @@ function makeFolders(folder: string): boolean {
     mkdirSync(folder)
     return true
   } catch (error) {
-    // Another command has created it in the meantime.
+    // Another command has created the folder in the meantime.
     if (isThere()) return false
     throw error
   }
 }
 
 /**
- * Creates MILL_HOME if missing and returns its real path, so that different names for the same folder are treated as
- * one.
+ * Creates MILL_HOME if it does not exist. Returns the real path, so that different names for the same folder are
+ * treated as one folder.
  */
 export function openHome(home: string): string {
   try {

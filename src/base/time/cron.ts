@@ -81,10 +81,11 @@ function expressionOf(cron: Cron): CronExpression {
 /**
  * Returns every time after `after` and up to `until` at which the pattern is due in the zone, oldest first.
  *
- * The parser walks a calendar without clock changes, and its times are then converted to the zone. A time that a clock
- * change skips is therefore due later by the size of the jump. A time that occurs twice is due only at its first
- * occurrence, unless the pattern names every hour. The result is one night for each local date, in every zone. (If the
- * parser used Australia/Lord_Howe itself, it would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
+ * The parser walks a calendar without clock changes. The times that it finds are then converted to the zone. A time
+ * that a clock change skips is therefore due later by the size of the jump. A time that occurs twice is due only at its
+ * first occurrence, unless the pattern names every hour. The result is one night for each local date, in every zone.
+ * (If the parser used Australia/Lord_Howe itself, it would skip 02:00 on the night when the clock jumps from 02:00 to
+ * 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {
   const { after, until } = span

@@ -323,7 +323,7 @@ class Rows<Name extends TableName> {
     this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  /** Adds a row. Each answer has hundreds of values, so they are passed by position, without a lookup by name. */
+  /** Adds a row. Each answer has hundreds of values, so the values are passed by position, without a lookup by name. */
   add(row: RowOf<(typeof tables)[Name]>): void {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }

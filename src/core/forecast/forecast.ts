@@ -46,7 +46,7 @@ export function forecastOf(input: ForecastInput): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours, assuming that there are enough credits for all of it. */
+/** Cost of the next 24 hours, assuming that there are enough credits. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
     walk(input, { balance: Infinity, price })
@@ -246,7 +246,7 @@ class Spending {
   }
 
   buyNight(night: ComingNight, known: Members, part: number): void {
-    // A night replaces an older one of its list, unless the schedule keeps every night.
+    // A night replaces an older night of its list, unless the schedule keeps every night.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#input
     const now = [dayOf(night.at), monthOf(night.at)]
@@ -389,7 +389,7 @@ function isNotDue(
   if (answeredAt > at - (interval?.maxAgeMs ?? maxAgeMs)) return true
   const tonight = dayNumber(day)
   const every = interval?.everyDays ?? null
-  // An explicit interval takes precedence over one derived from the history.
+  // An explicit interval takes precedence over an interval derived from the history.
   if (every !== null) return answeredDay !== null && answeredDay + every > tonight
   const due = adaptive && (interval?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
   return due !== undefined && due > tonight

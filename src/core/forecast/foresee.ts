@@ -1,4 +1,4 @@
-// Reads the data for a forecast, computes it, and prints it as a table, sentences or JSON.
+// Reads the data for a forecast, computes the forecast, and prints it as a table, sentences or JSON.
 
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import type { Config } from '../../base/config.ts'
@@ -54,7 +54,7 @@ export async function readCreditForecast(
   const renewals =
     renewal === null ? [] : await foreseeRenewals(db, { renewal, zone, supplier, span })
   const perMinute = await readPace(db, supplier)
-  // A worker's floor may be higher than the configured one.
+  // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)
   const monthOf = monthsOf(renewal, zone)
@@ -92,9 +92,9 @@ export async function readCreditForecast(
 
 /**
  * Recent prices of a query of each class, including retries. Uses the calls of the last day on which the class was
- * bought, because older prices may be outdated; without a recent call, the highest price of the class is assumed. The
- * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next look
- * cheap.
+ * bought, because older prices may be outdated. Without a recent call, the highest price of the class is assumed. The
+ * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
+ * look cheap.
  */
 async function readPrices(
   db: Database,
@@ -152,7 +152,10 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/** Due times by pattern and zone. Many schedules share them, and a pattern for every minute takes long to compute. */
+/**
+ * Due times by pattern and zone. Many schedules have the same pattern, and the due times of a pattern for every minute
+ * take long to compute.
+ */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(

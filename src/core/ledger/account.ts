@@ -84,11 +84,11 @@ export const constants = {
   /** A stopped account resumes once its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
   /**
-   * If the reported balance is older than this, calls go out one at a time, because others may have spent credits
-   * since.
+   * Age of a reported balance beyond which calls go out one at a time, because other users of the account may have
+   * spent credits since.
    */
   oldestSightingMs: 600_000,
-  /** The server charges a call at most this long after it ended on our side. */
+  /** Maximum time between the end of a call on our side and the moment at which the server charges the call. */
   graceMs: 120_000,
   /**
    * Number of calls made one at a time before any balance is known or after a renewal: the first call, and its retries
@@ -103,7 +103,8 @@ export const constants = {
    */
   trustedAfter: 30,
   /**
-   * A cost seen once that exceeds the next highest by this factor is an outlier. A call that goes out alone ignores it.
+   * Factor by which an outlier exceeds the next highest cost. An outlier is a cost seen only once. The bound of a call
+   * that goes out alone ignores outliers.
    */
   oddFactor: 10,
   /**
@@ -117,7 +118,7 @@ export const constants = {
   failedCalls: 5,
   /** Number of worker deaths during calls of a task after which the task is treated as the cause. */
   deaths: 3,
-  /** Wait after the first rate-limit response. It doubles with each further rate-limit response. */
+  /** Wait after the first rate-limit response. The wait doubles with each further rate-limit response. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
   /**
@@ -134,9 +135,9 @@ export function costClass(query: { readonly num: number; readonly device: string
 
 /**
  * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
- * newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then. One of the balances since then is from the call that the API charged last. That balance excludes
- * only open calls, and the lowest balance is not greater.
+ * newest balance, minus the cost of all calls that ended since the call of that balance started. The second is the
+ * lowest balance reported since that start. One of the balances reported since is from the call that the API charged
+ * last. That balance excludes only open calls, and the lowest balance is not greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account

@@ -251,7 +251,8 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    // Other accounts may be buying the same query: the first one buys it, and the others reuse its answer.
+    // Other accounts may be buying the same query. The first account buys the query, and the other accounts reuse its
+    // answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
     // Other runs may be drawing on the budgets of the lists.

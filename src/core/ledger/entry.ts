@@ -180,7 +180,7 @@ function nothingKnown(call: CallName) {
 }
 
 /**
- * Entry without rows, for an answer whose rows the database rejects. It counts as an unreadable answer, so the query is
+ * Entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the query is
  * not bought again.
  */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {

@@ -129,7 +129,10 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** Latest known term of the lease. Until it ends, no other worker gives up a call that is already in the database. */
+  /**
+   * Latest known term of the lease. Before the term ends, no other worker gives up a call that is already in the
+   * database.
+   */
   get term(): Clocks {
     return this.#term
   }

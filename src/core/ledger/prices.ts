@@ -125,7 +125,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls; null if none of them was of this class. */
+  /** Average cost of the newest calls of the class; null if no recent call was of this class. */
   readonly average: number | null
 }
 

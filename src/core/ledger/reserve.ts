@@ -20,7 +20,10 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Near the floor, every change of the ledger invalidates a decision. After this many failed tries in a row, wait. */
+/**
+ * Near the floor, every change of the ledger invalidates a decision. After `mostTries` failed tries in a row, the
+ * process waits.
+ */
 const mostTries = 12
 const contendedMs = 20
 
@@ -195,7 +198,7 @@ export interface Spender {
   readonly begun: { seq: number }
 }
 
-/** A decision, with the rows it is based on. */
+/** A decision, with the rows that it is based on. */
 interface DecidedAdmission {
   readonly books: Books
   /** Costs as they were before the admission. */
@@ -206,7 +209,9 @@ interface DecidedAdmission {
   readonly rules: Rules
 }
 
-/** Converts a decision to the parameters of the statement that writes it; null if it changes nothing. */
+/**
+ * Converts a decision to the parameters of the statement that writes it. Returns null if the decision changes nothing.
+ */
 export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)

@@ -1,4 +1,4 @@
-// Settles finished calls: computes their effect on the account, tasks and runs, and writes it.
+// Settles finished calls: computes and writes their effect on the account, tasks and runs.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -502,7 +502,7 @@ export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be retried; null if it has ended, or if the time is unknown. */
+  /** Milliseconds until the task may be retried; null if the task has ended, or if the time is unknown. */
   readonly waitMs: number | null
 }
 
@@ -710,7 +710,9 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Stops that start because of the replies. The statement that writes them decides which stops end. */
+/**
+ * Stops that start because of the replies. The statement that writes these stops also decides which older stops end.
+ */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

@@ -60,8 +60,8 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
 }
 
 /**
- * Returns which budget made tasks unaffordable within the given time: that of a run or that of its list. Null if
- * neither did.
+ * Returns the kind of budget that made tasks unaffordable within the given time: the budget of a run, or the budget of
+ * a list. Returns null if no task became unaffordable.
  */
 export async function leftUnaffordable(
   db: Database,

@@ -6,12 +6,12 @@ import { only, readRows } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /**
- * A lost answer is requested again this many times, over little more than a minute. After that, the query is bought
- * again.
+ * Number of times that a lost answer is requested again, over little more than a minute. Afterwards, the query is
+ * bought again.
  */
 const mostAgain = 8
 
-/** The last request for a lost answer may be in flight for this long. */
+/** Time for which the last request for a lost answer may be in flight. */
 const lastOneMs = 60_000
 
 /**
@@ -61,7 +61,9 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/** Claims calls whose answers are to be requested again now; other workers leave them alone for a while. */
+/**
+ * Claims calls whose answers are to be requested again now. Other workers leave the claimed calls alone for a while.
+ */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },

@@ -26,7 +26,7 @@ export const addUpDay: AfterRuns = async (mill, report) => {
       await finishDays(db, 1)
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
-      // Without its sums, a day is computed from its answers, which is only slower.
+      // A day without stored sums is computed from its answers, which is slower but gives the same result.
       report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
     }
   })

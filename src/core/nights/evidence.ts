@@ -41,7 +41,7 @@ export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> 
   readonly belongsTo: string | null
 }
 
-/** An answer that is not trusted although the rest of its run is. */
+/** An answer that is not trusted, although the run of the answer is trusted. */
 export interface Doubt {
   readonly search_id: number
   readonly reason: string

@@ -26,7 +26,7 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-/** Closes and judges runs without open tasks, and reports unusual ones. */
+/** Closes and judges runs without open tasks, and reports unusual runs. */
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
   // Judges one run at a time, because each run is compared with earlier runs, which may have been judged in the
@@ -74,8 +74,8 @@ interface JudgedRun {
 }
 
 /**
- * Judges a run. Bad answers are quarantined individually as long as they are a minority and the rest resembles earlier
- * runs; otherwise the whole run is not trusted.
+ * Judges a run. Bad answers are quarantined individually as long as they are a minority and the other answers resemble
+ * earlier runs. Otherwise, the whole run is not trusted.
  */
 export function judgeRun(
   sums: JudgedNight,
@@ -123,7 +123,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
 /** Minimum score at which a single answer is blamed for an unusual run. */
 const blamedFrom = 0.7
 
-/** With fewer earlier runs than this, too little is known about what is normal. */
+/** Minimum number of earlier runs. With fewer runs, the usual value of a figure is not known. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
@@ -154,7 +154,7 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 }
 
 /**
- * Compares a run with earlier ones of its list. A share is unusual if its deviation is more than four times the
+ * Compares a run with earlier runs of its list. A share is unusual if its deviation is more than four times the
  * deviation that chance explains. Without earlier runs, a run is suspect only if nearly all of its answers are wrong. A
  * deviation that three consecutive runs have in common becomes the new normal.
  */
@@ -221,17 +221,18 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-// Figures by which a run is compared with earlier ones, and how far each may deviate from the usual value.
+// Figures by which a run is compared with earlier runs, and rules for how far each figure may deviate from its usual
+// value.
 
 /** With fewer answers than this, a share is not meaningful. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared, and how far it may deviate from the usual value. */
+/** A figure by which runs are compared, and the rule for how far the figure may deviate from its usual value. */
 interface Rule {
   readonly name: string
   /** False if the figure does not affect ranks, so that the ranks are still shown. */
   readonly hides: boolean
-  /** Returns the figure of a run; null if it has none. */
+  /** Returns the figure of a run; null if the run does not have the figure. */
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean

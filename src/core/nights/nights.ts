@@ -1,4 +1,4 @@
-// Reads and records nights, finds overdue ones, and lists them for the calendar.
+// Reads and records nights, finds overdue nights, and lists nights for the calendar.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
@@ -14,8 +14,8 @@ export async function databaseNow(db: Database): Promise<Date> {
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, the nights decided after that
- * time, the postponed nights (oldest first), and the open run of the schedule's list.
+ * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after that
+ * time. The facts also include the postponed nights (oldest first), and the open run of the schedule's list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
@@ -24,8 +24,8 @@ export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // Read in one snapshot, so that a night that another scheduler decides at the same time does not look undecided
-  // although its run exists.
+  // All facts are read in one snapshot. Otherwise, a night that another scheduler decides at the same time could look
+  // undecided although its run exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

@@ -14,7 +14,7 @@ interface RefillOptions {
 }
 
 const page = 2_000
-/** Two pages are added concurrently while the next one is read; a third page would not make it faster. */
+/** Two pages are added concurrently while the next page is read. A third page would not speed up the refill. */
 const abreast = 2
 
 /** Adds every slice with an open task to the queue; existing jobs remain unchanged. */

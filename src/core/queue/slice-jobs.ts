@@ -93,12 +93,12 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** BullMQ supports two million priorities, so each of ours has this many positions. */
+/** Number of positions of each of our priorities. BullMQ supports two million priorities in total. */
 const places = 200_000
 
 /**
- * Priority of a job: our priority first, then its turn. A turn may be as large as the cost of a list, so positions are
- * logarithmic: 1,000 credits and 1,000.1 still get different positions.
+ * Priority of a job: our priority first, then the turn of the job. A turn may be as large as the cost of a list, so
+ * positions are logarithmic: turns of 1,000 and 1,000.1 credits still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -112,7 +112,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
     data,
     opts: {
       jobId: jobId(data),
-      // Always set, because a job without a priority runs before all others.
+      // The priority is always set, because a job without a priority runs before all other jobs.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
       // Task retries are counted in the database; these retries cover brief failures of the store.
@@ -124,7 +124,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Closing would hang while the store is unreachable, so our own deadline limits it. */
+/** Closing would hang while the store is unreachable, so our own deadline limits the wait. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -8,7 +8,7 @@ import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
 
 export interface StatusView {
   readonly runs: readonly RunStatus[]
-  /** Number of runs omitted because they ended long ago. */
+  /** Number of runs that are omitted because they ended long ago. */
   readonly older: number
   readonly account: AccountStatus | null
   readonly accountName: string

@@ -102,7 +102,7 @@ export function readLiveWorkers(db: Database) {
     .execute()
 }
 
-/** Code for an answer `s` without valid results; null if nothing is wrong with it. */
+/** Code for the defect of an answer `s` without valid results; null for an answer without a defect. */
 export const flawCode = sql`
   case
     when starts_with(s.parse_error, ${paidRefusal}) then 'PAID_REFUSAL'
@@ -129,7 +129,7 @@ export async function countFailures(
   return Object.fromEntries(rows.map(({ code, failures }) => [code, failures]))
 }
 
-/** Counts open tasks that workers can still process: those of open runs in unfinished slices. */
+/** Counts the open tasks that workers can still process: tasks in unfinished slices of open runs. */
 export async function countOpenTasks(db: Database): Promise<number> {
   const { open } = await db
     .selectFrom('tasks')

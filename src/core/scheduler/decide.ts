@@ -1,4 +1,4 @@
-// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure functions.
+// Decides about each due time of a schedule: start, join, wait, skip or miss. All rules are pure functions.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
@@ -7,8 +7,8 @@ import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
 /**
- * A tick occurs every minute. A night that starts within this time counts as on time, and one that starts later counts
- * as late.
+ * Grace period of a night. A night that starts within this period counts as on time, and a night that starts later
+ * counts as late. A tick occurs every minute.
  */
 export const graceMs = 5 * 60_000
 
@@ -96,7 +96,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
   }
 }
 
-/** Decides the newest time once all older ones are decided. */
+/** Decides the newest due time once all older due times are decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at

@@ -41,7 +41,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly reading: Agreed
 }
 
-/** An invalid line, with the reason and what is expected instead. */
+/** An invalid line, with the reason and the text that is expected instead. */
 export interface RefusedLine {
   readonly line: number
   readonly problem: string
@@ -61,7 +61,7 @@ interface Surroundings {
   }
 }
 
-/** Parses each line independently: invalid lines are rejected, the others are used. */
+/** Parses each line independently. Invalid lines are rejected, and the other lines are used. */
 export function readSchedules(
   lines: readonly Line[],
   around: Surroundings,
@@ -118,7 +118,7 @@ class LineReader {
     return cron === null ? null : { ...schedule, cron }
   }
 
-  /** Rejects a duplicate name; the first line with the name keeps it. */
+  /** Rejects a line with a duplicate name. The first line with the name keeps the name. */
   refuseTwin(first: number): void {
     if (this.text('schedule') === '') return
     this.#refuse('schedule', `a unique name, since line ${first} has this one`)
@@ -353,7 +353,7 @@ export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.c
 export interface ScheduleFile<T = Schedule> {
   readonly schedules: readonly T[]
   readonly refusals: readonly RefusedLine[]
-  /** All names in the file, including those of rejected lines. */
+  /** All names in the file, including the names of rejected lines. */
   readonly names: readonly string[]
 }
 
@@ -417,7 +417,7 @@ export function placeOf(list: string): ListPlace {
   return { path, listName: nameOfList(path) }
 }
 
-/** If a list's file is missing, its last reading is used; a list that was never read is rejected. */
+/** If the file of a list is missing, the last reading of the list is used. A list that was never read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`

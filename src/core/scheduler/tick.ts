@@ -31,7 +31,7 @@ export type ChooseQueries = (
 export interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
-  /** Maximum age of a reused answer if the schedule does not specify one. */
+  /** Maximum age of a reused answer, for schedules that specify no maximum age. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
   /**
@@ -50,7 +50,7 @@ const mostSteps = 200_000
 // After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Runs what is due for every schedule of the file; may run concurrently in any number of processes. */
+/** Runs the due nights of every schedule of the file. Any number of processes may run a tick concurrently. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -112,7 +112,7 @@ async function readStoredSchedules(
   context: SchedulerContext,
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
-  // The time is read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
+  // The time is read after the schedules, so that decisions of a concurrent scheduler are never ahead of this time.
   const now = await timeOf(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
@@ -129,8 +129,8 @@ async function readStoredSchedules(
 }
 
 /**
- * Records undecided nights as missed before a schedule changes or ends, because its due times can't be computed
- * afterwards.
+ * Records undecided nights as missed before a schedule changes or ends, because the due times of the old schedule can't
+ * be computed afterwards.
  */
 async function closeOld(
   context: SchedulerContext,
@@ -399,7 +399,7 @@ async function takeNight(
     .returning('schedule')
     .executeTakeFirst()
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The list's row is locked here, so no other process can be planning a run of it.
+  // The row of the list is locked here, so no other process can be planning a run of the list.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
@@ -461,11 +461,11 @@ async function disable(db: Database, name: string): Promise<void> {
   await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
-/** Resets a schedule whose nights were decided ahead of time to now; its runs continue. */
+/** Resets a schedule whose nights were decided ahead of time to now. The runs of the schedule continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
+    // Nights that were decided ahead of time are deleted: otherwise, they would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)

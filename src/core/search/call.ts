@@ -37,8 +37,8 @@ export type Reply =
 
 export interface Api {
   /**
-   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key count as
-   * one.
+   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
+   * charged as one request.
    */
   call(query: Query, key?: string | null): Promise<Reply>
   /** Switches to a new API key; call this only while nothing is in flight. */
@@ -94,8 +94,8 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   }
 }
 
-// After the process was frozen, deadlines have passed although complete answers wait in the sockets. These are read a
-// few kilobytes at a time.
+// After the process was frozen, deadlines have passed although complete answers wait in the sockets. The sockets are
+// read a few kilobytes at a time.
 const frozenMs = 250
 const readingMs = 500
 /**
@@ -104,7 +104,7 @@ const readingMs = 500
  */
 const looks = 50
 
-/** Reads what has arrived before a paid call is aborted, because timers run before sockets are read. */
+/** Reads the data that has arrived before a paid call is aborted, because timers run before sockets are read. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -114,7 +114,7 @@ function afterLooks(left: number, then: () => void): void {
   setImmediate(() => (left > 1 ? afterLooks(left - 1, then) : then()))
 }
 
-/** Rejects a key that can't be sent in a header: the client would fail with the key in its error message. */
+/** Rejects a key that can't be sent in a header: the client would fail with an error message that contains the key. */
 function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
@@ -292,7 +292,7 @@ const decoders: Readonly<Record<string, () => Gunzip | ReturnType<typeof createB
 
 /**
  * Decompresses a body that was compressed although no compression was requested. A body that ends too early or exceeds
- * the limit is marked as truncated; one with an unknown encoding is kept as received.
+ * the limit is marked as truncated. A body with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -310,10 +310,10 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
       if (size > bodyCap) break
     }
   } catch {
-    // The body is truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
+    // The body is truncated or corrupt. The readable part is kept as evidence, and marked as incomplete.
     whole = false
   }
-  // Nothing could be decoded, so the encoding label was wrong: keep the body as received.
+  // Nothing could be decoded, so the encoding label was wrong. The body is kept as received.
   if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
@@ -325,14 +325,14 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
 // a request, and a paid call is lost. If the server announces its own limit, that limit minus two seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket broke before any response, each call gets its own socket for this long, because the server closes idle
+// Time for which each call gets its own socket after a socket broke before any response, because the server closes idle
 // sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /**
- * A gateway's cookies and tracing headers may need this many bytes; the client's default of 16 kB would lose paid
- * answers.
+ * Maximum size of the response headers. The cookies and tracing headers of a gateway may be this large, and the
+ * client's default of 16 kB would lose paid answers.
  */
 const longestHeader = 64 * 1024
 
@@ -367,7 +367,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips every leading `100 Continue`; returns null if one of them is incomplete. */
+/** Strips every leading `100 Continue`. Returns null if any of these responses is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 
 /** The lanes of one process: the number of paid calls that may be in flight. */
 export interface Lanes {
-  /** Waits for a lane and holds it only during the call, not until the commit. */
+  /** Waits for a lane, and holds it only until the end of the call. The lane is free again before the commit. */
   run<T>(call: () => Promise<T>): Promise<T>
   /** Number of calls to reserve now: the free lanes, plus the calls to keep ready in advance. */
   free(): number
@@ -13,8 +13,8 @@ export interface Lanes {
 }
 
 /**
- * Opens the lanes. Never wait for a lane while holding one: once all lanes are taken, both calls would wait forever. Up
- * to `ahead` additional calls are kept ready, so that a free lane never waits for its next call.
+ * Opens the lanes. Never wait for a lane while holding a lane: once all lanes are taken, every call would wait forever.
+ * Up to `ahead` additional calls are kept ready, so that a free lane never waits for its next call.
  */
 export function openLanes(lanes: number, ahead = 0): Lanes {
   const limit = pLimit(lanes)

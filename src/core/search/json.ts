@@ -50,12 +50,13 @@ function nameOf(value: unknown): string {
 const deepest = 64
 
 /**
- * Makes parsed JSON storable in Postgres: it has no NUL, no lone surrogates, only finite numbers and limited nesting.
+ * Makes parsed JSON storable in Postgres. Storable JSON has no NUL, no lone surrogates, only finite numbers, and
+ * limited nesting.
  */
 class Cleaner {
   /** Number of characters replaced by U+FFFD because Postgres can't store them. */
   replaced = 0
-  /** Why the value can't be stored; null if it can. */
+  /** Reason why the value can't be stored; null if it can be stored. */
   problem: string | null = null
   readonly #escapes: boolean
 
@@ -77,7 +78,10 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Checks a value from text without escapes. Nothing in it needs replacing, so it is returned without a copy. */
+  /**
+   * Checks a value from text without escapes. No character of such a value needs replacing, so the value is returned
+   * without a copy.
+   */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json

@@ -18,7 +18,7 @@ interface BatchOptions {
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   /** Called when the database becomes unreachable, and when it is reachable again. */
   readonly onAway: (away: boolean) => void
-  /** Called when an entry can't be written in any form. The entry remains among those returned by `abandon`. */
+  /** Called when an entry can't be written in any form. The entry remains among the entries that `abandon` returns. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -53,8 +53,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together, without letting one bad entry make the others fail. Every entry
- * is kept until it is written, because it was paid for.
+ * Collects entries briefly and writes them together, without letting one bad entry make the other entries fail. Every
+ * entry is kept until it is written, because its call was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -260,7 +260,10 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** With at most this many lanes, a crash leaves at most one call per lane with an unknown outcome. */
+/**
+ * Number of lanes up to which no calls are reserved in advance, so that a crash leaves at most one call per lane with
+ * an unknown outcome.
+ */
 const fewLanes = 16
 
 /**

@@ -32,7 +32,7 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Null if the task was handed back while its call was being reserved. */
+  /** Countdown of each task in flight; null if the task was handed back while its call was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -42,7 +42,7 @@ export class Dispatch {
   #alone = false
   /** Reason why the held tasks are not being bought. */
   stopped: Extract<Deferral, { kind: 'stop' }> | null = null
-  /** True during a reservation; the calls that it grants start right afterwards. */
+  /** True during a reservation. The calls that the reservation grants start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -171,7 +171,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without the queue, because a trip through it would take longer than the wait. */
+  /** Retries a task without the queue, because a trip through the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {

@@ -15,7 +15,7 @@ import { settleAbandonedLogs } from './recovery.ts'
 import type { Waiting } from './summary.ts'
 import type { Worker } from './worker.ts'
 
-/** If the queue delivers nothing for this long, it may have lost jobs. */
+/** Time without a delivery after which the queue may have lost jobs. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
@@ -108,8 +108,8 @@ export class Upkeep {
     this.#worker.log.touch()
     // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
-    // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
-    // again.
+    // Answers in a dead worker's log are not lost. They are settled first, so that their calls are not given up and
+    // bought again.
     await settleAbandonedLogs(this.#mill, rules, report)
     if (performance.now() >= this.#spareUntil) await lease.reap(rules)
     await lease.release(rules, spender.givenUp)
@@ -206,7 +206,10 @@ class KeyFile {
     return found.fingerprint() === this.#present.fingerprint() ? null : found
   }
 
-  /** Rejects a key of the other kind: balance and answers of test keys are kept apart from those of live keys. */
+  /**
+   * Rejects a key of the other kind, because balances and answers of test keys are kept apart from balances and answers
+   * of live keys.
+   */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
@@ -218,8 +221,8 @@ class KeyFile {
 }
 
 /**
- * True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key instead
- * of the old one.
+ * True if the key may be replaced. While calls are in flight, the key must stay, because their replies would be
+ * attributed to the new key instead of the old key.
  */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch
@@ -230,7 +233,9 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** If nothing has been in flight or has finished for this long, the worker reports the reason why it waits. */
+/**
+ * Time after which a worker reports the reason why it waits, if no call has been in flight and no task has finished.
+ */
 const quietMs = 3_000
 const lookMs = 3_000
 

@@ -5,7 +5,7 @@ import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
 /**
- * Dependencies outside this process. If its disk is full or it is a standby, the database can be read but not written.
+ * Dependencies outside this process. A database that is a standby, or whose disk is full, can be read but not written.
  */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
@@ -139,8 +139,8 @@ export class KeyCheck {
   #wake: (() => void)[] = []
 
   /**
-   * `refutedBefore` reports what other processes saw: a later call with the key was answered after this task's
-   * rejection.
+   * `refutedBefore` returns true if another process saw a later call with the key answered after the rejection of the
+   * task.
    */
   constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
     this.#refutedBefore = refutedBefore

@@ -10,7 +10,10 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Counting millions of tasks is slow, so it may take at most a twentieth of the running time. */
+/**
+ * Factor that limits the time for counting tasks to a twentieth of the running time, because counting millions of tasks
+ * is slow.
+ */
 const restShare = 20
 const minuteMs = 60_000
 
@@ -42,7 +45,7 @@ export class Reporter {
     this.#screen.report(line)
   }
 
-  /** Called several times a second; work never waits for it. */
+  /** Reports progress. It is called several times a second, and work never waits for it. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)

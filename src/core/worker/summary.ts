@@ -19,7 +19,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last one: failures by code, latency of answers, and estimated cost compared with actual cost. */
+/** Lines before the last line: failures by code, latency of answers, and expected cost compared with actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -41,7 +41,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Last line of a worker: results, cost, the reason it ended, and the next command. */
+/** Last line of a worker: results, cost, the reason for the end, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left =
@@ -124,7 +124,7 @@ export function exitOf(
 
 export type Finish = keyof typeof reasons
 
-/** Results of one worker. The keys are those of `work -- --json`. */
+/** Results of one worker. The keys are the keys in the output of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -218,7 +218,7 @@ export class Tally {
     this.#latencies.add(seconds)
   }
 
-  /** Counts a recorded call by its task's new state; the class gives the expected cost. */
+  /** Counts a recorded call by the new state of its task. The price class gives the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1

@@ -21,16 +21,18 @@ export interface WorkOptions extends WorkerOptions {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Called when runs have ended; by default, closes and judges them. */
+  /** Called when runs have ended. By default, closes and judges these runs. */
   readonly afterRuns?: AfterRuns
   /** Called with the worker several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
 const tickMs = 200
-/** A drain gives up when a dependency stays unreachable this long; including the shutdown, it ends within 40 s. */
+/**
+ * Time after which a drain gives up on an unreachable dependency. Including the shutdown, the drain ends within 40 s.
+ */
 const giveUpMs = 18_000
-/** A database that does not answer for this long counts as unreachable even if no connection broke. */
+/** Time without an answer after which a database counts as unreachable, even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 

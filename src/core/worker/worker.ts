@@ -31,7 +31,7 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 export interface WorkerOptions {
   readonly lanes: number
   readonly report: (line: string) => void
-  /** Called at each named moment; tests use it to kill the process there. */
+  /** Called at each `Moment`, so that a test can kill the process there. */
   readonly at?: (moment: Moment) => void
   /** Called when a new key is in use. */
   readonly onKey?: (key: Secret) => void
@@ -57,7 +57,8 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // Opened after the abandoned logs are settled, because removing them may free the space that is needed.
+  // The log is opened after the abandoned logs are settled, because removing those logs may free the space that the new
+  // log needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -210,7 +211,7 @@ export class Worker {
     return this.#handling
   }
 
-  /** Milliseconds since the queue last delivered a slice; 0 while one is being processed. */
+  /** Milliseconds since the queue last delivered a slice; 0 while a slice is being processed. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
@@ -291,8 +292,8 @@ export class Worker {
 const busyDelayMs = 2_000
 
 /**
- * Ends the round of a slice. Tasks that are still open return in a job of the next round, which is delayed if some of
- * them wait for another worker's call in flight.
+ * Ends the round of a slice. Tasks that are still open return in a job of the next round. The job is delayed if any of
+ * these tasks waits for another worker's call in flight.
  */
 export async function endSliceRound(
   mill: Mill,
@@ -331,8 +332,8 @@ class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
   /**
-   * Time for which the API repeats an answer. It is undefined before the first answer: the value that earlier workers
-   * stored in the database applies until then.
+   * Time for which the API repeats an answer. The value is undefined before the first answer. Until then, the value
+   * that earlier workers stored in the database applies.
    */
   #replayMs: number | null | undefined = undefined
   #looking = false
@@ -356,7 +357,7 @@ class LostAnswers {
     })
   }
 
-  /** True while a lost answer may still arrive; a drain waits for it. */
+  /** True while a lost answer may still arrive. A drain waits for such an answer. */
   async hopes(): Promise<boolean> {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }

@@ -1,5 +1,5 @@
-// Write-ahead log of a worker: each reply is first written to a file in MILL_HOME and kept until it is in the database,
-// so a crash loses no received answer.
+// Write-ahead log of a worker. Each reply is first written to a file in MILL_HOME, and kept there until the reply is in
+// the database, so a crash loses no received answer.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -36,7 +36,7 @@ import type { Reply } from '../search/call.ts'
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to protect them from a power failure. */
 const flushMs = 10
-// Random data, so that no file system stores it as a hole or deduplicates it.
+// The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
 /** Maximum record head: response headers have at most 64 kB. */
 const longestHead = 128 * 1024
@@ -274,7 +274,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.#end = 0
-    // No record starts with a newline, so readers stop here until the next record overwrites it.
+    // No record starts with a newline, so readers stop at this newline until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 
@@ -340,7 +340,10 @@ export function readAbandonedLogs(
     })
 }
 
-/** A process in another container may have the same pid; a recent mtime shows that it is alive. */
+/**
+ * A process in another container may have the same pid. A recent mtime shows that the process that writes the log is
+ * alive.
+ */
 function isAbandoned(
   file: string,
   { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
@@ -399,7 +402,7 @@ function reviveReply(head: object, body: Buffer | null): Reply {
   return { ...head, ...time, body, partial: body } as unknown as Reply
 }
 
-/** Renames a log whose replies belong to no known call, so that no worker reads it again; returns the new name. */
+/** Renames a log whose replies belong to no known call, so that no worker reads the log again. Returns the new name. */
 export function setLogAside(file: string): string {
   const aside = `${file}.left`
   ifThere(() => renameSync(file, aside))

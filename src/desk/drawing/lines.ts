@@ -306,7 +306,7 @@ function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly 
     ])
 }
 
-// Maximum length of a file name, because some systems limit it.
+// Maximum length of a file name. Some systems allow no longer names.
 const longestName = 80
 
 function fileName(title: string): string {

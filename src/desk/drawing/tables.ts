@@ -42,8 +42,8 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// Number of columns that a phone shows. A single further column is shown too, because a control to unfold it would take
-// as much space.
+// Number of columns that a phone shows. A single further column is shown too, because a control for unfolding that
+// column would take as much space.
 const phoneColumns = 4
 
 /**

@@ -12,7 +12,7 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day with keywords, stored or computed from its answers. */
+/** A day with keywords, which are stored or computed from the answers of the day. */
 interface KeywordDay {
   readonly day: string
   /** Row of `finished_days`; null if nothing is stored for the day. */

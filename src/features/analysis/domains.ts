@@ -77,7 +77,7 @@ async function loadTable(
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
-    // A domain that was never in the table is added from the beginning, so that its whole history counts.
+    // A domain that was never in the table is added without a start date, so that its whole history counts.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
@@ -263,7 +263,7 @@ export interface KnownDomain {
   readonly label: string | null
 }
 
-/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains it. */
+/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains the name. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [

@@ -84,7 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 
 /**
  * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
- * because it would mislead readers.
+ * because such a file would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)

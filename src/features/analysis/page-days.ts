@@ -75,7 +75,10 @@ export function readPageHoldings(
 
 /** Position change of a page for one query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain that now has the page's previous position; null if it is unknown, or if the page had no position. */
+  /**
+   * Domain that now has the page's previous position; null if that domain is unknown, or if the page had no previous
+   * position.
+   */
   readonly taker: string | null
 }
 

@@ -114,8 +114,8 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric may have any number of digits and no fixed scale. It is written as a double, because readers need a number
-// that they can calculate with.
+// A numeric may have any number of digits and no fixed scale. Such a value is written as a double, because readers need
+// a number for calculations.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {

@@ -63,7 +63,7 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** All runs that included a query, newest first, with the answer of the day and its cost. */
+/** All runs that included a query, newest first, with the answer of the day and the cost of that answer. */
 export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
   return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
