@@ -1,4 +1,4 @@
-// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves these lines.
+// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves this path.
 
 import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
@@ -27,7 +27,7 @@ export interface Steps {
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** Stores body, rows, cost and task state in one transaction; returns the new state of the task. */
+  /** Stores the body, the rows, the cost and the task state in one transaction. Returns the new state of the task. */
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
@@ -83,7 +83,7 @@ export interface Tools {
   /** Compares the rejection of a key with later answers to the same key. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
   readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
-  /** Called with every reply. */
+  /** Called with the reply to each call. */
   readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
   readonly nudge: () => void

@@ -28,7 +28,7 @@ export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-/** Reads every setting; throws with all problems at once. */
+/** Reads every setting. Throws a single error with all problems. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
   const config = readAll(reader)

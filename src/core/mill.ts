@@ -30,7 +30,7 @@ export interface Mill {
   readonly supplier: Supplier
   /** Opens the queue on first use. */
   queue(): Promise<SliceQueue>
-  /** URL and key of the API; starts the bundled service if none is configured. */
+  /** Returns the URL and key of the API. Starts the bundled service if no API is configured. */
   api(): Promise<{ url: URL; key: Secret }>
 }
 
@@ -40,11 +40,11 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Database connections; the queue has its own pool. */
+  /** Number of database connections, apart from those of the queue, which has its own pool. */
   readonly connections?: number
   /** True if the process repeats the same statements, all of which look up rows by key. */
   readonly byKey?: boolean
-  /** True if the process only reads; the database then rejects all changes. */
+  /** True if the process only reads. The database then rejects all changes. */
   readonly reading?: boolean
   /**
    * True if the process reads for analysts. Such a process uses the replica, if a replica is configured. A replica may
@@ -86,7 +86,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   }
 }
 
-/** Migrates our tables, the views and BullMQ's tables; returns the names of our applied migrations. */
+/** Migrates our tables, the views and BullMQ's tables. Returns the names of our applied migrations. */
 export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
   const applied = await migrateDatabase(pool)
   const views = await applyViews(pool)

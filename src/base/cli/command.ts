@@ -175,7 +175,7 @@ function explain(error: unknown): Exit {
 // eslint-disable-next-line no-control-regex -- text from outside must not control the reader's terminal
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** Prints a line for people to stderr; stdout is only for data. */
+/** Prints a line for people to stderr, because stdout is only for data. */
 export function say(line: string): void {
   process.stderr.write(`${line.replace(controls, '')}\n`)
 }

@@ -89,7 +89,10 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes answers that are unusable for a reason other than their format; empty if there are none. */
+/**
+ * Describes answers that are unusable for a reason other than their format. Returns an empty text if there are no such
+ * answers.
+ */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number
@@ -107,7 +110,7 @@ export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** Formats a time span for people; rounds up. */
+/** Formats a time span for people, and rounds up. */
 export function spanText(seconds: number): string {
   if (seconds < 100) return `${Math.ceil(seconds)} s`
   if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`

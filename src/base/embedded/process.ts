@@ -58,7 +58,7 @@ interface ProgramOptions {
   readonly detached?: boolean
 }
 
-/** Starts one of our commands in a separate process, with only these settings. */
+/** Starts one of our commands in a separate process, with only the given settings. */
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)

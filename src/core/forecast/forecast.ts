@@ -113,7 +113,7 @@ export interface QueryGroup
   readonly class: string
   /** Time at which the newest answer was received; null if there is none. */
   readonly answeredAt: number | null
-  /** Day that the queries were bought for; known only if a list sets an interval. */
+  /** Day that the queries were bought for. The day is known only if a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
@@ -140,9 +140,9 @@ export interface ComingNight {
   readonly maxAgeMs: number
   /** True if the tasks left over from an older night are bought first. */
   readonly keepsOld: boolean
-  /** 1 is bought first, 9 last; the default is 5. */
+  /** Priority, from 1 (bought first) to 9 (bought last). The default is 5. */
   readonly priority?: number
-  /** The list's share of a night's credits when credits are short; absent or null if no list has a share. */
+  /** The list's share of a night's credits when credits are short. It is absent or null if no list has a share. */
   readonly part?: number | null
 }
 
@@ -301,7 +301,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of a run or list end as unaffordable; tasks beyond any other limit wait.
+    // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = this.#allowances.waitsFor(cut, about.at)
@@ -425,7 +425,7 @@ function numberOf(day: string | null): number | null {
 interface Drawer {
   readonly at: number
   readonly list: string
-  /** Month of the run's date, such as 2026-11; selects the list's budget. */
+  /** Month of the run's date, such as 2026-11. The month selects the budget of the list. */
   readonly month: string
 }
 

@@ -9,7 +9,7 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 
 /** An account balance as the ledger sees it. Times are milliseconds by the database clock. */
 export interface Account {
-  /** Number of calls started so far; used to order calls by their start. */
+  /** Number of calls started so far. The number orders calls by their start. */
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
@@ -43,7 +43,7 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that this balance was reported to; empty before the first report. */
+  /** Fingerprints of the keys that this balance was reported to. Empty before the first report. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
@@ -81,7 +81,10 @@ interface ReportedBalances {
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /** A stopped account resumes once its balance exceeds the floor by this many times the highest cost. */
+  /**
+   * Number of times the highest cost by which the balance of a stopped account must exceed the floor before calls
+   * resume.
+   */
   hysteresis: 2,
   /**
    * Age of a reported balance beyond which calls go out one at a time, because other users of the account may have
@@ -98,8 +101,8 @@ export const constants = {
   /** Pause between two calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, only the
-   * most recent costs count, at most this many.
+   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, the same
+   * number of the most recent costs count.
    */
   trustedAfter: 30,
   /**
@@ -108,8 +111,8 @@ export const constants = {
    */
   oddFactor: 10,
   /**
-   * Until the maximum of a price class is trusted, the class is bounded by this many times its highest cost when calls
-   * are compared with the balance.
+   * Multiple of the highest cost that bounds a price class until its maximum is trusted. It applies when calls are
+   * compared with the balance.
    */
   youngFactor: 4,
   /** Number of unreadable calls after which a task's outcome is recorded as unknown: the first call and two retries. */

@@ -202,7 +202,7 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks outside this decision; counted only while credits are scarce. */
+  /** Number of more urgent open tasks outside this decision. They are counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
@@ -315,8 +315,8 @@ function stopFor(
 }
 
 /**
- * Returns the limit that a call with a bound of `size` credits would exceed: the budget of its run, of its list, of the
- * day or of the month, the floor, or the credits needed for more urgent tasks.
+ * Returns the limit that a call with a bound of `size` credits would exceed. The limits are the budgets of the run,
+ * list, day and month, the floor, and the credits needed for more urgent tasks.
  */
 function limitReached(
   { account, costs, budgets, rules }: AdmissionState,
@@ -549,7 +549,8 @@ export function sortTasks(
 }
 
 /**
- * Credits are scarce if fewer calls than this fit above the floor. Urgency is considered only while credits are scarce.
+ * Number of calls above the floor below which credits count as scarce. Urgency is considered only while credits are
+ * scarce.
  */
 const scarce = 1_000
 

@@ -68,13 +68,13 @@ interface StopRow {
   readonly detail: string | null
 }
 
-/** Snapshot of an account's books; no row is locked. */
+/** Snapshot of an account's books, read without locking any row. */
 export interface Books {
   readonly account: AccountRow
   /** Changes whenever the account's row changes. */
   readonly version: string
   readonly now_ms: number
-  /** Floor in force; 0 if no worker is alive. */
+  /** Floor in force, or 0 if no worker is alive. */
   readonly floor: number
   readonly costs: readonly CostRow[]
   readonly stops: readonly StopRow[]
@@ -126,7 +126,7 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-/** Reads the books of an account; nothing is locked. */
+/** Reads the books of an account without locking any row. */
 export async function readBooks(db: Database, account: number): Promise<Books> {
   const { rows } = await sql<AccountRow & Omit<Books, 'account'>>`
     select ${accountColumns}, ${booksColumns}

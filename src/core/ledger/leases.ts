@@ -237,8 +237,8 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 /** Heartbeats per lease. */
 export const beats = 6
 /**
- * After an outage longer than this many heartbeats, other workers get time for the same number of heartbeats before
- * their calls are given up.
+ * Number of heartbeats: after an outage that lasts longer, other workers get time for the same number of heartbeats
+ * before their calls are given up.
  */
 const sparedBeats = 2
 

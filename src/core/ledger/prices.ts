@@ -141,7 +141,7 @@ export interface Funds {
 
 const newest = 2000
 
-/** Reads balance and costs; an account that was never used has neither. */
+/** Reads the balance and the costs. An account that was never used has neither. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

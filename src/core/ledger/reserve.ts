@@ -174,7 +174,7 @@ export interface Spender {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use; changes if the key file is replaced. */
+  /** Fingerprint of the key in use. It changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly dailyBudget: number | null
@@ -194,7 +194,7 @@ export interface Spender {
    * Marks of calls whose reservation got no reply. These calls are never sent, even if the reservation was written.
    */
   readonly givenUp: Set<string>
-  /** Number of calls that the account had started at the last read; this number never decreases. */
+  /** Number of calls that the account had started at the last read. This number never decreases. */
   readonly begun: { seq: number }
 }
 

@@ -355,7 +355,7 @@ export interface OpenCall {
   readonly deaths: number
 }
 
-/** Reads finished calls of an account; no row is locked. */
+/** Reads finished calls of an account without locking any row. */
 export function readCalls(db: Database, account: number, calls: readonly number[]) {
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
@@ -457,7 +457,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
       state: changes.get(call.task_id)?.state ?? call.state,
       waitMs: changes.get(call.task_id)?.waitMs ?? null,
     })),
-    // Calls that this database does not know, because it was restored or is a different database.
+    // Calls that are not in this database, because the database was restored or is a different one.
     strangers,
   }
 }
@@ -491,7 +491,7 @@ export interface Entry {
 /** The account whose books are written, and the rules for it. */
 export interface SettlementRules {
   readonly account: number
-  /** Fingerprint of the key in use; changes if the key file is replaced. */
+  /** Fingerprint of the key in use. It changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly rebuy: boolean

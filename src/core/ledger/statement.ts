@@ -18,7 +18,7 @@ interface StatementOrder {
 /** Period or subject by which the sums are grouped. */
 type Grouping = 'day' | 'list' | 'run'
 
-/** Balance changes of one group; `opening` and `closing` are set if the group is a period. */
+/** Balance changes of one group. `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string

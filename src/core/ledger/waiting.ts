@@ -122,7 +122,7 @@ export async function anyLost(db: Database, account: number): Promise<boolean> {
   return rows[0]?.any ?? false
 }
 
-/** Takes a slot from the account's rate limit; returns false if none is free now. */
+/** Takes a slot from the account's rate limit. Returns false if no slot is free now. */
 export async function takeTurn(
   db: Database,
   { account, perSecond }: { account: number; perSecond: number },

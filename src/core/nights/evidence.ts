@@ -48,9 +48,9 @@ export interface Doubt {
   readonly score: number
 }
 
-/** If fewer queries than this are compared, the pages that they share prove little. */
+/** Minimum number of queries: pages that are shared by fewer queries prove little. */
 const leastQueries = 5
-/** If fewer answers than this have changed, there is too little evidence of a copy of an older day. */
+/** Minimum number of changed answers: fewer of them are too little evidence of a copy of an older day. */
 const leastChanged = 8
 /** From this score upwards, an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9

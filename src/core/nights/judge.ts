@@ -224,7 +224,7 @@ function median(values: readonly number[]): number {
 // Figures by which a run is compared with earlier runs, and rules for how far each figure may deviate from its usual
 // value.
 
-/** With fewer answers than this, a share is not meaningful. */
+/** Minimum number of answers: a share of fewer answers is not meaningful. */
 const leastAnswers = 5
 
 /** A figure by which runs are compared, and the rule for how far the figure may deviate from its usual value. */
@@ -250,7 +250,7 @@ interface Rule {
   readonly show: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
-  /** Returns the known cause of a deviation; empty if there is none. */
+  /** Returns the known cause of a deviation, or an empty text if no cause is known. */
   readonly known?: (night: JudgedNight) => string
 }
 

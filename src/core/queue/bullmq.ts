@@ -61,7 +61,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   }
 }
 
-// The classes are generic over their backend and default to Redis; the methods that we call are the same on both
+// The classes are generic over their backend, and Redis is their default. The methods that we call are the same on both
 // backends.
 const onPostgres = createPostgresBackend as never
 

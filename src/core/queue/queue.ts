@@ -76,7 +76,7 @@ function openQueuePool(databaseUrl: string, connections: PartConnections): Pool 
   return pool.setMaxListeners(0)
 }
 
-/** Migrates BullMQ's own tables in their own schema; safe to call from several hosts at once. */
+/** Migrates BullMQ's tables in their own schema. Several hosts may safely call this function at once. */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const pool = openPool(databaseUrl, { name: 'migrate', max: 1 })
   try {

@@ -22,7 +22,7 @@ export interface QueuedSlice extends SliceJob {
 
 /** Delivers slices to a function until it is closed. */
 export interface Consumer {
-  /** Fetches no more slices; slices in progress continue. */
+  /** Stops fetching slices. Slices in progress continue. */
   pause(): Promise<void>
   /** Stops fetching and waits for slices in progress. */
   close(): Promise<void>
@@ -56,7 +56,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs; an existing job with the same id remains unchanged. */
+    /** Adds jobs. An existing job with the same id remains unchanged. */
     add,
     /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),
@@ -115,7 +115,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all other jobs.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Task retries are counted in the database; these retries cover brief failures of the store.
+      // These retries cover brief failures of the store. The retries of tasks are counted in the database.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,

@@ -254,7 +254,7 @@ async function* readBodies(
   }
 }
 
-/** A stored body whose rows the database rejected; `api` is null if the API is no longer known. */
+/** A stored body whose rows the database rejected. `api` is null if the API is no longer known. */
 type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
 
 /** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */

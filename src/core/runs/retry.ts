@@ -209,8 +209,8 @@ export interface Selection {
   /** Selects only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
-   * If true, includes tasks that have an answer, or a body whose rows the database rejected; these tasks would be
-   * bought again.
+   * If true, includes tasks that have an answer, or a body whose rows the database rejected. Such tasks would be bought
+   * again.
    */
   readonly buyAgain: boolean
 }

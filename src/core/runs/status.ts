@@ -27,16 +27,18 @@ export interface RunStatus {
   readonly tasks: Readonly<Record<TaskState, number>>
   /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API; part of `unreadable`. */
+  /** Rejections charged by the API. They are included in `unreadable`. */
   readonly paid_refusal: number
-  /** Answers to a different query; part of `unreadable`. */
+  /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
   readonly rejected: number
   /** Credits used by calls whose cost is known. */
   readonly spent: number
-  /** Credits reserved for calls with an unknown outcome, which may have been charged; not part of `spent`. */
+  /**
+   * Credits reserved for calls with an unknown outcome, which may have been charged. They are not included in `spent`.
+   */
   readonly uncertain: number
-  /** Credits reserved for calls in flight; not part of `spent`. */
+  /** Credits reserved for calls in flight. They are not included in `spent`. */
   readonly reserved: number
   readonly budget: number | null
   readonly created_at: string

@@ -110,7 +110,7 @@ export const flawCode = sql`
     when s.parse_error is not null then 'UNREADABLE'
   end`
 
-/** Counts failed, unknown or unreadable tasks of these runs by error code, most frequent first. */
+/** Counts failed, unknown or unreadable tasks of the given runs by error code, most frequent code first. */
 export async function countFailures(
   db: Database,
   runs: readonly number[],

@@ -64,7 +64,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   return runScheduler(mill, { file, signal, beside })
 }
 
-/** Rejects --desk with a command that ends at once, because nobody could use the desk. */
+/** Rejects `--desk` for a command that ends at once, because nobody could use the desk. */
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(

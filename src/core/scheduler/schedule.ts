@@ -209,7 +209,7 @@ const columns = [
 
 type ScheduleColumn = (typeof columns)[number]
 
-/** Parser for the cells of a column. Returns null for invalid text; the line then gets the value of `usual`. */
+/** Parser for the cells of a column. Returns null for invalid text. The line then gets the value of `usual`. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
@@ -286,7 +286,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Parses shares; returns null for duplicate tags and for shares above 100 percent in total. */
+/** Parses shares. Returns null for duplicate tags, and for shares above 100 percent in total. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -357,7 +357,7 @@ export interface ScheduleFile<T = Schedule> {
   readonly names: readonly string[]
 }
 
-/** Loads the schedule file; rejects invalid lines, and throws if the file can't be read. */
+/** Loads the schedule file. Rejects invalid lines, and throws if the file can't be read. */
 export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },

@@ -134,7 +134,7 @@ export class Scheduler {
   }
 }
 
-// The queue's clock ticks every minute; a longer silence indicates a problem.
+// Time without a tick that indicates a problem: the queue's clock ticks every minute.
 const silenceMs = 75_000
 const lookEveryMs = 10_000
 
@@ -147,7 +147,7 @@ interface ClockOptions {
   readonly lookMs?: number
 }
 
-/** Runs a scheduler by the queue's clock until the signal is aborted; restarts a clock that has gone silent. */
+/** Runs a scheduler by the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,

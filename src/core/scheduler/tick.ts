@@ -39,12 +39,12 @@ export interface SchedulerContext {
    */
   readonly chooseQueries?: ChooseQueries
   readonly report: (line: string) => void
-  /** Clock; the clock of the database is used, except in tests. */
+  /** Clock for tests. By default, the clock of the database is used. */
   readonly now?: () => Promise<Date>
 }
 
-// Maximum steps per schedule. Each step decides something, so the loop ends; the limit guards against rules that loop
-// forever.
+// Maximum steps per schedule. Each step decides something, so the loop ends by itself. The limit guards against rules
+// that loop forever.
 const mostSteps = 200_000
 
 // After a failover, the clock of the new database server may differ by seconds.
@@ -189,7 +189,7 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
 
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
-/** Plans the run of a night; does nothing if another scheduler was first. */
+/** Plans the run of a night. Does nothing if another scheduler was first. */
 async function runNight(
   context: SchedulerContext,
   schedule: Schedule,
@@ -438,7 +438,7 @@ async function readWatches(db: Database) {
     .execute()
 }
 
-/** Stores a schedule as currently defined in the file; `known_until` never decreases. */
+/** Stores a schedule as currently defined in the file. `known_until` never decreases. */
 async function saveWatch(
   db: Database,
   { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,

@@ -41,7 +41,7 @@ export interface Api {
    * charged as one request.
    */
   call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key; call this only while nothing is in flight. */
+  /** Switches to a new API key. Call this function only while no request is in flight. */
   turnKey(key: Secret): void
   /** Aborts all requests in flight. */
   close(): Promise<void>
@@ -55,7 +55,7 @@ interface ApiOptions {
   readonly lanes: number
 }
 
-/** Creates a client for the API; connects only on the first call. */
+/** Creates a client for the API. The client connects only on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   checkKey(url, given.key)
   let key = given.key
@@ -210,7 +210,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
-  /** Called right before the first byte is written; an abort at this point leaves the request unsent. */
+  /** Called right before the first byte is written. An abort at this point leaves the request unsent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
       controller.abort(new Error('the caller no longer waits for this call'))
@@ -274,7 +274,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression; an answer with 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression. An answer with 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 interface Body {

@@ -183,12 +183,12 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
   return greatest
 }
 
-// Spec gap 2.5: the additional fields are not documented. These are names that search APIs commonly use.
+// Spec gap 2.5: the additional fields are not documented. The names below are common among search APIs.
 const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Items of the blocks that the specification does not name, one row each; a plain value is not a block. */
+/** Items of the blocks that the specification does not name, with one row per item. A plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -223,7 +223,7 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of these field names whose value fits. */
+/** Returns the first of the given field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],

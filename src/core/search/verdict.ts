@@ -12,13 +12,13 @@ interface Bill {
   readonly creditsRemaining: number | null
 }
 
-/** Reason why there is no answer, as a code and a sentence; for display only. */
+/** Reason why there is no answer, as a code and a sentence. Both are only for display. */
 interface Reason {
   readonly code: string
   readonly message: string
 }
 
-/** Class of a reply; `policy` defines its consequences. */
+/** Class of a reply. `policy` defines the consequences of each class. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' } & Reason & Bill)

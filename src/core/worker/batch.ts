@@ -14,7 +14,7 @@ import { lighten, withoutRows } from '../ledger/entry.ts'
 interface BatchOptions {
   /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
-  /** Records entries together; returns the results in the same order. */
+  /** Records entries together. Returns the results in the order of the entries. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   /** Called when the database becomes unreachable, and when it is reachable again. */
   readonly onAway: (away: boolean) => void
@@ -146,7 +146,10 @@ export class Batch {
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable and retries after conflicts; throws errors caused by the data. */
+  /**
+   * Writes entries. Waits while the database is unreachable, and retries after conflicts. Throws errors that the data
+   * causes.
+   */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {

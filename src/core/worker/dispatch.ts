@@ -20,7 +20,7 @@ interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** A task that has to wait at most this long is held. A task with a longer wait returns to the queue. */
+/** Maximum wait of a task that the worker holds. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
  * Added to each wait to allow for clock differences: tasks are due by the database's clock, so a slightly early
@@ -79,7 +79,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Starts no more calls. Calls in flight finish; all other tasks are handed back to the queue. */
+  /** Stops starting calls. Calls in flight finish, and all other tasks are handed back to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })

@@ -63,7 +63,7 @@ const longestHoldMs = 3_600_000
 /** Our own reasons for not sending a call, which say nothing about the state of the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds back calls right before they are sent, because of what this process has just learned. */
+/** Holds back calls right before they are sent, because of a reply or an outage that this process has just seen. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -154,7 +154,7 @@ export class KeyCheck {
 
   /**
    * Judges a reply after the calls that started later have returned. If one of these calls was answered, the API
-   * rejected the query rather than the key. Waits no longer than the calls in flight take.
+   * rejected the query rather than the key. The wait ends at the latest with the last of these calls.
    */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
@@ -172,7 +172,7 @@ export class KeyCheck {
     return refuted ? { ...verdict, kind: 'blocked' } : verdict
   }
 
-  /** Ends the wait for a call of a task whose reply is not recorded. */
+  /** Ends the wait for a call whose reply is not recorded. */
   forget(task: number): void {
     this.#begun.delete(task)
     for (const wake of this.#wake.splice(0)) wake()

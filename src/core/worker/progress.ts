@@ -80,7 +80,7 @@ export class Reporter {
       const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
       this.#seen = { left, done, ended: await endedLastMinute(db), account }
     } catch {
-      // An unreachable database is reported elsewhere; keep showing the last known state.
+      // An unreachable database is reported elsewhere, so the line keeps showing the last known state.
     }
     const took = performance.now() - began
     this.#lookAt = performance.now() + Math.max(lookMs, took * restShare)

@@ -133,9 +133,9 @@ export interface Summary {
   readonly unknown: number
   /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API; part of `unreadable`. */
+  /** Rejections charged by the API. They are included in `unreadable`. */
   readonly paid_refusal: number
-  /** Answers to a different query; part of `unreadable`. */
+  /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
   /**
    * Failed, unknown or unreadable tasks of the runs that this worker worked on, including tasks bought by other

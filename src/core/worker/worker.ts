@@ -264,7 +264,7 @@ export class Worker {
   }
 
   /**
-   * Looks for a later call of the account that was answered with results; returns false if the database does not
+   * Looks for a later call of the account that was answered with results. Returns false if the database does not
    * respond.
    */
   async #refutedBefore(task: number): Promise<boolean> {

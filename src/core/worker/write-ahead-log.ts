@@ -86,7 +86,7 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** Segment that holds the reply to each unsettled call. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that could not be written for lack of space; retried later. */
+  /** Replies that could not be written for lack of space, and are written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -96,7 +96,7 @@ export class WriteAheadLog {
     this.#provenance = provenance
   }
 
-  /** Allocates the disk space; throws if there is not enough. */
+  /** Allocates the disk space. Throws if there is not enough space. */
   static open(options: LogOptions): WriteAheadLog {
     const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -305,7 +305,7 @@ function bodyOf(reply: Reply): Buffer | null {
   return reply.kind === 'response' ? reply.body : reply.partial
 }
 
-/** Writes all pieces consecutively at this offset; returns their total size. */
+/** Writes all pieces consecutively at the offset `place`. Returns their total size. */
 function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   let done = writevSync(handle, pieces, place)
@@ -323,7 +323,8 @@ export interface LogContent {
 }
 
 /**
- * Reads the logs of dead workers: on this host, logs whose process is gone; on other hosts, logs with an old mtime.
+ * Reads the logs of dead workers. On this host, these are the logs whose process is gone. On other hosts, they are the
+ * logs with an old mtime.
  */
 export function readAbandonedLogs(
   folder: string,
@@ -385,7 +386,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Reads the head of a record; returns null if no record starts here. */
+/** Reads the head of a record. Returns null if no record starts at `start`. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
@@ -448,8 +449,8 @@ export function expectLogFolder(mill: Mill): void {
 }
 
 /**
- * Opens a worker's log with space for all answers that may wait at once; throws before anything is bought if there is
- * not enough.
+ * Opens a worker's log with space for all answers that may wait at once. If there is not enough space, throws before
+ * anything is bought.
  */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)

@@ -99,7 +99,7 @@ export function tableSection<Row>(
     name,
     ...titles
   }: Titles & {
-    /** Name of the table; by default, the title. */
+    /** Name of the table. The default is the title. */
     readonly name?: string
     /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
     readonly empty?: string | readonly [text: string, line: string]

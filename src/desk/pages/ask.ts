@@ -339,7 +339,7 @@ async function askFor(
   return { columns, rows: rows.slice(0, most), more: isFull(), ms, warnings }
 }
 
-/** Maximum number of rows in a file; a download with more rows is aborted. */
+/** Maximum number of rows in a file. A download with more rows is aborted. */
 const mostFileRows = 1_000_000
 
 /** Reads a whole result in batches, for a file. */

@@ -91,7 +91,7 @@ export function textField(name: string, label: Html | string, options: TextOptio
 
 interface SelectOptions {
   readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Selected word; by default, the value of the filter with this name. */
+  /** Selected word. The default is the value of the filter with the name of the field. */
   readonly value?: string
 }
 

@@ -318,7 +318,7 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country: gl, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // Ranks of the keyword, oldest day first; undefined if the rank of a day is unknown.
+      // Ranks of the keyword, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
       // Rank of one day and of one week earlier, or of the last stored day before.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),

@@ -402,7 +402,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** A date further away than this is not meaningful. */
+/** Maximum number of days ahead. A date further away is not meaningful. */
 const mostDaysAhead = 3_650
 
 /**

@@ -359,7 +359,7 @@ export function resultTable(results: readonly SerpResult[], place: PagePlace): H
   ])
 }
 
-/** Renders a title as a link if its address is a web address; otherwise, shows the address as text. */
+/** Renders a title, or the address of a result without a title. The text is a link if the address is a web address. */
 function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   const text = title === null || title.trim() === '' ? (url ?? '(without a title)') : title
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`

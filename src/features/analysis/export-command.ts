@@ -196,7 +196,7 @@ function nameOf(question: string): string {
 async function findRelation(db: Database, typed: string): Promise<string> {
   const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()
-  // Analysts' views come first; no table has the same name as a view.
+  // Analysts' views come first. No table has the same name as a view.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
   if (found !== undefined) return found.quoted
   const near = rows

@@ -22,7 +22,7 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
   readonly narrowed: readonly string[]
   /** Days shown. */
   readonly span: ReadSpan
-  /** Suspect runs of these days, which are excluded. */
+  /** Suspect runs in the span. Their answers are excluded. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
   /** Sums for the selected and the largest domains, day by day. */

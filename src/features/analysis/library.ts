@@ -79,7 +79,7 @@ export function parseQuestion(name: string, text: string): Question {
     })
   }
   const statement = lines.slice(begin + parameters.length).join('\n')
-  // A name after a single colon is a parameter; two colons are a cast.
+  // A name after a single colon is a parameter. Two colons are a cast.
   const sql = statement.replace(/(?<!:):([a-z_]\w*)/g, (_, used: string) => {
     const index = parameters.findIndex((parameter) => parameter.name === used)
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)

@@ -223,7 +223,7 @@ export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Domains with the largest shares of voice on a day; empty if no day is given. */
+/** Domains with the largest shares of voice on a day. No domains are returned if no day is given. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
