@@ -52,7 +52,7 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   return steps.store({ task, call, reply, verdict })
 }
 
-/** Parts of a worker that the steps use. */
+/** Parts of a worker that the steps of the main path use. */
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {

@@ -21,7 +21,7 @@ export function isLoopback(hostname: string): boolean {
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True for a request with proxy headers, which may come from anywhere. */
+/** True for a request with proxy headers. Such a request may come from anywhere. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
@@ -38,7 +38,7 @@ function keyPlace(url: URL): string | null {
   return url.searchParams.has('api_key') ? 'the parameter api_key' : null
 }
 
-// The endpoint is added to the base address when a query is sent.
+// Path of the endpoint. It is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
 /**

@@ -148,7 +148,7 @@ class SettingsReader {
     return undefined
   }
 
-  /** URL and key of the API; null selects the bundled service. */
+  /** Returns the URL and key of the API. Null selects the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
     const file = this.value('SEARCH_API_KEY_FILE')

@@ -109,7 +109,7 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
 }
 
 async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
-  // Loaded on first use, because most commands need no queue.
+  // The module is loaded on first use, because most commands need no queue.
   const { openPart, sliceConnections } = await import('./queue/queue.ts')
   const { openQueue } = await import('./queue/slice-jobs.ts')
   const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
@@ -119,7 +119,7 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
 /** The API that answers are bought from, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Stored with each answer, because answers are reused only for the same API. */
+  /** Identifies the API. The value is stored with each answer, because answers are reused only for the same API. */
   readonly api: string
   readonly account: string
 }

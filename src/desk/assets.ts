@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { root } from '../base/root.ts'
 
 export interface Asset {
-  /** The name contains a hash of the content, so that browsers may cache the file. */
+  /** Path of the asset. It contains a hash of the content, so that browsers may cache the file. */
   readonly path: string
   readonly type: string
   readonly text: string

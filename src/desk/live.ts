@@ -14,7 +14,7 @@ import { type DeskGround, restAfter } from './tables.ts'
 interface LiveUpdate {
   /** HTML of the changed parts, by element id. */
   readonly parts: Readonly<Record<string, string>>
-  /** Null if the page could be read. */
+  /** Reason why the page could not be read; null if the page could be read. */
   readonly problem: string | null
 }
 

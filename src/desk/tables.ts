@@ -20,7 +20,7 @@ export interface DeskGround {
 
 interface Opened {
   readonly mill: Mill
-  /** Null if the database has no read-only role. */
+  /** Name of the read-only role; null if the database has no read-only role. */
   readonly reader: string | null
   /** Pool with an analyst's login; null if no such login is configured. */
   readonly analyst: Pool | null

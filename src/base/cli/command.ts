@@ -111,7 +111,7 @@ export function addYes(program: Command): Command {
   )
 }
 
-/** End of the last line of a preview. */
+/** Text at the end of the last line of a preview. */
 export const addYesHint = 'nothing was changed; to do it, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url)
 interface TableOptions {
   /** Headings of numeric columns, which are aligned right. */
   readonly right?: readonly string[]
-  /** Maximum cell width before truncation; null: never truncate. */
+  /** Maximum width of a cell. Longer cells are truncated. Null stands for no limit. */
   readonly widest?: number | null
 }
 
@@ -39,7 +39,7 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // Loaded with the first table, because help shows no table.
+  // The library is loaded with the first table, because help shows no table.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],

@@ -16,7 +16,7 @@ const headerBytes = 20
 /** First byte of a jsonb value in binary format. */
 const jsonbVersion = 1
 
-/** An array built value by value. */
+/** An array that is built value by value. */
 export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
@@ -85,7 +85,7 @@ export abstract class ArrayColumn {
   }
 }
 
-/** Like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
+/** Writes an integer like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
 function setInt32(bytes: Buffer, at: number, value: number): void {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16

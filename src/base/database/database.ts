@@ -51,7 +51,7 @@ export interface PoolOptions {
 
 /**
  * Makes the server release the locks of an unresponsive process well before other processes conclude that the server is
- * unreachable. The last setting, which older servers lack, also ends a transaction that stopped in the middle of a
+ * unreachable. `transaction_timeout`, which older servers lack, also ends a transaction that stopped in the middle of a
  * statement.
  */
 const ledgerSettings = {
@@ -121,7 +121,7 @@ function codeBreaks(owner: object, name: string): void {
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // Attached before the caller awaits, so that the caller finds the code on the error.
+    // The handler is attached before the caller awaits, so that the caller finds the code on the error.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -207,7 +207,7 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** Process number of the server's session, as reported when connecting. */
+/** Process number of the server's session, as the server reported it when this client connected. */
 export function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }

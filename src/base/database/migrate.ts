@@ -19,7 +19,7 @@ interface MigrationFile {
   readonly sha256: string
 }
 
-/** Schema folder: the baseline in `schema`, later changes in `migrations`. */
+/** Folder with the SQL files: the baseline in `schema`, and later changes in `migrations`. */
 const sqlFolder = join(root, 'sql')
 
 /** The baseline: the first migration, consisting of the files of `sql/schema`. */
@@ -209,14 +209,14 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
 /** A file in `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
-  /** Path within `sql/views`, for messages. */
+  /** Path of the file within `sql/views`, for messages. */
   readonly path: string
   readonly text: string
   readonly checksum: string
 }
 
 interface ViewFiles {
-  /** Files in dependency order. */
+  /** Files of the views in dependency order. */
   readonly files: readonly ViewFile[]
   /** Column comments by name, for columns without a comment in their file. */
   readonly words: ReadonlyMap<string, string>

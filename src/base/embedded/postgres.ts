@@ -162,7 +162,8 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
 }
 
 /**
- * Starts a new server. Retries if a port was taken in the meantime, or children of a killed server are still running.
+ * Starts a new server. Retries if another program took the port in the meantime, or if children of a killed server are
+ * still running.
  */
 async function startFresh(
   home: string,
@@ -317,7 +318,7 @@ function judge(code: string | null): Contact {
   switch (code) {
     case '3D000':
       return 'empty'
-    // Wrong password, no such user, no such file: another server has taken the port.
+    // The password, the user or the file is wrong, so another server has taken the port.
     case '28P01':
     case '28000':
     case 'ENOENT':
@@ -328,7 +329,7 @@ function judge(code: string | null): Contact {
   }
 }
 
-/** Creates our database once. */
+/** Creates our database if it does not exist. */
 async function createDatabase(state: State): Promise<void> {
   const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
   try {

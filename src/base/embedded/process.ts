@@ -19,7 +19,7 @@ export function commandOf(pid: number): readonly string[] | null {
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
-    // A zombie has no command line.
+    // The file is empty for a zombie.
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {

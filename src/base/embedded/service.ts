@@ -166,7 +166,7 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// More credits than anyone uses while trying the program, but few enough to see the balance change.
+// Credits of a new key: more than anyone uses while trying the program, but few enough to see the balance change.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })

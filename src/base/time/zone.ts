@@ -90,7 +90,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** Maximum difference between wall times and instants near both ends of a period. */
+/** Largest change of the zone's offset near either end of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))
@@ -109,7 +109,10 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** A hundred years: older than any answer, and still a valid interval for the database to subtract from now. */
+/**
+ * Longest duration: a hundred years. No answer is older, and the database can still subtract this interval from the
+ * current time.
+ */
 const longest = 36_500 * dayMs
 
 /** Parses `12h`, `90s`, `30d` or a plain `0`. Returns null if the text is not a duration, or exceeds 36500 days. */

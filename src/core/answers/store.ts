@@ -23,8 +23,8 @@ export type { StoredAnswer } from '../../base/answer.ts'
 const mostBytes = 64 * 1024 * 1024
 
 /**
- * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call at most once
- * per transaction, because the lock order is only guaranteed within one statement.
+ * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call this function
+ * at most once per transaction, because the lock order is only guaranteed within one statement.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,

@@ -17,8 +17,8 @@ export type Forecast =
     }
 
 /**
- * Processes open work and future nights in chronological order, and computes the cost of each and the time at which
- * credits run out.
+ * Processes open work and future nights in chronological order. Computes the cost of each run and night, and the time
+ * at which credits run out.
  */
 export function forecastOf(input: ForecastInput): Forecast {
   const { balance, prices, open, groups } = input
@@ -111,7 +111,7 @@ type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 export interface QueryGroup
   extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
-  /** Time at which the newest answer was received; null if there is none. */
+  /** Time at which the newest answer was received; null if there is no answer. */
   readonly answeredAt: number | null
   /** Day that the queries were bought for. The day is known only if a list sets an interval. */
   readonly answeredOn?: string | null
@@ -158,7 +158,7 @@ export interface ForecastInput {
   /** Credits left after calls in flight are paid; null if no balance is known. */
   readonly balance: number | null
   readonly floor: number
-  /** Price of a query by price class: the recent average and the recent maximum. */
+  /** Recent average price and recent maximum price of a query, by price class. */
   readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
   /** Daily budget, a function that returns the day of an instant, and the credits used today. */
@@ -211,7 +211,7 @@ interface Leftover {
   readonly budget: number | null
   readonly portions: readonly Portion[]
   readonly month: string
-  /** Day or month whose budget is used up; null if the tasks wait for credits. */
+  /** Day or month whose budget is used up and must end first; null if the tasks wait for credits. */
   readonly waits: string | null
 }
 

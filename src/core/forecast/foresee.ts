@@ -85,7 +85,7 @@ export async function readCreditForecast(
     schedules: coming.length,
     // Schedules with an unknown cost, with the reason.
     unpriced: await readUnpriced(db),
-    // Next renewal of the plan; null if none is configured.
+    // Next renewal of the plan; null if no renewal is configured.
     renewal: renewals[0] ?? null,
   }
 }
@@ -223,7 +223,7 @@ async function foreseeRenewals(
   return next.map((at) => ({ at, balance }))
 }
 
-/** Calls per minute while the account was last working; null if there are too few. */
+/** Calls per minute while the account was last working; null if there were too few calls. */
 async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
   const { rows } = await db.executeQuery(
     statement<{ per_minute: number | null }>('buying_pace', { account, origin }),
@@ -231,7 +231,7 @@ async function readPace(db: Database, { account, origin }: Supplier): Promise<nu
   return rows[0]?.per_minute ?? null
 }
 
-/** Highest balance within a period; null if none was reported. */
+/** Highest balance within a period; null if no balance was reported. */
 async function balanceAfter(
   db: Database,
   { account, origin }: Supplier,
@@ -406,7 +406,7 @@ function floorLine(
     : `the credit floor is not reached before ${day} at recent prices; at the highest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
-/** Credits to add, and by when, so that nothing stops at the floor before the next renewal. */
+/** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)
@@ -427,7 +427,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Counts the queries that are not bought because of budgets although credits suffice. */
+/** Counts the queries that are not bought because of budgets, although the credits suffice. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

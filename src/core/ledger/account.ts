@@ -34,7 +34,7 @@ export interface Account {
   readonly uncertain: number
   /** Floor at which calls last stopped because the balance was too low; null while there are enough credits. */
   readonly drainedFloor: number | null
-  /** Calls made to learn the balance since a balance was last reported. */
+  /** Number of calls made to learn the balance since a balance was last reported. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null

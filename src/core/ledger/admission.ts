@@ -10,7 +10,7 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls whose start times are this close together start together, so that lanes are filled in groups. */
+/** Time by which a call may start earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
 /**
@@ -226,9 +226,9 @@ export interface Rules {
   /** First day of the current budget month. */
   readonly month: string
   readonly monthEnds: number
-  /** Calls per second across all workers. */
+  /** Maximum number of calls per second, across all workers. */
   readonly rateLimit: number | null
-  /** Maximum calls in flight across all workers. */
+  /** Maximum number of calls in flight, across all workers. */
   readonly mostInFlight: number | null
   /** Returns the first plan renewal after a time; null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
@@ -248,9 +248,9 @@ export interface GrantedCall {
 /** Next step for tasks that got no reservation. */
 export type Deferral =
   | { readonly kind: 'none' }
-  /** Wait for calls in flight, whose results may change the decision. */
+  /** The task waits for calls in flight, whose results may change the decision. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Yield to more urgent tasks elsewhere in the queue. */
+  /** The task yields to more urgent tasks elsewhere in the queue. */
   | { readonly kind: 'yield' }
   | {
       readonly kind: 'stop'

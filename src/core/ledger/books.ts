@@ -71,7 +71,7 @@ interface StopRow {
 /** Snapshot of an account's books, read without locking any row. */
 export interface Books {
   readonly account: AccountRow
-  /** Changes whenever the account's row changes. */
+  /** Version of the account's row, which changes with every change of the row. */
   readonly version: string
   readonly now_ms: number
   /** Floor in force, or 0 if no worker is alive. */
@@ -181,7 +181,7 @@ export interface Reservation {
   readonly floor: number
   /** False for a test account, which has no floor. */
   readonly counts: boolean
-  /** Maximum calls in flight across all workers; null if there is no limit. */
+  /** Maximum number of calls in flight, across all workers; null if there is no limit. */
   readonly most_in_flight: number | null
   /** Credits per call in flight by which the balance is expected to fall more than billed. */
   readonly external: number

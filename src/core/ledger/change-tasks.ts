@@ -10,8 +10,8 @@ import { troubleOf } from '../../base/database/trouble.ts'
 const portion = 2000
 
 /**
- * Ends a run: the first statement stops all buying, then open tasks are cancelled in batches. Calls in flight are still
- * settled and their answers kept. If cancelling was interrupted, the run may be cancelled again.
+ * Ends a run. The first statement stops all buying, and then open tasks are cancelled in batches. Calls in flight are
+ * still settled, and their answers are kept. After an interruption, call this function again to continue.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
   const ended = await db

@@ -224,7 +224,7 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Earliest possible end of a lease requested at this time: the database starts counting later. */
+/** Earliest possible end of a lease that was requested at the time `asked`: the database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
@@ -234,7 +234,7 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** Heartbeats per lease. */
+/** Number of heartbeats within the length of a lease. */
 export const beats = 6
 /**
  * Number of heartbeats: after an outage that lasts longer, other workers get time for the same number of heartbeats

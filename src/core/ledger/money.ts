@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Days in a zone, both ends inclusive. */
+/** Days in a time zone. The first and the last day are included. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string

@@ -79,7 +79,7 @@ function nothing(deferral: Reserved['deferral']): Reserved {
 }
 
 export interface Reserved {
-  /** Calls to make now, by task. */
+  /** Calls that may be made now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]

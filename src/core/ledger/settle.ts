@@ -189,7 +189,7 @@ export interface Change {
     readonly used: number
     readonly remaining: number
   } | null
-  /** Lowest balance reported; null if none was reported. */
+  /** Lowest balance reported; null if no balance was reported. */
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
   readonly untold: number
@@ -204,9 +204,9 @@ export interface Change {
 
 /** Requests to slow down, from one or more replies. */
 export interface SlowDown {
-  /** Start time of the newest call with such a reply. */
+  /** Start time of the newest call whose reply was such a request. */
   readonly startedAt: number
-  /** Longest wait requested. */
+  /** Longest wait that a reply requested; null if no reply requested a specific wait. */
   readonly waitMs: number | null
   /** True if a reply requested no specific wait, so that our own backoff applies as well. */
   readonly unnamed: boolean
@@ -341,12 +341,12 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest balance recently reported for the account; null if none was reported. */
+  /** Lowest balance recently reported for the account; null if no balance was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Changes whenever the task's row changes. */
+  /** Version of the task's row, which changes with every change of the row. */
   readonly version: string
   readonly run_id: number
   readonly state: string

@@ -6,12 +6,12 @@ import { only } from '../../base/database/sql-file.ts'
 
 /** Account and span of a statement. */
 interface StatementOrder {
-  /** Null selects all accounts. */
+  /** Name of the account. Null selects all accounts. */
   readonly account: string | null
   /** First day, and the day after the last day, as dates. Null if there is no limit. */
   readonly since: string | null
   readonly until: string | null
-  /** Zone in which days begin. */
+  /** Time zone in which days begin. */
   readonly zone: string
 }
 

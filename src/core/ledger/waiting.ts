@@ -155,7 +155,7 @@ export async function saveReplay(
 /** Data about a task that the admission check needs. */
 export interface WaitingTask {
   readonly id: number
-  /** Changes whenever the task's row changes. */
+  /** Version of the task's row, which changes with every change of the row. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -169,9 +169,9 @@ export interface WaitingTask {
   /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** An answer younger than this is reused instead of bought. */
+  /** Maximum age of an answer in milliseconds. A younger answer is reused instead of bought. */
   readonly max_age_ms: number
-  /** An answer that is recent enough for the run, and readable if possible. */
+  /** Id of an answer that is recent enough for the run, and readable if possible. */
   readonly fresh: number | null
 }
 
@@ -285,7 +285,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Counts open tasks more urgent than a priority, up to a limit. Only needed while credits are scarce. */
+/** Counts open tasks more urgent than a priority, up to a limit. The count is only needed while credits are scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

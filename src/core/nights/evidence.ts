@@ -1,4 +1,5 @@
-// Plausibility rules for answers: how much a run's results changed, and which answers can't belong to their query.
+// Plausibility rules for answers: measure how much a run's results changed, and find answers that can't belong to their
+// query.
 
 /** An answer of the run being judged: its query, its top ten, and older answers to that query. */
 export interface RunAnswer {
@@ -52,7 +53,7 @@ export interface Doubt {
 const leastQueries = 5
 /** Minimum number of changed answers: fewer of them are too little evidence of a copy of an older day. */
 const leastChanged = 8
-/** From this score upwards, an answer has almost nothing in common with the previous answer. */
+/** Score from which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {

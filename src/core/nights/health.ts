@@ -16,7 +16,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly price: number | null
   /** Minutes from the creation of the run to its end. */
   readonly minutes: number
-  /** Minutes of that time in which no query of the run could be bought. */
+  /** Minutes within the duration of the run in which no query of the run could be bought. */
   readonly paused_minutes: number
   readonly workers: number
   /** Share of answers that show the results of a different query. */
@@ -81,7 +81,7 @@ function endedRuns(db: Database) {
           ),
         ])
         .$castTo<boolean>()
-        // A run that was cancelled or that bought nothing says nothing about the night.
+        // A run that was cancelled or bought nothing gives no information about the night.
         .as('complete'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])

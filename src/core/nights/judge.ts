@@ -131,7 +131,7 @@ const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 interface Finding {
   readonly rule: Rule
   readonly score: number
-  /** Null if fewer than three earlier runs have the figure. */
+  /** Usual value of the figure; null if fewer than three earlier runs have the figure. */
   readonly usual: number | null
   readonly verdict: 'fine' | 'notice' | 'lasting' | 'quarantine'
   readonly says: string

@@ -133,7 +133,8 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Twice the grace period for a night: a running scheduler would have decided the night long before.
+// Time after which an undecided night is overdue. It is twice the grace period of a night: a running scheduler would
+// have decided the night long before.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -166,7 +167,7 @@ export async function readWatched(db: Database) {
     .execute()
   return rows.map(({ cron, ...row }) => {
     const reading = readCron(cron)
-    // Null if the schedule's pattern can no longer be parsed.
+    // The pattern is null if it can no longer be parsed.
     return { ...row, cron: reading.kind === 'cron' ? reading.cron : null }
   })
 }
@@ -261,7 +262,7 @@ export function countNights(db: Database, since: Date) {
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
-  /** Null if a schedule was due and no run was created. */
+  /** Id of the run; null if a schedule was due and no run was created. */
   readonly run: number | null
   readonly kind: string
   readonly state: string
@@ -269,7 +270,7 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
-  /** Anomalies, whether the run is excluded or not. */
+  /** Anomalies of the run, which may be excluded or not. */
   readonly reasons: readonly string[]
   /**
    * Number of queries to be bought, and number of queries with a readable answer. Both are null until the run is

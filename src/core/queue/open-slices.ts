@@ -28,7 +28,7 @@ export interface OpenTask {
   readonly wait_ms: number
   /** Number of workers that died during a call of this task. */
   readonly deaths: number
-  /** True if a call of this task was answered with 401 or 403. */
+  /** True if the API answered a call of this task with 401 or 403. */
   readonly refused: boolean
 }
 

@@ -56,7 +56,10 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 // When many processes start at once on a small machine, a first connection may take longer than one try.
 const firstTries = 3
 
-/** Connects before use: the queue does not retry requests that wait for a connection that was never established. */
+/**
+ * Connects the pool before its first use, because the queue does not retry requests that wait for a connection that was
+ * never established.
+ */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

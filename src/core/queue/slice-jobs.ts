@@ -24,7 +24,7 @@ export interface QueuedSlice extends SliceJob {
 export interface Consumer {
   /** Stops fetching slices. Slices in progress continue. */
   pause(): Promise<void>
-  /** Stops fetching and waits for slices in progress. */
+  /** Stops fetching slices, and waits for slices in progress. */
   close(): Promise<void>
 }
 

@@ -46,7 +46,7 @@ interface RetryFlags {
 
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Reopens tasks and creates their jobs, or only reports how many there are as a preview. */
+/** Reopens tasks and creates their jobs. As a preview, only reports the number of tasks. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -162,7 +162,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   )
 }
 
-/** Parses a time span before now, or a day. */
+/** Parses a day, or a time span that ends now. Returns the start. */
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
@@ -316,8 +316,8 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // Proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened once
-  // more.
+  // The loop proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened
+  // once more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

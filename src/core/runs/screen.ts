@@ -18,7 +18,7 @@ export interface StatusView {
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
-  /** Null if lists are so large that `status` would have to wait for the forecast. */
+  /** Forecast; null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
   /** Nights, one line for each schedule. */

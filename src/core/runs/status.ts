@@ -193,7 +193,7 @@ export function readUnknown(db: Database, limit: number) {
     .execute()
 }
 
-/** Highest cost of a call of an account so far; null before the first. */
+/** Highest cost of a call of an account so far; null before the first call. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
   const { dearest } = await db
     .selectFrom('account_costs')

@@ -12,7 +12,7 @@ import type { Schedule } from './schedule.ts'
  */
 export const graceMs = 5 * 60_000
 
-// After a long outage, times are decided in batches to keep the steps small.
+// After a long outage, due times are decided in batches, to keep the steps small.
 const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
@@ -26,7 +26,7 @@ export interface Facts extends Omit<NightFacts, 'decided'> {
   readonly decided: ReadonlySet<number>
 }
 
-/** The next step. After each step, the facts are read again, until no step is left. */
+/** The next step for a schedule. After each step, the facts are read again, until no step is left. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -77,7 +77,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides the times that were still undecided when a newer time was due. */
+/** Decides the due times that were still undecided when a newer time was due. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':

@@ -13,7 +13,7 @@ import { type Agreed, readAgreed } from '../lists/options.ts'
 import { readRows, type TableRow } from '../lists/table.ts'
 import { findList } from '../nights/nights.ts'
 
-// The first rule applies if a line sets no rule.
+// The first rule in each list is the default for lines that set no rule.
 const missedRules = ['latest', 'all', 'skip'] as const
 const overlapRules = ['skip', 'queue', 'merge'] as const
 
@@ -29,7 +29,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly list: string
   readonly cron: Cron
   readonly zone: string
-  /** Null if the configured default applies. */
+  /** Maximum age of a reused answer; null if the configured default applies. */
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
@@ -98,7 +98,7 @@ class LineReader {
     return (this.#line.fields.get(column) ?? '').trim()
   }
 
-  /** Null if a required field is invalid. */
+  /** Returns the schedule of the line; null if a required field is invalid. */
   schedule(): Schedule | null {
     const cron = this.#cron()
     const schedule = {
@@ -274,7 +274,7 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
  * tags.
  */
 interface Shares {
-  /** From 0 to 1; null if no list has a share. */
+  /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null
   readonly shares: readonly TaggedShare[]
 }
@@ -322,10 +322,10 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Longest interval of a query, unless the file sets another number of days. */
+/** Default for the longest interval of a query, in days. */
 export const usualLongestDays = 14
 
-/** Buying interval of a list's queries: each night, or depending on their history. */
+/** Buying interval of a list's queries: every night, or an interval that depends on the history of each query. */
 type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }

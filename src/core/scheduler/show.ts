@@ -101,7 +101,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = file.schedules.map((schedule) => ({
     schedule,
-    // Empty for a disabled schedule.
+    // Next due times. The list is empty for a disabled schedule.
     next: schedule.on
       ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
           ({ at }) => at,
@@ -121,7 +121,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
 /** Summary of a schedule that is enabled or overdue, for overviews. */
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
-/** Reads the schedules from the database, without their file. */
+/** Reads the schedules from the database, and ignores the schedule file. */
 export async function summariseNights(db: Database) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))

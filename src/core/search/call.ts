@@ -23,9 +23,9 @@ export type Reply =
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
-  /** Provably never sent: no byte of the request was written to a socket. */
+  /** The request was provably never sent: no byte of it was written to a socket. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
-  /** Sent and possibly charged, but no complete response arrived. */
+  /** The request was sent and possibly charged, but no complete response arrived. */
   | {
       readonly kind: 'lost'
       readonly code: string
@@ -188,7 +188,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
-  /** Null if the response is complete or exceeds the size limit. */
+  /** Error that ended the exchange; null if the response is complete or exceeds the size limit. */
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly status: number | null
   readonly headers: Headers
@@ -337,8 +337,8 @@ const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR
 const longestHeader = 64 * 1024
 
 /**
- * Connects sockets that skip an unsolicited `100 Continue`, which the client would treat as a bad response, losing a
- * paid answer.
+ * Connects sockets that skip an unsolicited `100 Continue`. The client would treat it as a bad response, and a paid
+ * answer would be lost.
  */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })

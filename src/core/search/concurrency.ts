@@ -8,7 +8,10 @@ export interface Lanes {
   run<T>(call: () => Promise<T>): Promise<T>
   /** Number of calls to reserve now: the free lanes, plus the calls to keep ready in advance. */
   free(): number
-  /** Sets the number of calls that may be in flight or ready. An increase applies at once, a decrease as calls end. */
+  /**
+   * Sets the number of calls that may be in flight or ready. An increase applies at once, and a decrease applies as
+   * calls end.
+   */
   resize(calls: number): void
 }
 

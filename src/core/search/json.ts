@@ -46,7 +46,10 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Deeper bodies are rejected: no search answer is that deep, and recursive readers must not overflow the stack. */
+/**
+ * Maximum depth of a body. Deeper bodies are rejected: no search answer is that deep, and recursive readers must not
+ * overflow the stack.
+ */
 const deepest = 64
 
 /**
@@ -94,7 +97,7 @@ class Cleaner {
       this.value(value, depth + 1),
     ])
     if (this.replaced > before) keepApart(entries)
-    // Does not assign the fields, because `__proto__` must be treated like any other field.
+    // The fields are not assigned one by one, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
 

@@ -21,13 +21,13 @@ import { isObject, type Readable, readBody } from './json.ts'
 
 /** Content of a body. The status of the reply also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field; null if missing or unreadable. */
+  /** The `success` field; null if the field is missing or unreadable. */
   readonly success: boolean | null
-  /** The query named by the body; null if none. */
+  /** The query that the body names; null if the body names no query. */
   readonly query: string | null
   /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
-  /** The body read as a rejection; fields are null if missing. */
+  /** The body read as a rejection. Missing fields are null. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
@@ -250,7 +250,10 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Finer fractions are errors of binary arithmetic, such as in 0.1 + 0.2. */
+/**
+ * Number of parts of a credit that can be distinguished. Finer fractions are errors of binary arithmetic, such as in
+ * 0.1 + 0.2.
+ */
 const decimals = 1_000_000
 /** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z
@@ -274,7 +277,7 @@ const balance = amount
   .optional()
   .catch(undefined)
 
-/** Answer fields with their own columns. */
+/** Fields of an answer that have their own columns. */
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
@@ -378,7 +381,7 @@ function domainOf(given: string): Domain {
   })
 }
 
-/** Page of a URL. Not cached, since most URLs are seen only once. */
+/** Page of a URL. Pages are not cached, because most URLs are seen only once. */
 function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
@@ -407,7 +410,7 @@ const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
 interface Address {
-  /** Host as normalized by browsers; null if the address has none. */
+  /** Host as normalized by browsers; null if the address has no host. */
   readonly host: string | null
   /**
    * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.

@@ -6,7 +6,7 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Credits reported in a body; null if missing or implausible. */
+/** Credits reported in a body. A value is null if it is missing or implausible. */
 interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null

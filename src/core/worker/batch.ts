@@ -27,7 +27,7 @@ interface Waiting {
   readonly resolve: (recorded: SettledCall) => void
 }
 
-/** Batches written concurrently. */
+/** Number of batches that are written concurrently. */
 const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
@@ -165,7 +165,7 @@ export class Batch {
           await pause(Math.random() * 50 * conflicts)
           continue
         }
-        // A smaller batch may avoid the conflict.
+        // The batch is split, because a smaller batch may avoid the conflict.
         if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)
@@ -281,7 +281,7 @@ export function aheadOf(
   return lanes <= fewLanes || counted ? 0 : Math.floor(lanes / 4)
 }
 
-/** Maximum calls that are reserved, in flight or waiting to be stored. */
+/** Maximum number of calls that are reserved, in flight or waiting to be stored. */
 export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }

@@ -23,7 +23,7 @@ const pollStopMs = 1_000
 /** Maximum wait of a task that the worker holds. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
- * Added to each wait to allow for clock differences: tasks are due by the database's clock, so a slightly early
+ * Time added to each wait, to allow for clock differences. Tasks are due by the database's clock, so a slightly early
  * attempt would be rejected.
  */
 const clockSlackMs = 50
@@ -88,7 +88,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Checks again at once after a change. */
+  /** Tries to reserve again at once, after a change. */
   nudge(): void {
     this.#wake()
   }
@@ -104,7 +104,9 @@ export class Dispatch {
     this.#running = false
   }
 
-  /** Returns the milliseconds to wait before the next attempt; null to wait until something changes. */
+  /**
+   * Tries to reserve. Returns the milliseconds to wait before the next attempt; null to wait until something changes.
+   */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })

@@ -139,7 +139,7 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited: an unreachable queue may never answer, and this worker must continue.
+    // The call is not awaited: an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
@@ -157,7 +157,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited: an unreachable queue may never answer.
+    // The call is not awaited: an unreachable queue may never answer.
     queue
       .repair()
       .then(() => queue.count())
@@ -198,7 +198,7 @@ class KeyFile {
     this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
   }
 
-  /** Returns null unless the file contains something new that could be a key. */
+  /** Reads the key from the file. Returns null unless the file contains a new text that could be a key. */
   async #read(): Promise<Secret | null> {
     const text = await readFile(this.#path, 'utf8').catch(() => '')
     if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null

@@ -109,9 +109,7 @@ export class Reporter {
   }
 }
 
-/**
- * Credits that may still be spent: down to the highest floor of live workers, or within the daily and monthly budgets.
- */
+/** Credits that may still be spent above the highest floor of live workers and within the daily and monthly budgets. */
 function spendableOf(
   account: AccountStatus | null,
   {

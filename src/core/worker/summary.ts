@@ -190,7 +190,7 @@ export class Tally {
   readonly #latencies = new Latencies()
   reused = 0
   waiting: Waiting | null = null
-  /** Runs this worker has worked on. */
+  /** Runs that this worker has worked on. */
   readonly runs = new Set<number>()
 
   reply(verdict: Verdict): void {

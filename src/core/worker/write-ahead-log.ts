@@ -32,13 +32,15 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/** Disk space per waiting answer: an answer of 100 results has about 50 kB, and half of the space may be unused. */
+/**
+ * Disk space for each waiting answer. An answer of 100 results has about 50 kB, and half of the space may be unused.
+ */
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to protect them from a power failure. */
 const flushMs = 10
 // The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
-/** Maximum record head: response headers have at most 64 kB. */
+/** Maximum size of a record head. Response headers have at most 64 kB. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
@@ -49,7 +51,7 @@ interface RecordHead extends Provenance {
    * Generation of the record. Records of older generations, which are already settled, may follow the valid records.
    */
   readonly generation: number
-  /** Null if no body was received. */
+  /** Size of the body; null if no body was received. */
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName

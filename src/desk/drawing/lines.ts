@@ -249,7 +249,7 @@ export function drawDays({
   })
 }
 
-/** A line over days. */
+/** Builds a line over days. */
 export function dayLine<Day extends { readonly runDate: string }>(
   name: string,
   days: readonly Day[],

@@ -15,7 +15,7 @@ import { daysBefore } from '../address.ts'
 /** A day with keywords, which are stored or computed from the answers of the day. */
 interface KeywordDay {
   readonly day: string
-  /** Row of `finished_days`; null if nothing is stored for the day. */
+  /** Id of the row of `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
   /** Number of the stored version, used for caching figures of the day. */
   readonly stored: number | null

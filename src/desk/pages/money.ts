@@ -339,7 +339,7 @@ function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],
 ): Html | null {
-  // A single point in time is not a trend.
+  // A single point in time makes no chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

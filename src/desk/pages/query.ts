@@ -163,7 +163,7 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 interface ChartDay {
   readonly at: Date
   readonly runDate: string
-  /** Null if no answer is shown for the day. */
+  /** Answer that is shown for the day; null if no answer is shown. */
   readonly evidence: string | null
   /** Reason why no answer is shown; null if an answer is shown. */
   readonly silence: string | null

@@ -52,7 +52,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
-  // A mistyped tag must not look like a tag for which nobody ranks.
+  // A mistyped tag must not look like a tag for which no domain ranks.
   const labels = await hintLabels(mill.db, slice)
   if (labels !== null) say(labels)
   const hint = await hintOrigins(mill.db, origins)

@@ -96,7 +96,7 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Unless suspect runs are requested, the database default applies.
+    // Unless suspect runs are requested, the default of the database applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // All rows are read, so the planner must not optimize for the first rows.
     cursor_tuple_fraction: '1',

@@ -10,7 +10,7 @@ import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** Null if the label is the brand. */
+  /** Brand of the domain; null if the label is the brand. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
@@ -23,7 +23,7 @@ export interface FileColumns {
   readonly rivals: boolean
 }
 
-/** The table that a line belongs to. */
+/** Returns the table that a line belongs to. */
 function tableOf({ rival }: Pick<OwnDomain, 'rival'>): DomainTable {
   return rival ? 'rival_domains' : 'own_domains'
 }

@@ -221,7 +221,7 @@ interface RowChoice {
   /** Days as typed, both inclusive. */
   readonly since: string | undefined
   readonly until: string | undefined
-  /** SQL condition. */
+  /** SQL condition for the rows, as typed. */
   readonly where: string | undefined
 }
 

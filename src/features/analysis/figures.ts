@@ -20,7 +20,7 @@ import { type ReadSpan, readSpan } from './span.ts'
 export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Conditions on the queries, which must all hold. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
-  /** Days shown. */
+  /** Days that the report shows. */
   readonly span: ReadSpan
   /** Suspect runs in the span. Their answers are excluded. */
   readonly suspect: readonly SuspectRun[]

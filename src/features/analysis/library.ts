@@ -115,7 +115,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
         `expected --${parameter} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
       )
     }
-    // The views contain domains in normalized form.
+    // Domains are normalized, because the views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type ${npmRun('sql --')} ${name} --${parameter} …`,
@@ -137,7 +137,7 @@ function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags
 
 type GivenFlags = Map<string, readonly string[]>
 
-/** Flags with all values of each, in order. */
+/** Reads flags. Each flag has all of its values, in order. */
 export function readFlags(flags: readonly string[]): GivenFlags {
   const given: GivenFlags = new Map()
   for (let index = 0; index < flags.length; index++) {

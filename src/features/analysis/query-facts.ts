@@ -206,7 +206,7 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** Null if the domain is not in the answer. */
+  /** Position of the domain; null if the domain is not in the answer. */
   readonly position: number | null
   readonly depth: number
 }

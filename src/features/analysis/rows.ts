@@ -9,7 +9,7 @@ type RowFormat = 'csv' | 'ndjson'
 export interface RowOptions {
   /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
   readonly raw?: boolean
-  /** If true, starts with a byte order mark. */
+  /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
   /** Delimiter of CSV. */
   readonly delimiter?: string

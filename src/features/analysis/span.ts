@@ -3,7 +3,7 @@ import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Period that is read. */
+/** Period of which the data is read. */
 export interface ReadSpan extends DaySpan {
   /** True if the requested period was longer than the maximum. */
   readonly cut: boolean
@@ -13,9 +13,9 @@ export interface ReadSpan extends DaySpan {
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** Number of days if no start is specified. */
+  /** Number of days in the period if no start is specified. */
   readonly days: number
-  /** Maximum number of days. */
+  /** Maximum number of days in the period. */
   readonly most: number
 }
 

@@ -145,7 +145,7 @@ interface AnswerOptions {
   /** Maximum number of rows in a table. */
   readonly most: number
   readonly say: (line: string) => void
-  /** Called at the end if there were no rows. */
+  /** Called at the end if the result had no rows. */
   readonly empty: () => void
 }
 

@@ -17,7 +17,7 @@ import { pause } from '../../base/waiting.ts'
 export interface Target {
   /** Path as typed. */
   readonly shown: string
-  /** For a file, the path after following all links. */
+  /** Path that is written. For a file, all links in the path have been followed. */
   readonly path: string
   /** Kind of the output. Only a regular file is replaced: a pipe or device must remain a pipe or device. */
   readonly kind: 'file' | 'pipe' | 'device'
