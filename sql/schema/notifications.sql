@@ -21,7 +21,7 @@ create index notices_due on notices (due_at) where told_at is null and given_up_
 comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each event is recorded once, whichever process sees it first. Each notice is sent until it is accepted or given up.';
 comment on column notices.kind is 'Kind of event, such as run_finished, stop, night_overdue or work_unattended.';
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
-comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null while the notice waits, was given up or is covered by another notice.';
+comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
 comment on column notices.part_of is 'Notice that covers this one. For example, one notice covers many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';

@@ -33,5 +33,5 @@ from (
 ) as sides
 left join queries on queries.id = sides.query_id;
 comment on view analysis.page_steps is 'Each page of an answer or of the previous one, with its position in both.';
-comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if it was not in it.';
-comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if it is not in it.';
+comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if that answer did not show the page.';
+comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if the answer does not show the page.';

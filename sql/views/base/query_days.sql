@@ -5,10 +5,10 @@ select
   days.query_id,
   days.weight,
   days.tags,
-  -- Labels for the parameters of the query are in the same column as those of its lists, so that slices need only one
+  -- Labels for the parameters of the query share a column with the labels from its lists, so that slices need only one
   -- column.
   case
-    -- If a list has a label with the same spelling, the label counts once.
+    -- A list may have a label with the same spelling. Such a label counts once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels

@@ -40,14 +40,15 @@ begin
     compared as (
       select
         query_id,
-        -- Both answers are compared down to the last position of the shallower one, because nothing is known below it.
+        -- Both answers are compared down to the last position of the shallower answer, because the positions below are
+        -- known only for the deeper answer.
         coalesce(
           sum(abs(
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- Largest possible difference: the value if no page had stayed. It is computed from the actual positions,
-          -- because two pages may share a position and some positions may be empty.
+          -- Divides by the largest possible difference, which would result if no page had stayed. This difference is
+          -- computed from the actual positions, because two pages may share a position and some positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -90,7 +91,7 @@ begin
           (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
         from results
         join divided using (query_id, domain)
-        -- As in result_domains, a greater value counts as no position.
+        -- As in result_domains, a position of 2^40 or more counts as no position.
         where position between 0 and 1099511627775
         group by query_id, domain
       ) as best

@@ -29,7 +29,8 @@ select
   held.top_10,
   asked.weight
 from (
-  -- The rows are grouped instead of joined, so that the planner can apply a filter on days, labels and brands to them.
+  -- The rows are grouped instead of joined, so that the planner can apply a filter on days, labels and brands to these
+  -- rows.
   select
     run_date,
     tag,
@@ -89,7 +90,7 @@ from (
     left join analysis.ctr as curve on curve.position = best.position
     group by best.run_date, query_tags.tag, best.brand, best.ours
     union all
-    -- A brand has a row even if it does not rank, because a missing row would hide the worst day.
+    -- A brand has a row even if it does not rank. A missing row would hide its worst day.
     select asked.run_date, asked.tag, brands.brand, brands.ours, 0, 0, 0, null
     from asked
     join analysis.brands
@@ -101,7 +102,7 @@ from (
 join asked using (run_date, tag);
 comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
-comment on column analysis.brand_share.ours is 'True for our own brands, false for those of competitors.';
+comment on column analysis.brand_share.ours is 'True for our own brands, false for brands of rivals.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.brand_share.visibility is 'Share of voice divided by the value it would have with position 1 for every query, so 1 means position 1 for every query.';
 comment on column analysis.brand_share.queries is 'Number of queries of the label with an observation that day.';
