@@ -132,7 +132,7 @@ from (
     cross join lateral analysis.domains_in(observations.search_id) as held
     where observations.run_date = :day::date
       and held.place is not null
-      -- The domains are computed first, as an array, so that only their rows are read.
+      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and held.domain = any (array(
         select domain from own_domains
         union all

@@ -40,7 +40,7 @@ held as (
     join analysis.set_shares as shares on shares.run_date = cells.run_date and shares.set_id = cells.set_id
     where (:over <> 'once' or shares.run_date = :day::date)
       and analysis.in_span(shares.run_date)
-      -- The domains are computed first, as an array, so that only their rows are read.
+      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and case when :domain::text = 'any' then true
         else shares.domain = any (array(select domain from own_domains union all select :domain::text))
       end
@@ -129,7 +129,7 @@ select
 from analysis.share_bounds
 where tag = '*'
   and analysis.in_span(run_date)
-  -- The domains are computed first, as an array, so that only their rows are read.
+  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and share_bounds.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (

@@ -1,5 +1,5 @@
--- The rows of analysis.live_steps for one day. Written in plpgsql, so that the planner does not inline it into every
--- view.
+-- The rows of analysis.live_steps for one day. The function is written in plpgsql, so that the planner does not inline
+-- it into every view.
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
@@ -26,7 +26,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Read answer by answer: a single join would read the results of all days.
+      -- The results are read answer by answer. A single join would read the results of all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -154,4 +154,4 @@ begin
     left join public.searches as before on before.id = steps.previous_search_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Others show whether a label changed and how many places each domain moved.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Further columns show whether a label changed and by how many places each domain moved.';

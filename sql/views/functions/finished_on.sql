@@ -1,4 +1,4 @@
--- The stored sums of a day, if they may be used.
+-- Id of the stored sums of a day; null if the sums must not be used.
 create or replace function analysis.finished_on(day date) returns bigint
 language sql stable parallel safe as $$
   select finished_days.id

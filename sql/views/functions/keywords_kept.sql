@@ -1,4 +1,4 @@
--- The stored keywords of a day, if they contain the last known answer to each query.
+-- Id of the finished day whose stored keywords contain the last known answer to each query; null if they do not.
 create or replace function analysis.keywords_kept(day date, most_age integer) returns bigint
 language sql stable parallel safe as $$
   select finished_keyword_days.finish_id

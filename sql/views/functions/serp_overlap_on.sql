@@ -19,8 +19,8 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- A page found in more than 200 answers makes no pair on its own; otherwise, a home page that appears everywhere
-  -- would pair all queries.
+  -- A page found in more than 200 answers makes no pair by itself. Otherwise, a home page that appears everywhere would
+  -- pair all queries.
   spread as materialized (
     select
       asked.query_id, asked.search_id, asked.kind # held.page as page,

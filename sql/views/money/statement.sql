@@ -31,8 +31,8 @@ cross join lateral analysis.balance_changes(
   told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed
 ) with ordinality as change (at, after, kind, credits, balance, call_id, line)
 left join public.calls on calls.id = change.call_id
--- Includes the calls of forgotten queries, because they also cost credits. Each table is joined by a single key, so
--- that the joins cost nothing if the run is not selected.
+-- Includes the calls of forgotten queries, because these calls also cost credits. Each table is joined by a single key,
+-- so that the joins cost nothing if the run is not selected.
 left join public.tasks on tasks.id = calls.task_id
 left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
 left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)
@@ -46,6 +46,6 @@ comment on column analysis.statement.kind is 'Kind of change. opening: the first
 comment on column analysis.statement.credits is 'Change of the balance, negative for a fall; in the first line, the balance.';
 comment on column analysis.statement.balance is 'Balance after the change.';
 comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that observed the change.';
-comment on column analysis.statement.run_id is 'Id of the run of this call, for changes of kind ours or perhaps_ours.';
-comment on column analysis.statement.list is 'Name of the list of this run.';
+comment on column analysis.statement.run_id is 'Id of the run of the call in call_id, for changes of kind ours or perhaps_ours.';
+comment on column analysis.statement.list is 'Name of the list of the run in run_id.';
 comment on column analysis.statement.line is 'Number of the line in the statement of the account.';

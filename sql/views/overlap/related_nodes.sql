@@ -36,7 +36,8 @@ edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
-    -- Kept as a separate subquery, so that each text is normalized once and not for each query that suggests it.
+    -- This is a separate subquery, so that each text is normalized once and not again for each query that suggests the
+    -- text.
     offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related

@@ -13,7 +13,7 @@ from analysis.domain_days
 cross join (
   select coalesce(nullif(current_setting('querymill.not_ranked_as', true), ''), '100')::double precision as stand_in
 ) as chosen;
-comment on view analysis.average_rank is 'Average position of each domain: over the queries for which it ranks, and over all queries, with a substitute value where it does not rank. Always read the two averages together.';
+comment on view analysis.average_rank is 'Average position of each domain, computed in two ways: over the queries for which the domain ranks, and over all queries. The second average uses a substitute value for queries for which the domain does not rank. Always read the two averages together.';
 comment on column analysis.average_rank.queries is 'Number of queries of the label with an observation that day.';
 comment on column analysis.average_rank.ranked is 'Number of queries of the label for which the domain ranks.';
 comment on column analysis.average_rank.average_where_ranked is 'Average best position over the queries for which the domain ranks; null if it ranks for none. This average improves when a low-ranking result disappears from an answer.';

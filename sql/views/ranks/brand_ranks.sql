@@ -18,7 +18,7 @@ join analysis.brands
   on brands.domain = ranks.domain
   and (brands.since is null or brands.since <= ranks.run_date)
   and (brands.until is null or brands.until >= ranks.run_date)
--- The domains are computed first, as an array, so that only their results are read.
+-- The domains are computed first, as an array, so that only the results of these domains are read.
 where ranks.domain = any (array(select domain from analysis.brands))
 order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
 comment on view analysis.brand_ranks is 'Best position of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked.';

@@ -50,7 +50,7 @@ from (
       having min(domain) = max(domain)
     ) as alone
     join analysis.label_shares as shares on shares.domain = alone.domain
-    -- The domains are computed first, as an array, so that only their rows are read.
+    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     where shares.domain = any (array(select domain from analysis.brands))
       and exists (
         select
@@ -70,13 +70,13 @@ from (
     from (
       select placed.query_id, placed.run_date, several.brand, several.ours, min(placed.place) >> 20 as position
       from (
-        -- Grouped first, so that a brand is looked up for a few rows instead of for each result.
+        -- The results are grouped first, so that a brand is looked up for a few rows instead of for each result.
         select observations.query_id, observations.run_date, shown.domain, min(shown.place) as place
         from analysis.observations
         join public.result_domains as shown on shown.search_id = observations.search_id
         where shown.place is not null
           and shown.domain = any (array(select domain from several))
-          -- Evaluated once: if no brand has two domains, no answer is read.
+          -- This condition is evaluated once. If no brand has two domains, no answer is read.
           and (select exists (select from several))
         group by observations.query_id, observations.run_date, shown.domain
       ) as placed
