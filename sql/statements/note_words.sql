@@ -1,4 +1,4 @@
--- Records the dictionary entries that answers refer to, in order of id, like every writer of dictionaries.
+-- Records the dictionary entries to which answers refer. Every writer of dictionaries writes in order of id.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id
