@@ -1,4 +1,5 @@
--- Records the dictionary entries to which answers refer. Every writer of dictionaries writes in order of id.
+-- Records the dictionary entries to which the given answers refer, in order of id. Every writer of dictionaries uses
+-- this order.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id

@@ -1,5 +1,5 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet, and returns them as
--- jsonb, oldest first.
+-- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet. Returns these
+-- events as jsonb, oldest first.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
