@@ -80,7 +80,7 @@ where c.outcome = 'settled'
   and c.credits_remaining = a.obs_remaining
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
--- check: no bound of a balance is higher than the reported balances
+-- check: no lower bound of a balance is above a reported balance
 -- A call that started after the record of a bound began also ended after that time, so the bound includes the balance
 -- of the call.
 select count(*) as violations

@@ -6,7 +6,7 @@ where tag = '*'
 order by run_date desc, share desc, kind;
 
 -- show intents: Which intents and sentiments do the answers of a day have?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select kind, label, queries, round(share::numeric, 3) as share
 from analysis.label_mix
 where tag = '*'

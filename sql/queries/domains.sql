@@ -109,7 +109,7 @@ limit :top::integer;
 -- show rival: For which queries does a rival rank above a domain, and for which does it rank below?
 -- :rival (a domain or a brand of the rival)
 -- :domain = (a domain; empty: our domains)
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows, greatest differences first)
 select
   q,
@@ -204,7 +204,7 @@ order by most_queries desc, domain
 limit :top::integer;
 
 -- show traffic: Which domains get the most estimated clicks, and what would these clicks cost in advertising?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :top = 20 (number of rows)
 select
   domain,

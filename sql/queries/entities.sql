@@ -1,5 +1,5 @@
 -- Which entities do the answers of a day name most often?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows)
 select name, type, queries, weight
 from analysis.entity_frequency
@@ -8,7 +8,7 @@ order by queries desc, name
 limit :top::integer;
 
 -- show changes: Which entities appeared or disappeared on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select name, type, change, count(*) as queries, min(q) as example
 from analysis.entity_changes
 where run_date = :day::date
@@ -24,7 +24,7 @@ limit :top::integer;
 
 -- show beside: Which entities are named by the answers of a day that show a domain in the top 10?
 -- :domain = (a domain; empty: our domains)
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows)
 select
   entities.name, entities.type, count(*) as queries, min(ranks.position) as best_position,

@@ -1,5 +1,5 @@
 -- Which queries form a group because their answers share pages?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :shared = 4 (minimum number of common pages in the top 10)
 select
   groups.group_name, groups.size, groups.q, groups.weight,
@@ -23,7 +23,7 @@ join queries as others on others.id = hubs.twin_query_id
 order by heavier_twin, twin_variant, hubs.twin_query_id, weight desc nulls last, q, variant;
 
 -- show pairs: Which pairs of queries have answers that share pages on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :shared = 4 (minimum number of common pages in the top 10)
 -- :top = 50 (number of rows)
 select
@@ -45,7 +45,7 @@ from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::da
 order by change = 'kept', change, queries desc, previous_group, group_name;
 
 -- show devices: How much do the answers to one text differ between devices and places?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select q, variant, other_variant, shared, round(divergence::numeric, 2) as divergence
 from analysis.serp_divergence
 where run_date = :day::date

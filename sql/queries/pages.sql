@@ -57,7 +57,7 @@ order by abs(summed.change) desc, page;
 
 -- show ranking: Which pages of a domain rank, for how many queries, and with what estimated value?
 -- :domain = (a domain; empty: our domains)
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :least = 1 (minimum number of queries for which a page ranks)
 -- :top = 20 (number of rows, pages with most clicks first)
 select
@@ -99,7 +99,7 @@ limit :top::integer;
 
 -- show several: For which queries does an answer show several pages of one domain?
 -- :domain = (a domain; empty: our domains)
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select
   q, domain, pages, positions, url_keys,
   analysis.variant_of(cannibalised_serps.query_id) as variant
@@ -176,7 +176,7 @@ order by changed.run_date desc, changed.q, changed.position, page, variant
 limit :top::integer;
 
 -- show wrong: For which queries does a page other than the target page rank?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select
   q, domain, position, url_key as page, target_key as wanted, target_position as wanted_position,
   analysis.variant_of(wrong_pages.query_id) as variant

@@ -71,7 +71,7 @@ limit :top::integer;
 
 -- show chance: Which moves of a domain on a day are larger than usual for their queries?
 -- :domain = (a domain; empty: our domains)
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 -- :top = 20 (number of rows, least likely moves first)
 select
   q, domain, previous_position, position, change, places,

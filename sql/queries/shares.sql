@@ -4,7 +4,7 @@
 -- :across = all [all|label|device|country|language|place|list] (second dimension: splits each row by its values)
 -- :over = once [once|day|week|month] (once: only --day; otherwise, all days, or the days from --since to --until)
 -- :day = newest (the day to show with --over once; newest: the newest full day)
--- :top = 20 (number of domains in each row, greatest shares first)
+-- :top = 20 (number of domains for each value or period, greatest shares first)
 with sets as materialized (
   select run_date, set_id, labels, queries, weight
   from analysis.label_sets
@@ -106,7 +106,7 @@ where tag = '*'
 order by run_date, share_of_voice desc nulls last, brand, ours;
 
 -- show topics: Which domains have the greatest share of voice within each topic on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select topic, domain, round(share_of_voice::numeric, 4) as share_of_voice, ranked, queries
 from (
   select *, row_number() over (partition by topic order by share_of_voice desc nulls last, domain) as nth

@@ -32,7 +32,7 @@ where analysis.in_span(nights.run_date)
 order by nights.run_date;
 
 -- show labels: How volatile were the queries of each label, device, country and list on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select
   tag, queries, changed,
   round(volatility::numeric, 4) as volatility,

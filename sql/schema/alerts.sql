@@ -18,7 +18,7 @@ create table alert_rules (
 );
 comment on table alert_rules is 'Rules for alerts about ranks and shares, as loaded by npm run alerts -- load.';
 comment on column alert_rules.name is 'Name of the rule.';
-comment on column alert_rules.line is 'Line of the rule in its file.';
+comment on column alert_rules.line is 'Line number of the rule in the file of rules.';
 comment on column alert_rules.what is 'Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.';
 comment on column alert_rules.threshold is 'Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.';
 comment on column alert_rules.direction is 'Direction of the changes to report: up or down; null for both.';
@@ -81,7 +81,7 @@ comment on column alerts.list is 'List whose run raised the alert.';
 comment on column alerts.tag is 'Label whose share of voice fell; null for other kinds of change.';
 comment on column alerts.query_id is 'Query to which the alert applies; null for a share of voice.';
 comment on column alerts.domain is 'Domain to which the alert applies; null for a SERP feature.';
-comment on column alerts.other_domain is 'Other domain involved: the domain that took or lost the position, the domain that gained most share, or the rival that passed ours.';
+comment on column alerts.other_domain is 'Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that passed ours.';
 comment on column alerts.feature is 'SERP feature that is new in the answer.';
 comment on column alerts.direction is 'Direction of the change, up or down, for moved and crossed.';
 comment on column alerts.origin is 'Origin of the answers: live, test or sandbox.';

@@ -79,7 +79,7 @@ comment on column own_domain_changes.domain is 'Domain of the entry.';
 comment on column own_domain_changes.label is 'Label of the entry.';
 comment on column own_domain_changes.since is 'First day on which the entry applies; null if the period has no first day.';
 comment on column own_domain_changes.until is 'Last day on which the entry applies; null if the period has no last day.';
-comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names none.';
+comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names no brand.';
 comment on column own_domain_changes.rival is 'True if the entry belongs to rival_domains, false if it belongs to own_domains.';
 
 create table ctr_curve (
@@ -89,7 +89,7 @@ create table ctr_curve (
   primary key (curve, position)
 );
 comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. To use another curve, add its rows and set querymill.ctr_curve to its name.';
-comment on column ctr_curve.curve is 'Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another.';
+comment on column ctr_curve.curve is 'Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.';
 comment on column ctr_curve.position is 'Position in the answer.';
 comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.';
 insert into ctr_curve
@@ -107,7 +107,7 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows them.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows these notes.';
 comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event that the note describes.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
@@ -175,7 +175,7 @@ comment on column finished_shares.ranked is 'Number of queries for which the dom
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
-comment on column finished_shares.positions is 'Sum of the best positions of the domain.';
+comment on column finished_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
 comment on column finished_shares.clicks is 'Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (
@@ -283,8 +283,8 @@ comment on table finished_losses is 'Losses of places in the top 10, by domain, 
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
-comment on column finished_losses.base_search_id is 'Last answer with the domain in the top 10.';
-comment on column finished_losses.base_run_date is 'Run date of the last answer with the domain in the top 10.';
+comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
+comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
 comment on column finished_losses.position is 'Best position of the domain in the answer of the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer of this day confirmed the loss. A confirmed loss is not stored again for later days.';
@@ -342,11 +342,11 @@ comment on column finished_keywords.search_id is 'Last known answer to the query
 comment on column finished_keywords.depth is 'Depth of the last known answer: its greatest position.';
 comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if no list sets a weight.';
 comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
-comment on column finished_keywords.features is 'Kinds of SERP features in the answer.';
+comment on column finished_keywords.features is 'Kinds of SERP features in the last known answer.';
 comment on column finished_keywords.domain is 'Our domain with the best position; null if none of our domains is in the answer.';
 comment on column finished_keywords.position is 'Best position of our domains.';
 comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
-comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
+comment on column finished_keywords.rivals is 'Domains of rivals in the last known answer.';
 comment on column finished_keywords.fetched_at is 'Time at which the answer was received.';
 comment on column finished_keywords.origin is 'Origin of the answer.';
 comment on column finished_keywords.api is 'API that returned the answer.';
@@ -491,7 +491,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, so renaming a list changes them for all days, including archived days.
+-- Labels contain the name of the list, so renaming a list changes the labels of all days, including archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

@@ -56,7 +56,7 @@ create index searches_of_task on searches (task_id);
 -- Finds undocumented fields. The index is empty while the API sends none.
 create index searches_extra_idx on searches (id) where extra is not null;
 comment on table searches is 'Answers received. A query can have several answers.';
-comment on column searches.id is 'Identifier of the answer; equals that of its call.';
+comment on column searches.id is 'Identifier of the answer, which is also the identifier of its call.';
 comment on column searches.call_id is 'Call that was answered.';
 comment on column searches.task_id is 'Task for which the answer was bought.';
 comment on column searches.query_id is 'Query that was sent.';

@@ -25,11 +25,11 @@ comment on column archived_days.archived_at is 'Time at which the part was writt
 create table loaded_days (
   run_date date primary key
 );
-comment on table loaded_days is 'Always empty. A command that reads the archive adds a temporary child table with the archived days that it has read.';
+comment on table loaded_days is 'This table is always empty. A command that reads the archive adds a temporary child table with the archived days that it has read.';
 comment on column loaded_days.run_date is 'Run date that was read from the archive.';
 
 create table loaded_answers (
   search_id bigint primary key
 );
-comment on table loaded_answers is 'Always empty. A command that reads the archive adds a temporary child table with the archived answers that it has read.';
+comment on table loaded_answers is 'This table is always empty. A command that reads the archive adds a temporary child table with the archived answers that it has read.';
 comment on column loaded_answers.search_id is 'Answer that was read from the archive.';

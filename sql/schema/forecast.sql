@@ -57,6 +57,6 @@ comment on column forecast_steps.bought is 'Number of queries that the budgets a
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
 comment on column forecast_steps.after is 'Credits left after the step.';
-comment on column forecast_steps.cut is 'Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if there is none.';
+comment on column forecast_steps.cut is 'Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit does.';
 comment on column forecast_steps.sure is 'True if the step stays within all limits even at the highest recent price.';
 comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if the floor does not stop it.';

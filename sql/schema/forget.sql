@@ -12,7 +12,7 @@ comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 create table forgotten_bodies (
   call_id bigint primary key
 );
-comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The other data of their answers stays.';
+comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The other data of their answers stays in the tables.';
 comment on column forgotten_bodies.call_id is 'Call that was answered.';
 
 create table forgetting_queries (

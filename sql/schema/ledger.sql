@@ -50,8 +50,8 @@ comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the ho
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
 comment on column accounts.seq is 'Number of calls started so far, which is also the start number of the newest call.';
 comment on column accounts.used_total is 'Total credits used by all settled calls.';
-comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance. If several calls reported a balance, the call that started last counts.';
-comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance.';
+comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the call that started last counts.';
+comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance in obs_remaining.';
 comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
 comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
@@ -68,15 +68,15 @@ comment on column accounts.day is 'Day to which day_spent refers, in the time zo
 comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
 comment on column accounts.told_seq is 'Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.';
-comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if none was reported.';
+comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance, since the record began (told_seq).';
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
-comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if none was reported.';
+comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.';
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
-comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced it.';
+comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
@@ -112,8 +112,8 @@ comment on column account_costs.trying is 'True while the first call of a price 
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, they become the earlier prices.';
-comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent ones.';
-comment on column account_costs.earlier_second is 'Second highest of the prices before the recent ones; equal to the highest if the highest price occurred twice.';
+comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent prices.';
+comment on column account_costs.earlier_second is 'Second highest of the prices before the recent prices; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
 create table workers (
@@ -188,7 +188,7 @@ comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
 comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
 comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
-comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.';
+comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while the call is in flight.';
 comment on column calls.probe is 'True if the call was admitted alone to learn the balance.';
 comment on column calls.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column calls.error_code is 'Code of the error.';
@@ -217,7 +217,7 @@ comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of
 comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
 comment on column stops.detail is 'Description of the cause in one sentence.';
-comment on column stops.cleared_at is 'Time at which the stop was lifted; null while it is in force.';
+comment on column stops.cleared_at is 'Time at which the stop was lifted; null while the stop is in force.';
 comment on column stops.cleared_by is 'Event that lifted the stop: observation, resume, renewal, key, day or time.';
 
 create function ledger_changed() returns boolean

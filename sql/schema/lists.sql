@@ -34,11 +34,11 @@ comment on table queries is 'Distinct requests. A parameter that is not sent is 
 comment on column queries.id is 'Identifier derived from the query key.';
 comment on column queries.key is 'Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
-comment on column queries.location is 'Name of the place as sent; null if none is sent.';
-comment on column queries.hl is 'Language code as sent; null if none is sent.';
-comment on column queries.gl is 'Country code as sent; null if none is sent.';
+comment on column queries.location is 'Name of the place as sent; null if no place is sent.';
+comment on column queries.hl is 'Language code as sent; null if no language is sent.';
+comment on column queries.gl is 'Country code as sent; null if no country is sent.';
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
-comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
+comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if no device is sent.';
 
 -- The foreign key to lists is not enforced: checking the key for a million lines would cost more than storing the
 -- lines, and would keep the list locked. Each reading of a list updates a timestamp in each row of the list. The fill

@@ -99,10 +99,10 @@ comment on column night_health.remarks is 'Other anomalies of the run, one sente
 comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs of which this run is the last, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change of the top ten since the last trusted answer of an earlier day, from 0 (none) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, trusted or not. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'Mean share of the other queries of the run that also show a given page of the top ten; null for fewer than five queries.';
+comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.';
+comment on column night_health.sameness is 'Share of the other queries of the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
-comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the one requested; null if no country was requested.';
+comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
 comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
 comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
 comment on column night_health.alerts_headline is 'Summary of the rank alerts of the run in one sentence.';

@@ -48,7 +48,7 @@ comment on column runs.rejected is 'Number of lines that could not be used. The 
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
 comment on column runs.suspect is 'True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if never.';
+comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the answers of the run were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
@@ -65,7 +65,7 @@ comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the sa
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks of the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; part of the id of its job.';
+comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 

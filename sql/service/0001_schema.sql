@@ -157,7 +157,7 @@ create table corpora (
   loaded_at timestamptz not null default now()
 );
 comment on table corpora is 'Corpus files that are loaded.';
-comment on column corpora.name is 'Name of the corpus; shipped for the bundled corpus.';
+comment on column corpora.name is 'Name of the corpus. The bundled corpus has the name "shipped".';
 comment on column corpora.sha256 is 'SHA-256 of the file. The file is loaded again if its hash changes.';
 comment on column corpora.documents is 'Number of pages in the file.';
 comment on column corpora.loaded_at is 'Time at which the file was loaded.';
@@ -214,7 +214,7 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped one.';
+comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped word.';
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';

@@ -1,4 +1,4 @@
--- Reads the answers that alerts are based on. Parameter: :searches (bigint[]).
+-- Reads the answers on which alerts are based. Parameter: :searches (bigint[]).
 select searches.id as search_id, coalesce(searches.depth, 0) as depth, array(
     -- Blocks that are not empty and that the specification does not name.
     select key

@@ -23,7 +23,7 @@ select case
         where finish_id in (analysis.keywords_kept(:compared::date, 31), analysis.keywords_kept(:until::date, 31))
       ),
       (select md5(string_agg(run_date::text, ',' order by run_date)) from analysis.away_days),
-      -- Weights change with each reading of a list.
+      -- Each reading of a list can change weights.
       (
         select md5(string_agg(concat_ws(' ', list_id, last_seen, members), ',' order by list_id))
         from (

@@ -82,7 +82,7 @@ changed_runs as (
         ((w.list ->> 'spent')::numeric, (w.list ->> 'reserved')::numeric)
     )
 ),
--- Price classes that are now more expensive than a steady decision assumed.
+-- Price classes that are now more expensive than the decision assumed.
 dearer as (
   select g.class
   from given
@@ -106,7 +106,8 @@ fits as materialized (
     and not exists (select from changed_runs)
     and (
       a.xmin::text = it ->> 'version'
-      -- A steady decision stays valid while other workers reserve and settle calls, as long as the balance suffices.
+      -- A decision marked as steady stays valid while other workers reserve and settle calls, as long as the balance
+      -- suffices.
       or (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
@@ -121,7 +122,7 @@ fits as materialized (
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
     -- The balance of a new key is unknown, so only the probe that reads this balance is allowed.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
-    -- In any case, no more calls are in flight than allowed.
+    -- In any case, no more calls may be in flight than the decision allows.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
     -- In any case, no call except a probe may cross the floor.
     and (

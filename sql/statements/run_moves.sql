@@ -1,5 +1,5 @@
--- Reads the largest position changes for the queries of a run on its day. If we have own domains, only their changes
--- are read.
+-- Reads the largest position changes for the queries of a run on its day. If there are own domains on that day, only
+-- their changes are read.
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(:date::date)

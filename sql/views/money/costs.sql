@@ -129,5 +129,5 @@ comment on column analysis.costs.changed is 'Number of readable answers that dif
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';
-comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the most that these calls can have cost.';
+comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the maximum that these calls can have cost.';
 comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

@@ -37,7 +37,7 @@ left join public.tasks on tasks.id = calls.task_id
 left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
 left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)
 left join public.lists on lists.id = runs.list_id;
-comment on view analysis.statement is 'Every change of the balance of each account, in the order in which the API charged, each with its explanation. The first line of an account''s statement is the balance that its first answer reported. This line and all changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. A rise and a fall between two answers appear as one net change.';
+comment on view analysis.statement is 'Every change of the balance of each account, in the order in which the API charged, each with its explanation. The first line of an account''s statement is the balance that the first answer of the account reported. This line and all changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. A rise and a fall between two answers appear as one net change.';
 comment on column analysis.statement.account is 'Name of the account.';
 comment on column analysis.statement.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.statement.at is 'Time at which the change was observed.';
