@@ -1,6 +1,6 @@
 -- Domains that lost a position in the top ten in two consecutive answers, computed from the answers.
 create or replace view analysis.live_losses as
--- Computed once for all subqueries below.
+-- The answers are computed once for all subqueries below.
 with answers as materialized (
   select
     query_id, search_id, run_date, depth, fetched_at, step, steps,

@@ -1,4 +1,4 @@
--- Each new answer with its difference from the previous one, computed from the answers.
+-- Each new answer with its difference from the previous answer, computed from the answers.
 create or replace view analysis.live_steps as
 select
   steps.query_id,
@@ -41,7 +41,7 @@ left join (
   where places > 0
   group by query_id, run_date
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
-comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
+comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous answer, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
 comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
 comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';

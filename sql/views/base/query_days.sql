@@ -35,6 +35,6 @@ left join queries on queries.id = days.query_id
 cross join lateral (
   select analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || days.lists as labels
 ) as kinds;
-comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists that asked it. The labels are combined, and the weight is the highest.';
+comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists that asked the query. The labels of these lists are combined, and the highest weight counts.';
 comment on column analysis.query_days.tags is 'Labels that the lists gave the query.';
 comment on column analysis.query_days.slices is 'Labels of the query, including device=, country=, language= and place= for its parameters and list= for the lists that asked it.';

@@ -1,4 +1,4 @@
--- Each new answer to a query with the previous one. All comparisons over time are based on this view.
+-- Each new answer to a query, with the previous answer to that query. All comparisons over time are based on this view.
 create or replace view analysis.steps as
 select
   fresh.query_id,

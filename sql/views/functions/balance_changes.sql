@@ -51,7 +51,7 @@ begin
 
     -- Picks a call whose balance before its charge equals the current balance. If there is no such call, something
     -- other than our calls changed the balance. In that case, picks the call with the highest balance below the current
-    -- one or, if no call has a lower balance, the call with the highest balance.
+    -- balance or, if no call has a lower balance, the call with the highest balance.
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
       found := befores[place];

@@ -77,4 +77,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, of all lists or of one, with at least half as many answers as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, the result is the newest day with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, the result is the newest day with any answer.';

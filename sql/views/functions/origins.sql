@@ -6,4 +6,4 @@ language sql stable parallel safe as $$
     ','
   )
 $$;
-comment on function analysis.origins() is 'Origins of the answers that the views show: live, unless the setting querymill.origins names others. Example: set querymill.origins = ''live,sandbox''.';
+comment on function analysis.origins() is 'Origins of the answers that the views show: live, unless the setting querymill.origins names other origins. Example: set querymill.origins = ''live,sandbox''.';

@@ -1,4 +1,4 @@
--- Pages whose title differs between an answer and the previous one.
+-- Pages whose title differs between an answer and the previous answer.
 create or replace view analysis.title_changes as
 select
   changed.query_id,
@@ -56,7 +56,7 @@ from (
     )
 ) as changed
 join queries on queries.id = changed.query_id;
-comment on view analysis.title_changes is 'Pages that an answer and the previous one show under the same address with different titles. If an answer shows the address twice, the first of the two titles counts.';
+comment on view analysis.title_changes is 'Pages that an answer and the previous answer show under the same address with different titles. If an answer shows the address twice, the first of the two titles counts.';
 comment on column analysis.title_changes.position is 'Position of the page in the answer.';
 comment on column analysis.title_changes.previous_title is 'Title of the page in the previous answer.';
 comment on column analysis.title_changes.title is 'Title of the page in the answer.';

@@ -1,4 +1,4 @@
--- Domains that appear in the same answers as ours.
+-- Domains that appear in the same answers as our domains.
 create or replace view analysis.competitors as
 with ours as materialized (
   select distinct domain
